@@ -1,0 +1,1 @@
+"""Number table to vectors: one file a family, each registered in `numerate.embedders`."""

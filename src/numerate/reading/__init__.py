@@ -1,0 +1,111 @@
+"""Text to numerals: `find`, `find_batch` and `find_columns` over the registered readers."""
+
+from __future__ import annotations
+
+from array import array
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numerate.numeral import KINDS, Numeral
+from numerate.registry import readers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+    from numerate.reading.base import Reader
+
+__all__ = ["Columns", "find", "find_batch", "find_columns", "make_reader"]
+
+
+class Columns(NamedTuple):
+    """Numerals of many texts as arrays of one length: no object per numeral."""
+
+    text_index: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    value: np.ndarray
+    kind: np.ndarray
+    """Codes into `numerate.KINDS`."""
+
+
+def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[Numeral]:
+    """Finds all numerals of `text`.
+
+    Args:
+        text: Any string.
+        reader: A registered reader's name (`numerate.readers.names()`), or a reader.
+        **options: The reader's own; for `standard`: `words`, `roman`, `locale`.
+
+    Example:
+        >>> [(n.text, n.value, n.kind) for n in find("Revenue rose 3.2% to $1.5 billion in 2023.")]
+        [('3.2%', 0.032, 'percent'), ('1.5 billion', 1500000000.0, 'money'), ('2023', 2023.0, 'year')]
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"find() takes a string, got {type(text).__name__}; for many texts use find_batch()")
+    return make_reader(reader, **options).find(text)
+
+
+def find_batch(texts: Iterable[str], reader: str | Reader = "standard", **options: Any) -> list[list[Numeral]]:
+    """Finds the numerals of each text; see `find`."""
+    if isinstance(texts, str):
+        raise TypeError("find_batch() takes an iterable of strings, got one string; for one text use find()")
+    find_one = make_reader(reader, **options).find
+    return [find_one(text) for text in texts]
+
+
+def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **options: Any) -> Columns:
+    """Finds the numerals of many texts without an object for each.
+
+    Returns:
+        `Columns` of int64 text indices, starts and ends, float64 values and uint8 kinds, in reading order.
+
+    Example:
+        >>> columns = find_columns(["7 of 12", "none", "3.5%"])
+        >>> columns.text_index.tolist(), columns.value.tolist()
+        ([0, 0, 2], [7.0, 12.0, 0.035])
+    """
+    import numpy as np
+
+    if isinstance(texts, str):
+        raise TypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
+    spans = make_reader(reader, **options).spans
+    codes = {kind: code for code, kind in enumerate(KINDS)}
+    counts, starts, ends, values, kinds = array("q"), array("q"), array("q"), array("d"), array("B")
+    for text in texts:
+        rows = spans(text)
+        if not rows:
+            counts.append(0)
+            continue
+        columns = tuple(zip(*rows, strict=True))
+        counts.append(len(columns[0]))
+        starts.extend(columns[0])
+        ends.extend(columns[1])
+        values.extend(columns[2])
+        kinds.extend([codes[kind] for kind in columns[3]])
+    index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
+    return Columns(
+        index,
+        np.frombuffer(starts, np.int64),
+        np.frombuffer(ends, np.int64),
+        np.frombuffer(values, np.float64),
+        np.frombuffer(kinds, np.uint8),
+    )
+
+
+def make_reader(reader: str | Reader, **options: Any) -> Reader:
+    """The reader itself, or the registered one of that name with `options`."""
+    if isinstance(reader, str):
+        try:
+            return _cached_reader(reader, tuple(sorted(options.items())))
+        except TypeError as error:
+            raise TypeError(f"reader {reader!r}: {error}") from None
+    if options:
+        raise TypeError(f"options {sorted(options)} belong to a reader's name; this reader is built already")
+    return reader
+
+
+@lru_cache(maxsize=64)
+def _cached_reader(name: str, options: tuple[tuple[str, Any], ...]) -> Reader:
+    return readers.create(name, **dict(options))

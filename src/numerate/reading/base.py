@@ -1,0 +1,29 @@
+"""What every reader is: text in, numerals out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.numeral import Numeral
+
+__all__ = ["Reader"]
+
+
+class Reader(ABC):
+    """Finds the numerals of a text.
+
+    The contract, tested for every registered reader: the numerals are sorted and disjoint, `text[n.start:n.end] == n.text`,
+    `render(n.style, n.value) == n.text`, the time is linear in the text, and no string whatever makes it raise.
+    """
+
+    @abstractmethod
+    def find(self, text: str) -> list[Numeral]:
+        """All numerals of `text`, in order."""
+
+    def spans(self, text: str) -> Iterable[tuple[int, int, float, str]]:
+        """The numerals of `text` as bare `(start, end, value, kind)`; a reader may have a quicker way than `find`."""
+        return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
