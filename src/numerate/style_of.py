@@ -61,7 +61,7 @@ def _describe_letters(text: str, value: float, power: int) -> Style:
     if text.strip("IVXLCDM") == "" or text.strip("ivxlcdm") == "":
         return Style(family="roman", upper=text.isupper())
     for form in ("lower", "capital", "upper"):
-        for joints in ("-&", "-", " &", " "):
+        for joints in (joint + mark for mark in ("", ".", "#") for joint in ("-&", "-", " &", " ")):
             if render_words(value, f"{form}{joints}", power) == text:
                 return Style(family="words", suffix=f"{form}{joints}", power=power)
     form = "upper" if text.isupper() else "capital" if text[:1].isupper() else "lower"
@@ -83,7 +83,7 @@ def _describe_prefix(prefix: str, style: Style) -> Style:
 def _describe_radix(match: re.Match[str], rest: str, value: float, style: Style) -> Style:
     letter, digits = match.groups()
     upper = digits != digits.lower()
-    anchor = (abs(value), digits, "", "") if value >= 2**53 or (upper and digits != digits.upper()) else None
+    anchor = (abs(value), digits, "", "") if abs(value) >= 2**53 or (upper and digits != digits.upper()) else None
     return replace(
         style,
         family="radix",

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from numerate.numeral import Numeral
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numerate.config import Config
-    from numerate.numeral import Numeral
 
-__all__ = ["END", "NUM", "Notation", "Piece"]
+__all__ = ["END", "NUM", "SPECIAL_TOKENS", "TEXT", "Notation", "Piece", "special_numeral", "special_of"]
 
 NUM = "[NUM]"
 """The token that stands for a number."""
 END = ""
 """In a set of legal next pieces: the number may end here."""
+TEXT = "[TEXT]"
+"""In a set of legal next pieces: any text of the model's own tokens may stand here, unconstrained."""
+SPECIAL_TOKENS = {"nan": "[NAN]", "inf": "[INF]", "-inf": "[-INF]"}
+"""The token that stands alone for each special value, in every notation with tokens of its own for values."""
+_SPECIAL_OF = {token: special for special, token in SPECIAL_TOKENS.items()}
 
 
 class Piece(NamedTuple):
@@ -36,6 +43,11 @@ class Piece(NamedTuple):
 class Notation(ABC):
     """Writes numerals as pieces and reads them back.
 
+    Two laws hold for every notation, and the contract tests try them on every registered one. *Round trip*:
+    `read(texts of write(n)).value` lies within `tolerance(n.value)` of `n.value`, and equals it where `exact`.
+    *Legal pieces*: whatever `write` gives can be reached through `legal_next`, and whatever is reached through
+    `legal_next` up to an `END` is read without an error.
+
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
         vocabulary: The tokens of its own, in the order of their ids; empty where the model's tokens suffice.
@@ -46,11 +58,11 @@ class Notation(ABC):
     vocabulary: tuple[str, ...] = ()
     exact: bool = True
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Any = None) -> None:
+        self.config = self.Config() if config is None else config
 
     @classmethod
-    def build(cls, **options: Any) -> Notation:
+    def build(cls, **options: Any) -> Self:
         """Builds the notation from its config's options."""
         return cls(cls.Config.from_dict(options))
 
@@ -68,12 +80,47 @@ class Notation(ABC):
 
     @abstractmethod
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """Which pieces of `vocabulary` may follow `prefix`; `END` is among them where the number may end.
+        """Which pieces may follow `prefix`; `END` is among them where the number may end.
 
-        Empty for notations that write with the model's own subwords only.
+        The set holds tokens of `vocabulary`. Where text of the model's own may stand, it holds that text's possible
+        next *characters* (so a subword is legal if its characters are, one after the other), or `TEXT` where any
+        text will do. It is empty where `prefix` begins no number.
         """
 
     def tolerance(self, value: float) -> float:
-        """How far `read(write(n)).value` may lie from `value`: 0 for exact notations."""
+        """How far `read(write(n)).value` may lie from `value`: 0 if exact, infinity if the value is not written."""
         del value
         return 0.0
+
+    def refusal(self, pieces: Sequence[str], why: str) -> ValueError:
+        """The error for pieces that are no number; it quotes them."""
+        quoted = repr(list(pieces[:40]))
+        quoted = quoted if len(quoted) <= 300 else quoted[:297] + "..."
+        return ValueError(f"{self.Config.kind}: {quoted} is no number: {why}")
+
+    def check(self, pieces: Sequence[str]) -> None:
+        """Raises the `refusal` unless `legal_next` leads along all `pieces` to an end."""
+        for index, piece in enumerate(pieces):
+            if piece == END or piece not in self.legal_next(pieces[:index]):
+                raise self.refusal(pieces, f"{piece!r} may not stand at position {index}")
+        if END not in self.legal_next(pieces):
+            raise self.refusal(pieces, "it is not complete")
+
+
+def special_of(numeral: Numeral) -> str | None:
+    """The token for a numeral that is no finite number, or None.
+
+    Example:
+        >>> special_of(special_numeral("[-INF]"))
+        '[-INF]'
+    """
+    special = numeral.special
+    if special is None and math.isnan(numeral.value):
+        special = "nan"
+    return None if special is None else SPECIAL_TOKENS[special]
+
+
+def special_numeral(token: str) -> Numeral:
+    """The numeral behind one of `SPECIAL_TOKENS`."""
+    special = _SPECIAL_OF[token]
+    return Numeral(special, 0, len(special), float(special), special=special)

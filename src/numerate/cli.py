@@ -1,0 +1,211 @@
+"""The command line. Only wiring: each command's work is in `numerate.commands`, imported when the command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["app", "main"]
+
+BAD_INPUT = 2
+_UsageFault = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+"""The command-line parser's own error; typer exports only its subclasses under public names."""
+
+
+class _OneLine(TyperGroup):
+    """Ends with one clear line instead of a panel or a traceback when the user's input is at fault."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        from numerate.commands.source import BadInput
+
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except BadInput as error:
+            _fail(str(error))
+        except _UsageFault as error:
+            _fail(error.format_message())  # type: ignore[attr-defined]
+        except (typer.Abort, KeyboardInterrupt):
+            sys.exit(130)
+        except BrokenPipeError:
+            # `| head` has seen enough. What is still buffered must not meet the closed pipe at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        sys.exit(code or 0)
+
+
+def _fail(message: str) -> NoReturn:
+    sys.stderr.write(f"numerate: {' '.join(message.split())}\n")
+    sys.exit(BAD_INPUT)
+
+
+app = typer.Typer(
+    cls=_OneLine,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="A sense of numbers for any language model.",
+)
+
+ReaderName = Annotated[str, typer.Option("--reader", help="Which reader: standard, luna, plain, records.")]
+FieldName = Annotated[str | None, typer.Option("--field", help="Read this field of JSON lines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    if version:
+        from numerate import __version__
+
+        typer.echo(__version__)
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def find(
+    file: Annotated[str, typer.Argument(help="A text file, one text a line; *.gz is unpacked; - is standard input.")],
+    reader: ReaderName = "standard",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a numeral.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="Read number words, too.")] = False,
+    roman: Annotated[bool, typer.Option("--roman", help="Read Roman numerals, too.")] = False,
+    locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
+    field: FieldName = None,
+    processes: Annotated[int, typer.Option(min=1, max=256, help="Read with this many processes.")] = 1,
+) -> None:
+    """Find the numbers of a text file.
+
+    A person gets coloured text. A file or a pipe gets tab-separated columns (index of the line, start, end, value,
+    kind, unit, text), or JSON lines with [bold]--json[/bold]. The file is streamed and the order is kept.
+    """
+    from numerate.commands.find import find_in_file
+
+    options = {"words": words or None, "roman": roman or None, "locale": locale}
+    person = sys.stdout.isatty() and not as_json
+    find_in_file(
+        file,
+        sys.stdout.buffer,
+        reader=reader,
+        options={key: value for key, value in options.items() if value is not None},
+        field=field,
+        form="json" if as_json else "view" if person else "columns",
+        processes=processes,
+        width=_console().width if person else 100,
+    )
+
+
+@app.command()
+def audit(
+    tokenizer_dir: Annotated[str, typer.Argument(help="A folder with a Hugging Face tokenizer.")],
+    text: Annotated[str | None, typer.Option(help="Audit the numbers of this file instead of made-up ones.")] = None,
+    reader: ReaderName = "standard",
+    field: FieldName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how a tokenizer splits numbers.
+
+    Tokens per number by length, single digits or threes from the left or right, numbers that are split differently in
+    different places, unknown tokens, and what decoding gives back. Nothing is fetched, and no code of the folder runs.
+    """
+    from numerate.commands.audit import Audit, load_tokenizer, made_up_numbers, numbers_of_file
+    from numerate.commands.source import checked_reader, progress
+
+    with progress([text] if text else []) as on_position:
+        # The reader is checked first: the tokenizer takes seconds to load.
+        chosen = checked_reader(reader, {}) if text else None
+        judge = Audit(load_tokenizer(tokenizer_dir))
+        source = numbers_of_file(text, chosen, field, on_position) if text and chosen else made_up_numbers()
+        for line, spans in source:
+            judge.add(line, spans)
+    result = judge.result()
+    if as_json:
+        return _write_json(result)
+    from numerate.commands.tables import audit_tables
+
+    for table in audit_tables(result):
+        _console().print(table)
+    return None
+
+
+@app.command()
+def stats(
+    files: Annotated[list[str], typer.Argument(help="Text files, one text a line; *.gz is unpacked.")],
+    reader: ReaderName = "standard",
+    field: FieldName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe the numbers of a corpus.
+
+    How many, how long, how large, of which kinds, how frequent, and how many a vocabulary of 1,000 or 5,000 leaves out.
+    One column for each file. The memory is bounded: beyond 200,000 different tokens or values, figures marked ≈ are
+    approximate.
+    """
+    from numerate.commands.source import progress
+    from numerate.commands.stats import stats_of_file
+
+    with progress(files) as on_position:
+        results = [stats_of_file(file, reader, field, on_position) for file in files]
+    if as_json:
+        for result in results:
+            _write_json(result)
+        return
+    from numerate.commands.tables import stats_table
+
+    _console().print(stats_table(results))
+
+
+@app.command()
+def doctor() -> None:
+    """Check the installation: packages, extras, devices, reading."""
+    from rich.text import Text
+
+    from numerate.commands.doctor import examine
+
+    findings = examine()
+    console = _console()
+    colours = {"ok": "green", "missing": "yellow", "bad": "bold red"}
+    for finding in findings:
+        line = Text.assemble((f"{finding.health:8}", colours[finding.health]), f"{finding.what:16} {finding.state}")
+        console.print(line.append(f"   {finding.advice}", style="dim") if finding.advice else line, soft_wrap=True)
+    if any(finding.health == "bad" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(reader: ReaderName = "standard") -> None:
+    """Show the numbers of a sample report."""
+    from numerate.commands.demo import show_demo
+    from numerate.commands.source import checked_reader
+
+    checked_reader(reader, {})
+    show_demo(_console(), reader)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _write_json(result: dict[str, Any]) -> None:
+    import json
+
+    line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
+    sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def main() -> None:
+    """The `numerate` command."""
+    app(prog_name="numerate")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What the command line does, one file for each command; `numerate.cli` only wires them up."""

@@ -1,0 +1,103 @@
+"""Counts and quantiles of a stream in bounded memory, which say when they became approximate."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Quantiles", "TypeCounts"]
+
+
+class TypeCounts:
+    """How often each string occurs; exact up to `cap` different strings, then a lower bound (Misra and Gries, 1982).
+
+    Whenever there are too many strings, every count falls by one and those at nothing are forgotten. So a count is too
+    low by at most `floor`, which never exceeds the number of strings seen divided by `cap`: the frequent ones, which
+    vocabularies and top lists are made of, hardly notice.
+
+    Example:
+        >>> counts = TypeCounts(cap=2)
+        >>> counts.update(["a", "a", "b", "a", "c"])
+        >>> counts.top(1), counts.floor
+        ([('a', 2)], 1)
+    """
+
+    def __init__(self, cap: int = 200_000) -> None:
+        self.cap = cap
+        self.floor = 0
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing has been forgotten."""
+        return self.floor == 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def update(self, words: Iterable[str]) -> None:
+        """Counts some strings."""
+        self._counts.update(words)
+        while len(self._counts) > self.cap:
+            self.floor += 1
+            self._counts = Counter({word: count - 1 for word, count in self._counts.items() if count > 1})
+
+    def top(self, size: int) -> list[tuple[str, int]]:
+        """The most frequent strings with their counts; of equals, the alphabet decides, not the order of the file."""
+        return sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))[:size]
+
+
+class Quantiles:
+    """Minimum, maximum, mean and median of finite values.
+
+    The first three are exact up to rounding. The median is exact up to `cap` values; beyond that it is the median of a
+    uniform sample of `cap` of them, drawn with a fixed seed.
+
+    Example:
+        >>> q = Quantiles()
+        >>> for x in (3.0, 1.0, 2.0, 100.0): q.add(x)
+        >>> q.minimum, q.median, q.mean, q.maximum
+        (1.0, 2.5, 26.5, 100.0)
+    """
+
+    def __init__(self, cap: int = 100_000) -> None:
+        self.cap = cap
+        self.count = 0
+        self.minimum = self.maximum = self.mean = float("nan")
+        self._sample: list[float] = []
+        self._random = random.Random(0)  # noqa: S311 - a sample for statistics, not for secrets
+
+    @property
+    def exact(self) -> bool:
+        """Whether the median is of all values."""
+        return self.count <= self.cap
+
+    def add(self, value: float) -> None:
+        """Takes one finite value."""
+        self.count += 1
+        if self.count == 1:
+            self.minimum = self.maximum = self.mean = value
+        else:
+            self.minimum = min(self.minimum, value)
+            self.maximum = max(self.maximum, value)
+            # A running mean, because the sum of a few values near 1e308 would be infinite.
+            self.mean += value / self.count - self.mean / self.count
+        if len(self._sample) < self.cap:
+            self._sample.append(value)
+        elif (place := self._random.randrange(self.count)) < self.cap:
+            self._sample[place] = value
+
+    @property
+    def median(self) -> float:
+        """The middle value; between two, halfway."""
+        if not self._sample:
+            return float("nan")
+        ranked = sorted(self._sample)
+        middle = len(ranked) // 2
+        if len(ranked) % 2:
+            return ranked[middle]
+        return ranked[middle - 1] / 2 + ranked[middle] / 2

@@ -1,0 +1,197 @@
+"""What a run of digits and separators is: one number, a range, a date, a time, a version, a telephone number ...
+
+A *cluster* is a maximal run of digits joined by single separators (`1,234.5`, `2019-12-31`, `12:30`, `1.2.3`, `120/80`).
+`split_cluster` cuts it into parts, each a number of its own. Only what is certain is joined; the rest is cut apart, and
+no digit is ever lost. Every pattern is possessive: the time is linear in the cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "split_cluster"]
+
+DASHES = "-–−‐‑"
+THIN_SPACES = "\u00a0\u2009\u202f"
+FRACTION_DENOMINATORS = frozenset([*range(2, 11), 12, 16, 20, 25, 32, 50, 64, 100, 1000])
+
+
+class Part(NamedTuple):
+    """One number of a cluster, by offsets into the cluster.
+
+    Attributes:
+        start: Offset of its first character.
+        end: Offset behind its last character.
+        point: Its decimal mark; empty where all marks group digits.
+        kind: What the cluster's shape says it is; None where the context decides.
+        fraction: (whole, numerator, denominator) of a fraction.
+    """
+
+    start: int
+    end: int
+    point: str = "."
+    kind: str | None = None
+    fraction: tuple[int, int, int] | None = None
+
+
+SIMPLE = re.compile(r"\d++\.\d++|\d{1,3}(?:,\d{3})++(?:\.\d++)?")
+"""The two commonest shapes after a bare integer: a decimal, and English thousands."""
+
+_NUMBER = {
+    "auto": (
+        (r"\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++\.\d++|\d++", "."),
+        (r"\d{1,3}(?:\.\d{3})++,\d++", ","),
+        (r"\d{1,3}(?:\.\d{3}){2,}+", ""),
+        (r"\d{1,2}(?:,\d{2}(?=,))++,\d{3}(?:\.\d++)?", "."),
+        (r"\d{1,3}(?:['’]\d{3})++(?:\.\d++)?", "."),
+        (r"\d{1,3}(?:([\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*+(?:\.\d++)?", "."),
+        (r"\d{1,3}(?:([\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*+,\d++", ","),
+        (r"\d{1,3}(?:٬\d{3})*+٫\d++|\d++٫\d++", "٫"),
+        (r"\d{1,3}(?:٬\d{3})++", ""),
+        (r"\d++．\d++", "．"),
+        (r"\d{1,3}(?:，\d{3})++(?:．\d++)?", "．"),
+    ),
+    "eu": (
+        (r"\d{1,3}(?:\.\d{3})++(?:,\d++)?|\d++,\d++|\d++", ","),
+        (r"\d{1,3}(?:([\u00a0\u2009\u202f])\d{3})(?:\1\d{3})*+(?:,\d++)?", ","),
+        (r"\d{1,3}(?:['’]\d{3})++(?:,\d++)?", ","),
+        (r"\d++\.\d++", "."),
+    ),
+}
+_NUMBER["en"] = tuple(row for row in _NUMBER["auto"] if row[1] not in (",", ""))
+_NUMBER["in"] = (_NUMBER["auto"][3], *_NUMBER["en"])
+_NUMBER["ch"] = (_NUMBER["auto"][4], *_NUMBER["en"])
+_SHAPES = {locale: [(re.compile(shape), point) for shape, point in rows] for locale, rows in _NUMBER.items()}
+
+# What may stand in a list that is no number as a whole: `12,34` is 12 and 34.
+_LIST_ITEM = {
+    locale: re.compile(r"\d{1,3}(?:\.\d{3})++(?!\d)|\d++,\d++(?![,\d])|\d++" if locale == "eu" else
+                       r"\d{1,3}(?:,\d{3})++(?![\d,])(?:\.\d++)?|\d++\.\d++(?!\.\d)|\d++")
+    for locale in _NUMBER
+}  # fmt: skip
+_ISO_DATE = re.compile(r"(\d{4})([-/.])(0?[1-9]|1[0-2])\2(0?[1-9]|[12]\d|3[01])")
+_DAY_FIRST = re.compile(r"(0?[1-9]|[12]\d|3[01])([-/.])(0?[1-9]|1[0-2])\2(\d{4}|\d{2})")
+_MONTH_FIRST = re.compile(r"(0?[1-9]|1[0-2])([-/])(0?[1-9]|[12]\d|3[01])\2(\d{4}|\d{2})")
+_TIME = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]\d(?:[.,]\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?")
+_TELEPHONE = re.compile(r"(?:\d{1,2}[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{1,2}-800-[\d-]++")
+_ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d{1,2})\.){3}(?:25[0-5]|2[0-4]\d|1?\d{1,2})")
+_DOTTED = re.compile(r"\d++(?:\.\d++){2,}+")
+_MIXED = re.compile(r"([1-9]\d{0,14})[-‐‑]([1-9]\d?)[/⁄]([1-9]\d{0,3})")
+_SLASHED = re.compile(r"([1-9]\d{0,3})[/⁄]([1-9]\d{0,3})")
+_COLONS = re.compile(r"\d++(?:\.\d++)?(?::\d++(?:\.\d++)?)++")
+_CUTS = re.compile(rf"[{DASHES}:/⁄]")
+
+
+def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
+    """Cuts a cluster into its numbers.
+
+    Example:
+        >>> split_cluster("1,234.5")
+        [Part(start=0, end=7, point='.', kind=None, fraction=None)]
+        >>> [(part.start, part.end, part.kind) for part in split_cluster("2018-2019")]
+        [(0, 4, 'year'), (5, 9, 'year')]
+    """
+    if not cluster.isascii() and len({_script(char) for char in cluster if char.isdecimal()}) > 1:
+        return _one_script_each(cluster, locale)
+    point = _number_point(cluster, locale)
+    if point is not None and not (point == "" and _ADDRESS.fullmatch(cluster)):
+        return [Part(0, len(cluster), point)]
+    for shape, kind in (
+        (_ISO_DATE, "date"),
+        (_DAY_FIRST, "date"),
+        (_MONTH_FIRST, "date"),
+        (_TIME, "time"),
+        (_TELEPHONE, "identifier"),
+        (_ADDRESS, "identifier"),
+        (_DOTTED, "version"),
+    ):
+        if shape.fullmatch(cluster):
+            pattern = r"\d++(?:[.,]\d++)?" if kind == "time" else r"\d++"
+            return [Part(*match.span(), kind=kind) for match in re.finditer(pattern, cluster)]
+    if (fraction := _as_fraction(cluster)) is not None:
+        return [Part(0, len(cluster), kind=None, fraction=fraction)]
+    cuts = [match.start() for match in _CUTS.finditer(cluster)]
+    if cuts:
+        return _cut_apart(cluster, cuts, locale)
+    return [
+        Part(*match.span(), point=_number_point(match.group(), locale) or ".")
+        for match in _LIST_ITEM[locale].finditer(cluster)
+    ]
+
+
+def _number_point(cluster: str, locale: str) -> str | None:
+    """The decimal mark of a cluster that is one number; None if it is not."""
+    for shape, point in _SHAPES[locale]:
+        if shape.fullmatch(cluster):
+            return point
+    return None
+
+
+def _as_fraction(cluster: str) -> tuple[int, int, int] | None:
+    if match := _MIXED.fullmatch(cluster):
+        whole, numerator, denominator = map(int, match.groups())
+    elif match := _SLASHED.fullmatch(cluster):
+        whole, (numerator, denominator) = 0, map(int, match.groups())
+    else:
+        return None
+    good = numerator < denominator and denominator in FRACTION_DENOMINATORS
+    return (whole, numerator, denominator) if good else None
+
+
+def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
+    """Cuts at dashes, slashes and colons; each piece is a number or a list of them."""
+    parts: list[Part] = []
+    begin = 0
+    for cut in [*cuts, len(cluster)]:
+        for part in split_cluster(cluster[begin:cut], locale):
+            parts.append(part._replace(start=part.start + begin, end=part.end + begin))
+        begin = cut + 1
+    if len(cuts) == 1 and len(parts) == 2:
+        kind = _pair_kind(cluster[parts[0].start : parts[0].end], cluster[cuts[0]], cluster[parts[1].start :])
+    elif _COLONS.fullmatch(cluster):
+        kind = "ratio"
+    else:
+        kind = None
+    return [part._replace(kind=part.kind or kind) for part in parts]
+
+
+def _pair_kind(first: str, mark: str, second: str) -> str | None:
+    """What two numbers with one mark between them are."""
+    if mark not in DASHES:
+        return "ratio"
+    whole = first.isdecimal() and second.isdecimal()
+    if whole and _is_year(first):
+        if _is_year(second) and int(first) < int(second):
+            return "year"
+        if len(second) == 2 and int(second) == (int(first) + 1) % 100:
+            return "year"
+        if len(second) in (1, 2) and int(second) > int(first[-len(second) :]):
+            return "year"
+    if whole and len(first) <= 15 and len(second) <= 15 and int(first) >= int(second):
+        return "ratio"
+    return "range"
+
+
+def _is_year(digits: str) -> bool:
+    return len(digits) == 4 and "1000" <= digits <= "2199"
+
+
+def _script(char: str) -> int:
+    """Where a decimal digit's script begins, so that digits of two scripts are never one number."""
+    return ord(char) - int(char)
+
+
+def _one_script_each(cluster: str, locale: str) -> list[Part]:
+    parts: list[Part] = []
+    begin = 0
+    while begin < len(cluster):
+        if not cluster[begin].isdecimal():
+            begin += 1
+            continue
+        end, script = begin, _script(cluster[begin])
+        while end < len(cluster) and cluster[end].isdecimal() and _script(cluster[end]) == script:
+            end += 1
+        parts.append(Part(begin, end))
+        begin = end
+    return parts

@@ -1,0 +1,131 @@
+"""What belongs to a number behind its digits: exponent, percent sign, scale word, ordinal suffix, am and pm."""
+
+from __future__ import annotations
+
+import re
+
+from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
+from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
+from numerate.style import SUPERSCRIPTS
+
+__all__ = ["DENOMINATORS", "POWER_MARKS", "suffix_after", "word_at"]
+
+POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
+_PERCENTS = {"%": -2, "％": -2, "‰": -3}
+_PERCENT_WORDS = {"percent": -2, "pct": -2, "Pct": -2, "PCT": -2, "Percent": -2, "PERCENT": -2, "bps": -4, "permil": -3}
+_PER = re.compile(r"per[ -]?(?:(?:cent)|(mill?e?))(?![A-Za-z])", re.IGNORECASE)
+_BASIS = re.compile(r"basis[ -]points?(?![A-Za-z])")
+_EXPONENT = re.compile(r"[eE]([-+−]?)(\d++)(?![A-Za-z_])")
+_SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
+_POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)(\d++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
+_CARET = re.compile(r"\^([{(]?)([-+−]?)(\d++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
+_HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock)", re.IGNORECASE)
+_RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
+_WORD = re.compile(r"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%‰％°º€£¥₹$])")
+_TO_ASCII = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
+
+_SPECIAL = frozenset(
+    [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS]
+    + ["per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O"]
+)
+
+Suffix = tuple[int, int, str, str | None, float | None]
+
+
+def word_at(text: str, position: int) -> str | None:
+    """The word or mark that stands at `position`, directly or behind one space or hyphen."""
+    match = _WORD.match(text, position)
+    return match[1] if match else None
+
+
+def suffix_after(text: str, start: int, end: int, word: str, digits: str, money: bool) -> Suffix | None:
+    """Reads what follows text[start:end] and belongs to it.
+
+    Args:
+        text: The whole text.
+        start: Where the digits begin.
+        end: Where they end.
+        word: The word or mark that follows, as `word_at` gives it.
+        digits: The digits, with a leading point if there is one.
+        money: Whether a currency stands before.
+
+    Returns:
+        Where the number ends, the power of its scale, its exponent's digits, its kind if this decides it, and the value
+        of a radix number; None if nothing belongs to it.
+    """
+    if word not in _SPECIAL:
+        if word[0] in "bBoOxX" and digits == "0" and (radix := _RADIX.match(text, start)):
+            return radix.end(), 0, "", None, _radix_value(radix.group())
+        return None
+    gap = 0 if text.startswith(word, end) else 1
+    after = end + gap + len(word)
+    if word in _PERCENTS:
+        return after, _PERCENTS[word], "", "percent", None
+    open_end = text[after : after + 1].isalnum() or text[after : after + 1] == "_"
+    if not open_end:
+        if word in _PERCENT_WORDS:
+            return after, _PERCENT_WORDS[word], "", "percent", None
+        if word in SCALE_WORDS and (gap or len(word) > 1):
+            return after, SCALE_WORDS[word], "", None, None
+        if gap == 0:
+            table = MONEY_SUFFIXES if money else SCALE_SUFFIXES
+            if word in table:
+                return after, table[word], "", None, None
+            if word in ORDINAL_SUFFIXES and digits.isdecimal() and _ordinal(digits) == word.lower():
+                return after, 0, "", "ordinal", None
+        if word in MONTHS and gap and digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31:
+            return end, 0, "", "date", None
+    return _rare_suffix(text, start, end, word, digits, gap)
+
+
+def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: int) -> Suffix | None:
+    """The less common suffixes, each by a pattern of its own."""
+    at = end + gap
+    if word in "eE" and gap == 0 and (match := _EXPONENT.match(text, end)):
+        return match.end(), 0, _signed(match[1], match[2]), None, None
+    if word in "xX×·*" and (match := _POWER.match(text, end)) and _braces_agree(match[1], match[4]):
+        return match.end(), 0, _power_digits(match), None, None
+    if (word == "^" or word in SUPERSCRIPTS) and gap == 0 and digits == "10" and text[start : start + 1] == "1":
+        match = _CARET.match(text, end)
+        if match and _braces_agree(match[1], match[4]):
+            power = _power_digits(match)
+            # The mantissa is the base itself: 10^6 is 10 with the exponent 5.
+            return match.end(), 0, str(int(power) - 1) if len(power) < 20 else power, None, None
+    if word in ("per", "Per") and (match := _PER.match(text, at)):
+        return match.end(), -3 if match[1] else -2, "", "percent", None
+    if word == "basis" and (match := _BASIS.match(text, at)):
+        return match.end(), -4, "", "percent", None
+    if word in "xXoObB" and digits == "0" and gap == 0 and (radix := _RADIX.match(text, start)):
+        return radix.end(), 0, "", None, _radix_value(radix.group())
+    if digits.isdecimal() and len(digits) <= 2 and int(digits) <= 24 and _HOUR.match(text, end):
+        return end, 0, "", "time", None
+    return None
+
+
+def _braces_agree(opening: str | None, closing: str | None) -> bool:
+    return (opening or "", closing or "") in (("", ""), ("{", "}"), ("(", ")"))
+
+
+def _power_digits(match: re.Match[str]) -> str:
+    if match[5]:
+        plain = match[5].translate(_TO_ASCII)
+        return plain.lstrip("+")
+    return _signed(match[2], match[3])
+
+
+def _signed(sign: str, digits: str) -> str:
+    return f"-{digits}" if sign in ("-", "−") else digits
+
+
+def _radix_value(text: str) -> float:
+    base = {"x": 16, "o": 8, "b": 2}[text[1].lower()]
+    try:
+        return float(int(text[2:], base))
+    except OverflowError:
+        return float("inf")
+
+
+def _ordinal(digits: str) -> str:
+    if len(digits) > 1 and digits[-2] == "1":
+        return "th"
+    return {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")
