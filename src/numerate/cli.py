@@ -12,7 +12,8 @@ from typer.core import TyperGroup
 __all__ = ["app", "main"]
 
 BAD_INPUT = 2
-_UsageFault = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+MAX_PROCESSES = 256
+_UsageFault: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 """The command-line parser's own error; typer exports only its subclasses under public names."""
 
 
@@ -29,14 +30,22 @@ class _OneLine(TyperGroup):
         except BadInput as error:
             _fail(str(error))
         except _UsageFault as error:
-            _fail(error.format_message())  # type: ignore[attr-defined]
+            context = getattr(error, "ctx", None)
+            message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+            _fail(f"{message}; see {context.command_path if context else 'numerate'} --help")
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
+        sys.exit(code or 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
         except BrokenPipeError:
             # `| head` has seen enough. What is still buffered must not meet the closed pipe at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        sys.exit(code or 0)
+            raise typer.Exit(0) from None
+        return result
 
 
 def _fail(message: str) -> NoReturn:
@@ -48,7 +57,7 @@ app = typer.Typer(
     cls=_OneLine,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # plain help: the boxes would double the time that `--help` takes
     help="A sense of numbers for any language model.",
 )
 
@@ -78,12 +87,12 @@ def find(
     roman: Annotated[bool, typer.Option("--roman", help="Read Roman numerals, too.")] = False,
     locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
     field: FieldName = None,
-    processes: Annotated[int, typer.Option(min=1, max=256, help="Read with this many processes.")] = 1,
+    processes: Annotated[str, typer.Option(metavar="N", help="Read with this many processes.")] = "1",
 ) -> None:
     """Find the numbers of a text file.
 
     A person gets coloured text. A file or a pipe gets tab-separated columns (index of the line, start, end, value,
-    kind, unit, text), or JSON lines with [bold]--json[/bold]. The file is streamed and the order is kept.
+    kind, unit, text), or JSON lines with --json. The file is streamed and the order is kept.
     """
     from numerate.commands.find import find_in_file
 
@@ -96,7 +105,7 @@ def find(
         options={key: value for key, value in options.items() if value is not None},
         field=field,
         form="json" if as_json else "view" if person else "columns",
-        processes=processes,
+        processes=_process_count(processes),
         width=_console().width if person else 100,
     )
 
@@ -186,6 +195,15 @@ def demo(reader: ReaderName = "standard") -> None:
 
     checked_reader(reader, {})
     show_demo(_console(), reader)
+
+
+def _process_count(text: str) -> int:
+    """Parsed here and not by typer, whose message does not quote what was given."""
+    from numerate.commands.source import BadInput
+
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_PROCESSES):
+        raise BadInput(f"--processes {text!r}: give a whole number from 1 to {MAX_PROCESSES}")
+    return int(text)
 
 
 def _console() -> Any:

@@ -12,16 +12,21 @@ from functools import lru_cache
 
 __all__ = ["ORDINALS", "SCALES", "SMALL", "TENS", "render_roman", "render_special", "render_words"]
 
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-SCALES = (
+
+def _list(words: str) -> list[str]:
+    return words.split()
+
+
+SMALL = _list(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
+SCALES = _list(
     "thousand million billion trillion quadrillion quintillion sextillion septillion octillion nonillion decillion "
-    "undecillion duodecillion tredecillion quattuordecillion quindecillion sexdecillion septendecillion "
-    "octodecillion novemdecillion vigintillion"
-).split()
+    "undecillion duodecillion tredecillion quattuordecillion quindecillion sexdecillion septendecillion octodecillion "
+    "novemdecillion vigintillion"
+)
 _IRREGULAR = {
     "one": "first",
     "two": "second",
@@ -40,13 +45,8 @@ ORDINALS = {
 _LIMIT = 10 ** (3 * len(SCALES) + 3)
 _TINY = 1e-15
 _DENOMINATORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16)
-_ROMAN = tuple(
-    zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-        "M CM D CD C XC L XL X IX V IV I".split(),
-        strict=True,
-    )
-)
+_ROMAN_WORTHS = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN = tuple(zip(_ROMAN_WORTHS, _list("M CM D CD C XC L XL X IX V IV I"), strict=True))
 
 
 def render_words(value: float, form: str, power: int = 0) -> str:
@@ -54,8 +54,8 @@ def render_words(value: float, form: str, power: int = 0) -> str:
 
     Args:
         value: Any float. Where words would not help (1e66 and more, less than 1e-15), digits are written.
-        form: A case (`lower`, `capital`, `upper`) and after it the joints: `-` for twenty-one or a space for twenty one;
-            `&` for one hundred and five; `.` for point five where one half would do; `#` for the ordinal, twenty-first.
+        form: A case (`lower`, `capital`, `upper`) and after it the joints: `-` for twenty-one or a space for twenty
+            one; `&` for one hundred and five; `.` for point five where one half would do; `#` for the ordinal.
         power: 6 for a number of millions, 9 of billions ...: 2.5e6 is "two and a half million" then, where else it is
             "two million five hundred thousand". Values that read badly so are written without.
 
@@ -133,10 +133,10 @@ def _digits(value: float) -> str:
 @lru_cache(maxsize=4096)
 def _spell(value: float, joints: str, power: int) -> str | None:
     """Words of a value that is not negative, in lower case; None where digits are better."""
-    if value >= _LIMIT or 0 < value < _TINY:
-        return None
     # The shortest decimal, not the binary value: 1e23 is one hundred sextillion, not 99 sextillion and so on.
     decimal = Decimal(repr(value))
+    if decimal >= _LIMIT or 0 < value < _TINY:
+        return None
     if "#" in joints and decimal == decimal.to_integral_value():
         return _to_ordinal(_integer(int(decimal), joints))
     scale = SCALES[power // 3 - 1] if power % 3 == 0 and 0 < power // 3 <= len(SCALES) else ""

@@ -126,7 +126,8 @@ def _describe_decimal(rest: str, value: float, style: Style) -> Style:
     plain = _to_ascii(digits), _to_ascii(fraction)
     significant = len("".join(plain).strip("0"))
     lost = significant > 15 or (significant > 0 and not 2.3e-308 < abs(value) < math.inf)
-    if lost or (exponent is not None and value == 0):
+    # Neither the exponent of a zero nor the sign of a zero exponent (`1e-0`) can be told from the value.
+    if lost or (exponent is not None and (value == 0 or not exponent_digits.strip("-0"))):
         style = replace(style, anchor=(abs(value), *plain, exponent_digits))
     if exponent is not None and not exponent.bare and significant:
         exponent = replace(exponent, lead=_leading_power(*plain))

@@ -1,9 +1,13 @@
-"""The spellings of units and currencies: tables of words, and the few lines that multiply them out.
+"""The spellings of units and currencies, ours and pint's: tables of words, and the few lines that multiply them out.
 
 A new unit is one new entry here; `tests/test_units.py` checks that pint knows every normal spelling.
 """
 
 from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
 
 __all__ = [
     "CODES",
@@ -11,12 +15,17 @@ __all__ = [
     "CURRENCY_SIGNS",
     "DOLLAR_SIGNS",
     "LENGTHS",
+    "LONE_LETTERS",
     "NOT_CONVERTIBLE",
     "PHRASES",
     "PINT",
+    "PLAIN",
     "POWER_WORDS",
     "SAME",
     "UNITS",
+    "VETO",
+    "pint_registry",
+    "pint_unit",
 ]
 
 # --- SI: base symbol -> prefixes in use. Left out because they are words or something else far more often:
@@ -247,14 +256,14 @@ _WORDS = {
     "SEK": "kronor",
     "XEU": "ecus",
 }
-_SHORT_CAPITALS = set("DLR DLRS CT CTS STG DAY DAYS TON TONS YEN FEET FOOT MILE WEEK YEAR HOUR INCH ACRE".split())
+_SHORT_CAPITALS = "DLR DLRS CT CTS STG DAY DAYS TON TONS YEN FEET FOOT MILE WEEK YEAR HOUR INCH ACRE"
 _NO_CAPITAL = {"miles", "marks"}  # Miles Davis, Marks & Spencer
 _CAPITAL = {"feet", "kelvin", "celsius", "fahrenheit", "hertz"}
 
 # --- Several words; a space stands for a space or a hyphen.
 _COUNTRIES = {
     "dollar dollars dlr dlrs": "us USD,u.s. USD,american USD,canadian CAD,australian AUD,hong kong HKD,singapore SGD,"
-    "new zealand NZD,taiwan TWD",
+    "new zealand NZD,nz NZD,n.z. NZD,taiwan TWD",
     "cent cents": "us cent,u.s. cent,canadian cent,australian cent",
     "franc francs": "swiss CHF,french FRF,belgian BEF,luxembourg LUF",
     "crown crowns krona kronor krone kroner": "swedish SEK,danish DKK,norwegian NOK",
@@ -299,29 +308,38 @@ _PHRASES = {
     "bbl/d": "barrels a day",
 }
 
-CODES = dict.fromkeys(
+_CODES = (
     "USD EUR GBP JPY CHF CAD AUD NZD CNY HKD SGD TWD KRW INR SEK NOK DKK ISK RUB UAH PLN CZK HUF BGN HRK ILS SAR AED "
     "QAR KWD BHD EGP NGN KES GHS ZAR THB MYR IDR PHP VND PKR BDT LKR KZT BRL MXN CLP UYU DEM FRF BEF LUF NLG ITL ATS "
-    "PTE GRD FIM IEP XEU".split()
-) | {"RMB": "CNY", "ECU": "XEU"}
-CODES = {code: normal or code for code, normal in CODES.items()}
+    "PTE GRD FIM IEP XEU"
+)
+CODES: dict[str, str] = {code: code for code in _CODES.split()} | {"RMB": "CNY", "ECU": "XEU"}
 """Currency codes as written -> ISO code. Codes that are words in capitals (ALL, TRY, TOP, CUP, PEN) are not read."""
 
-CURRENCIES: frozenset[str] = frozenset([*CODES.values(), *"TRY ARS COP ESP cent penny".split()])
+CURRENCIES: frozenset[str] = frozenset([*CODES.values(), "TRY", "ARS", "COP", "ESP", "cent", "penny"])
 """Units that are money: ISO codes, and `cent` and `penny`."""
 
 CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW"}
 CURRENCY_SIGNS |= {"₪": "ILS", "฿": "THB", "₫": "VND", "₺": "TRY", "₴": "UAH", "₦": "NGN", "₱": "PHP", "¢": "cent"}
-DOLLAR_SIGNS = {"US": "USD", "C": "CAD", "CA": "CAD", "CDN": "CAD", "A": "AUD", "AU": "AUD", "HK": "HKD", "NZ": "NZD"}
-DOLLAR_SIGNS |= {"R": "BRL", "S": "SGD", "NT": "TWD", "MEX": "MXN"}
+DOLLAR_SIGNS = {"US": "USD", "C": "CAD", "CA": "CAD", "Cdn": "CAD", "A": "AUD", "AU": "AUD", "HK": "HKD", "NZ": "NZD"}
+DOLLAR_SIGNS |= {"R": "BRL", "S": "SGD", "NT": "TWD", "Mex": "MXN"}
 
-LENGTHS = frozenset("nm µm mm cm m km in ft yd mi".split())
+LENGTHS = frozenset(["nm", "µm", "mm", "cm", "m", "km", "in", "ft", "yd", "mi"])
+# Lone letters mean too many things: each place where a unit can stand has its own short list.
+# Never a unit: A after a space (article), C F (20C, 70F), B M G T k (scale, 5G), D (3D), K attached (thousand).
+LONE_LETTERS = {
+    "attached": frozenset("mgshlLVWANJΩ\u2126Å\u212b"),
+    "spaced": frozenset("mgshtlLKVWNJΩ\u2126Å\u212b"),
+    "wrapped": frozenset(),  # on the next line: the first column of a table more often than a unit
+    "hyphen": frozenset("mgshLVWΩ\u2126"),
+    "inner": frozenset("mgshdtlLKVWNJAyΩ\u2126Å\u212b"),  # behind `/` and `per`, and in products
+}
 POWER_WORDS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
-SAME = {"mi/h": "mph", "lb/in^2": "psi", "lbf/in^2": "psi", "nmi/h": "kn"}
+SAME = {"1/ms": "m/s", "1/ms^2": "m/s^2", "mi/h": "mph", "lb/in^2": "psi", "lbf/in^2": "psi", "nmi/h": "kn"}
 """Compounds that have a shorter normal spelling."""
 
 PINT = {"KB": "kB", "kn": "knot", "bbl": "oil_bbl", "BTU": "Btu", "long ton": "long_ton", "fl oz": "fluid_ounce"}
-PINT |= {"°": "degree", "°C": "degC", "°F": "degF", "Å": "angstrom", "au": "astronomical_unit", "ly": "light_year"}
+PINT |= {"°": "degree", "°C": "degC", "°F": "degF", "Torr": "torr", "bpm": "(1/min)"}
 """Normal spelling -> pint's, where they differ."""
 NOT_CONVERTIBLE = frozenset(["IU"])
 """Units that have no fixed size."""
@@ -329,6 +347,7 @@ NOT_CONVERTIBLE = frozenset(["IU"])
 
 def _units() -> dict[str, str]:
     found: dict[str, str] = {}
+    short_capitals = _SHORT_CAPITALS.split()
     words: dict[str, str] = {name: normal for normal, names in _WORDS.items() for name in names.split()}
     for base, prefixes in _PREFIXES.items():
         names = _SI_NAMES.get(base, "").split()
@@ -345,9 +364,9 @@ def _units() -> dict[str, str]:
         found[word] = normal
         if (word.endswith("s") and word not in _NO_CAPITAL and len(word) > 3) or word in _CAPITAL:
             found[word.capitalize()] = normal
-        if len(word) > 4 or word.upper() in _SHORT_CAPITALS:
+        if len(word) > 4 or word.upper() in short_capitals:
             found[word.upper()] = normal
-    return found | CODES
+    return found | CODES | {"Rs": "INR"}
 
 
 def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
@@ -366,3 +385,51 @@ UNITS = _units()
 """One-word spelling -> normal spelling."""
 PHRASES = _phrases()
 """First word, in lower case -> the spellings of several words that begin with it, longest first."""
+PLAIN = {
+    word: normal
+    for word, normal in UNITS.items()
+    if len(word) > 1 and word.lower() not in PHRASES and normal not in ("in", "°")
+}
+"""The part of `UNITS` that needs no look at the letters round it, unless it is in `VETO`."""
+
+VETO = {
+    "per": re.compile(r"per.cent").match,
+    # A preposition and a pronoun, unless attached to the number, part of a compound, or `in.` with its full stop.
+    "in": re.compile(r"(?<!\d)in(?!\.(?![A-Za-z])|[\^²³23/·⋅])").match,
+    "us": re.compile(r"(?<!\d)us(?![\^²³/·⋅$]|[ -](?:do|dl|ce))").match,
+    # Counted, not measured: `degrees of freedom`, `5-gram` (but `200-gram`).
+    **dict.fromkeys(("degree", "degrees"), re.compile(r"degrees? of ").match),
+    **dict.fromkeys(("gram", "grams"), re.compile(r"(?<!\d\d-)(?<![.,]\d-)(?<=\d-)gram").match),
+    # The ordinal: `the 1991 second quarter`, `55 second-level topics`.
+    "second": re.compile(r"(?<![\d-])second(?:-| half| quarter| round)").match,
+    # `307,000 head versus 294,000 week ago`.
+    **dict.fromkeys(("day", "week", "month", "year"), re.compile(r"(?<!\b1 )(?<=[ \n])[a-z]+ ago").match),
+}
+"""Spelling -> whether it is something else here, as a match at its first letter."""
+
+
+@cache
+def pint_registry() -> Any:
+    """The one registry: quantities of different numerals can be added and compared."""
+    try:
+        from pint import UnitRegistry
+    except ImportError:
+        raise ImportError('converting units needs pint: pip install "numerate[units]"') from None
+    registry = UnitRegistry()
+    registry.define("parts_per_billion = 1e-9 = ppb")
+    return registry
+
+
+@lru_cache(maxsize=1024)
+def pint_unit(unit: str) -> Any:
+    """The `pint.Unit` of one of our normal spellings, or of one of pint's.
+
+    Raises:
+        ValueError: pint does not know it.
+    """
+    registry = pint_registry()
+    spelled = "".join(PINT.get(part.strip(), part) for part in re.split(r"([/*^])", unit))
+    try:
+        return registry.parse_units(spelled)
+    except Exception:  # besides its own errors, pint's parser lets AssertionError, TokenError and TypeError through
+        raise ValueError(f"pint knows no unit {unit!r}") from None

@@ -1,14 +1,13 @@
 """Units and currencies beside a number: finding them in a text, and converting with them.
 
 `unit_after` and `currency_before` are called for every number of a corpus, so each says no after one look:
-one match of a short pattern or one character, and one lookup. What can be a unit is then read word by word
-with bounded patterns, so the time never depends on the length of the text.
+one short match or one character, and one lookup. What can be a unit is then read word by word with bounded
+patterns, so the time does not depend on the length of the text.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 from numerate.unit_tables import (
@@ -17,14 +16,18 @@ from numerate.unit_tables import (
     CURRENCY_SIGNS,
     DOLLAR_SIGNS,
     LENGTHS,
+    LONE_LETTERS,
     PHRASES,
-    PINT,
+    PLAIN,
     POWER_WORDS,
     SAME,
     UNITS,
+    VETO,
+    pint_registry,
+    pint_unit,
 )
 
-__all__ = ["CURRENCIES", "currency_before", "to_quantity", "unit_after"]
+__all__ = ["CURRENCIES", "CURRENCY_CUES", "UNIT_HEADS", "currency_before", "to_quantity", "unit_after"]
 
 _SPACES = " \u00a0\u2009\u202f"
 _LETTERS = "A-Za-zµμΩ\u2126Å\u212b"  # every letter that some unit is spelled with
@@ -32,49 +35,47 @@ _DEGREES = "°º˚℃℉"
 _MARKS = "'\"’”′″"
 _SIGNS = "".join(CURRENCY_SIGNS)
 
-# Lone letters mean too many things: each place where a unit can stand has its own short list.
-# Never a unit: A after a space (article), C F (20C, 70F), B M G T k (scale, 5G), D (3D), K attached (thousand).
-_LONE = {
-    "attached": frozenset("mgshlLVWANJ"),
-    "spaced": frozenset("mgshtlLKVWNJ"),
-    "hyphen": frozenset("mgshLVW"),
-    "inner": frozenset("mgshdtlLKVWNJAy"),  # behind `/` and `per`, after `square`, inside a product
-}
-_ALWAYS = frozenset("ΩΩÅÅ")
-
-_next = re.compile(rf"[{_SPACES}-]?([{_LETTERS}]{{1,20}}|[{_DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
+_next = re.compile(rf"[{_SPACES}\n-]?([{_LETTERS}]{{1,20}}|[{_DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
+# Behind a one-word unit: nothing that raises, divides or multiplies it.
+_alone = re.compile(
+    rf"(?![\w^/·⋅⁻−]|[{_SPACES}-](?:per|PER|squared|cubed)|[{_SPACES}]/|[{_SPACES}][{_LETTERS}]{{1,6}}[-−–⁻^])"
+).match
 _word = re.compile(rf"[{_LETTERS}]{{1,20}}|[{_DEGREES}]").match
 _degree = re.compile(rf"[°º˚][{_SPACES}]?([CFK])(?!\w)|([℃℉])").match
-_power = re.compile(r"\^(\{)?([-−]?[1-4])(?(1)\})|(⁻?[¹²³⁴])|(−[1-4])|[ -](squared|cubed)").match
-_digit_power = re.compile(r"[23](?!\w)").match
-_hyphen_power = re.compile(r"[-–]([1-4])(?![\w.,]*\d)").match
-_per = re.compile(rf"[{_SPACES}]?/[{_SPACES}]?|[{_SPACES}-]per[{_SPACES}-]", re.IGNORECASE).match
-_times = re.compile(rf"[·⋅{_SPACES}]").match
-_decade = re.compile(
-    r"(?<!\d)[12]\d\d0$|(?:\b(?:his|her|their|my|your|our|the|mid|early|late)[ -]|['’])\d0$", re.IGNORECASE
+_power = re.compile(r"\^(\{)?([-−]?[1-4])(?(1)\})|(⁻?[¹²³⁴])|(−[1-4])(?!\w|[.,]\d)|[ -](squared|cubed)").match
+_digit_power = re.compile(r"([23])(?!\w)").match
+_hyphen_power = re.compile(r"([-–][1-4])(?!\w|[.,]\d)").match
+_per = re.compile(rf"[{_SPACES}]?/[{_SPACES}]?|[{_SPACES}-](?:per|PER)[{_SPACES}-]").match
+_times = re.compile(rf"[·⋅]|[{_SPACES}](?=[{_LETTERS}]{{1,6}}[-−–⁻^])").match
+_inverse_of = re.compile(rf"/|per[{_SPACES}-]").match
+# A lone letter with this behind it is a name: `the 5 s's`, `5 f(x)`, `175 t=1`, `50 N.Z. dlrs`, `2003 J. J. Liston`.
+_named = re.compile(r"['’][a-z]|[(\[{=+<>]|\.[A-Z]|\. [A-Z]\.").match
+# A lone letter attached to such a number belongs to a name or a plural: `W2V`, `F-14A`, `DC-10s`, `11-5/8s`,
+# `under-19s`, `the 1990s`, `in his 20s`, `the 1970s and 80s`.
+_part_of_name = re.compile(r"[A-Za-z][-–]?\d{1,6}$").search
+_plural = re.compile(
+    r"(?<!\d)[12]\d\d0$|/\d+$|[ (]\.\d+$|under[ -]\d+$|0s (?:and|or) \d0$"
+    r"|(?:\b(?:his|her|their|my|your|our|the|mid|early|late)[ -]|['’])\d0$"
 ).search
-_opening_quote = re.compile(r"(?<!\w)['‘]").search
+_opening_quote = re.compile(r"(?<!\w)['‘’]").search
+_after_degrees = re.compile(r"[°º˚] ?[\d.,'’′ ]{1,12}$").search
+_after_feet = re.compile(r"\d['’′] ?[\d.½¼¾]{1,4}$").search
+_dollar = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,3})\$$").search
 
-_HEADS = frozenset(
-    [
-        *UNITS,
-        *(case for head in (*PHRASES, *POWER_WORDS) for case in (head, head.capitalize(), head.upper())),
-        *_DEGREES,
-        *_MARKS,
-        *_SIGNS,
-        "/",
-        "per",
-    ]
+UNIT_HEADS = frozenset([*UNITS, *_DEGREES, *_MARKS, *_SIGNS, "/", "per"]).union(
+    case for head in (*PHRASES, *POWER_WORDS) for case in (head, head.capitalize(), head.upper())
 )
-_PHRASE_SPACES = str.maketrans(dict.fromkeys("-\u00a0\u2009\u202f", " "))
-_EXPONENTS = str.maketrans("⁻−¹²³⁴", "--1234")
+CURRENCY_CUES = frozenset([*CODES, *_SIGNS, "Rs", "Rs.", *(f"{country}$" for country in DOLLAR_SIGNS)])
+_PLACES = {"-": "hyphen", "\n": "wrapped"}
+_TO_SPACE = str.maketrans(dict.fromkeys("-\u00a0\u2009\u202f", " "))
+_TO_DIGITS = str.maketrans("⁻−–¹²³⁴", "---1234")
 
 
 def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[str, int, int] | None:
     """Finds the unit or currency that stands at `position`, behind a number.
 
-    It stands there directly, or after one space, or, if it begins with a letter, after one hyphen. The longest unit
-    wins, and no letter or digit follows it. Percent is no unit.
+    It stands there directly, or after one space or line end, or, if it begins with a letter, after one hyphen.
+    The longest unit wins, and no letter or digit follows it. Percent is no unit.
 
     Args:
         text: The source.
@@ -92,37 +93,26 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
     if match is None:
         return None
     word = match[1]
-    if word not in _HEADS:
+    if word not in UNIT_HEADS:
         return None
     start = match.start(1)
-    if start == position:
-        place = "attached"
-    elif attached_only:
+    place = "attached" if start == position else _PLACES.get(text[position], "spaced")
+    if (attached_only and place != "attached") or (word in VETO and VETO[word](text, start)):
         return None
-    else:
-        place = "hyphen" if text[position] == "-" else "spaced"
+    if word in PLAIN and _alone(text, match.end()):
+        return PLAIN[word], start, match.end()
     if word in _MARKS:
         return _mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:
         return _sign_after(text, start, place)
     if word == "/" or word == "per":
         return _inverse(text, start, place)
+    if len(word) == 1 and place == "attached":
+        before = text[max(0, start - 12) : start].lower()
+        if _part_of_name(before) or (word == "s" and _plural(before)):
+            return None
     found = _compound(text, start, place)
-    if found is None:
-        return None
-    normal, end = found
-    # `in` (a preposition) and `us` (a pronoun) are units if attached, as part of a compound, or as `in.`.
-    if (
-        place != "attached"
-        and end - start == 2
-        and word in ("in", "us")
-        and not (word == "in" and text[end : end + 1] == "." and not text[end + 1 : end + 2].isalpha())
-    ):
-        return None
-    # The s of a decade: `the 1990s`, `in his 20s`.
-    if word == "s" and place == "attached" and end == start + 1 and _decade(text[max(0, start - 12) : start]):
-        return None
-    return normal, start, end
+    return (found[0], start, found[1]) if found else None
 
 
 def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
@@ -133,7 +123,7 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
         position: Offset of the number.
 
     Returns:
-        ISO code (or `cent`), start and end in `text`; None if no currency is there.
+        ISO code, start and end in `text`; None if no currency is there.
 
     Example:
         >>> currency_before("for US$5", 7)
@@ -145,16 +135,19 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
     if end <= 0:
         return None
     last = text[end - 1]
-    if last in CURRENCY_SIGNS:
-        if last != "$":
-            return (CURRENCY_SIGNS[last], end - 1, end) if last != "¢" else None
-        return _dollar_before(text, end)
     if "A" <= last <= "Z":
         start = end - 3
         code = CODES.get(text[start:end]) if start >= 0 else None
-    elif last == "s" or last == ".":  # Rs 5, Rs. 5
+    elif last == "s" or last == ".":
         start = end - 2 - (last == ".")
         code = "INR" if start >= 0 and text[start:end] in ("Rs", "Rs.") else None
+    elif last == "$":
+        if text[end - 2 : end - 1].isalpha() and (match := _dollar(text[max(0, end - 6) : end])):
+            return DOLLAR_SIGNS.get(match[1], "USD"), end - (len(match[0]) if match[1] in DOLLAR_SIGNS else 1), end
+        spaced = text[end - 4 : end - 1] == "US " and not text[end - 5 : end - 4].isalnum()
+        return "USD", end - (4 if spaced else 1), end
+    elif last in CURRENCY_SIGNS and last != "¢":
+        return CURRENCY_SIGNS[last], end - 1, end
     else:
         return None
     if code is None or (start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")):
@@ -177,22 +170,16 @@ def to_quantity(value: float, unit: str | None, target: str = "SI", text: str = 
     Raises:
         ImportError: `pint` is not installed.
         ValueError: There is no unit, it is money or of no fixed size, or it does not measure what `target` does.
-
-    Example:
-        >>> round(to_quantity(36, "km/h", "m/s").magnitude, 9)
-        10.0
     """
     if unit is None:
         raise ValueError(f"{text!r} has no unit, so it cannot be converted to {target!r}")
     if unit in CURRENCIES:
-        raise ValueError(f"{text!r} is money ({unit}): it has no fixed rate to {target!r}")
-    registry = _registry()
-    quantity = registry.Quantity(value, _pint_unit(unit))
+        raise ValueError(f"{text!r} is money ({unit}), which has no fixed rate to {target!r}")
+    quantity = pint_registry().Quantity(value, pint_unit(unit))
+    wanted = None if target.upper() == "SI" else pint_unit(target)
     try:
-        if target.upper() == "SI":
-            return quantity.to_base_units()
-        return quantity.to(_pint_unit(target))
-    except registry_errors():
+        return quantity.to_base_units() if wanted is None else quantity.to(wanted)
+    except TypeError:  # what pint's errors of dimension and offset derive from
         raise ValueError(f"{text!r} is in {unit}, which cannot be converted to {target!r}") from None
 
 
@@ -203,22 +190,21 @@ def _compound(text: str, start: int, place: str) -> tuple[str, int] | None:
         return found
     normal, end = found
     for _ in range(3):
-        step = None
+        step, mark = None, "/"
         if match := _per(text, end):
-            step, mark = _term(text, match.end(), "inner"), "/"
+            step = _term(text, match.end(), "inner")
         elif match := _times(text, end):
             # After a space only with a negative power: in `5 m in` and `5 s h` the second word is no factor.
             step, mark = _term(text, match.end(), "inner", negative=match[0] in _SPACES), "*"
         if step is None or step[0] in CURRENCIES:
             break
         factor, end = step
-        # A negative power divides; a reciprocal behind a slash (`5 m/s^-1`) is kept as it was written.
         normal += factor[1:] if factor.startswith("1/") else mark + factor
     return SAME.get(normal, normal), end
 
 
 def _term(text: str, start: int, place: str, negative: bool = False) -> tuple[str, int] | None:
-    """One unit with its power. With `negative`, only one that has a negative power."""
+    """One unit with its power; with `negative`, only one that has a negative power."""
     match = _word(text, start)
     if match is None:
         return None
@@ -227,124 +213,87 @@ def _term(text: str, start: int, place: str, negative: bool = False) -> tuple[st
         if degree := _degree(text, start):
             kind = degree[1] or ("C" if degree[2] == "℃" else "F")
             return ("K" if kind == "K" else "°" + kind), degree.end()
-        # A bare º is an ordinal (1º); letters and digits may follow a degree: 40°N, 40°26'.
-        return None if word == "º" else ("°", end)
+        return None if word == "º" else ("°", end)  # 1º is an ordinal; letters and digits may follow: 40°N, 40°26'
     lower = word.lower()
-    normal = None
+    normal = UNITS.get(word)
     if lower in PHRASES:
-        normal, end = _phrase(text, start, end, lower)
-    if normal is None and lower in POWER_WORDS:
-        return _area(text, end, POWER_WORDS[lower])
-    if normal is None:
-        # `degrees of freedom` are counted, not measured.
-        if lower in ("degree", "degrees") and text[end : end + 4] == " of ":
-            return None
-        normal = UNITS.get(word)
-        if normal is None or (len(word) == 1 and word not in _LONE[place] and word not in _ALWAYS):
-            return None
-        # A lone letter is a name in `5 f(x)`, `5 m_e`, `the 5 s's`.
-        if len(word) == 1 and (text[end : end + 1] in ("(", "[") or re.match(r"['’][a-z]", text[end : end + 2])):
-            return None
+        here = text[start : start + len(PHRASES[lower][0][0])].lower().translate(_TO_SPACE)
+        for phrase, meaning in PHRASES[lower]:
+            if here.startswith(phrase) and _ends(text, start + len(phrase)):
+                word, normal, end = phrase, meaning, start + len(phrase)
+                break
     power = 1
-    if normal not in CURRENCIES:
-        if raised := _power(text, end):
-            digits = raised[2] or raised[3] or raised[4]
-            power = int(digits.translate(_EXPONENTS)) if digits else {"squared": 2, "cubed": 3}[raised[5].lower()]
-            end = raised.end()
-        elif raised := (normal in LENGTHS or (normal == "s" and place == "inner")) and _digit_power(text, end):
-            power, end = int(raised[0]), raised.end()
-        elif raised := negative and _hyphen_power(text, end):
-            power, end = -int(raised[1]), raised.end()
+    if lower in POWER_WORDS:
+        # `square`, `sq.`, `cubic`: a length follows.
+        end += text.startswith(".", end)
+        end += text.startswith(tuple(_SPACES + "-"), end)
+        match = _word(text, end)
+        normal = UNITS.get(match[0]) if match else None
+        if match is None or normal not in LENGTHS:
+            return None
+        power, end = POWER_WORDS[lower], match.end()
+    elif normal is None or (len(word) == 1 and (word not in LONE_LETTERS[place] or _named(text, end))):
+        return None
+    elif normal in CURRENCIES:
+        pass
+    elif raised := _power(text, end):
+        digits = raised[2] or raised[3] or raised[4]
+        power = int(digits.translate(_TO_DIGITS)) if digits else 2 if raised[5] == "squared" else 3
+        end = raised.end()
+    # `m2` is an area, but `s2` only in `m/s2`, and `s-1` only in `km s-1`.
+    elif (normal in LENGTHS or (normal == "s" and place == "inner")) and (raised := _digit_power(text, end)):
+        power, end = int(raised[1]), raised.end()
+    elif negative and (raised := _hyphen_power(text, end)):
+        power, end = int(raised[1].translate(_TO_DIGITS)), raised.end()
     if (negative and power > 0) or not _ends(text, end):
         return None
-    if power == 1:
-        return normal, end
-    factor = f"{normal}^{abs(power)}" if abs(power) > 1 else normal
+    factor = f"{normal}^{abs(power)}" if abs(power) > 1 else str(normal)
     return (factor if power > 0 else "1/" + factor), end
 
 
-def _phrase(text: str, start: int, end: int, head: str) -> tuple[str | None, int]:
-    """The longest spelling of several words that begins with `head` here; the given end if there is none."""
-    rows = PHRASES[head]
-    here = text[start : start + len(rows[0][0])].lower().translate(_PHRASE_SPACES)
-    for phrase, normal in rows:
-        if here.startswith(phrase) and _ends(text, start + len(phrase)):
-            return normal, start + len(phrase)
-    return None, end
-
-
-def _area(text: str, end: int, power: int) -> tuple[str, int] | None:
-    """What follows `square`, `sq.` or `cubic`: a length."""
-    end += text[end : end + 1] == "."
-    end += text[end : end + 1] in tuple(_SPACES + "-")
-    match = _word(text, end)
-    normal = UNITS.get(match[0]) if match else None
-    if match is None or normal not in LENGTHS or not _ends(text, match.end()):
-        return None
-    return f"{normal}^{power}", match.end()
-
-
 def _ends(text: str, end: int) -> bool:
-    """Whether a word can end here: no letter, digit, underscore or power follows."""
+    """Whether a unit can end here: no letter, digit, underscore or power follows."""
     return end >= len(text) or not (text[end].isalnum() or text[end] in "_^")
 
 
 def _inverse(text: str, start: int, place: str) -> tuple[str, int, int] | None:
-    """`34.5/sq mi`, `60/min` attached to the number; ` per square mile` in words, for areas and volumes only."""
-    word = text[start] == "/"
-    match = re.compile(rf"/|per[{_SPACES}-]").match(text, start)
-    if match is None or (word and place != "attached") or (not word and place == "attached"):
+    """`34.5/sq mi` and `60/min` attached to the number, ` per square mile` for areas and volumes only."""
+    match = _inverse_of(text, start)
+    slash = text[start] == "/"
+    if match is None or slash != (place == "attached"):
         return None
     found = _term(text, match.end(), "inner")
     if found is None or found[0] in CURRENCIES or found[0].startswith("1/"):
         return None
     # `per hour` after a count says how often something happens; lone letters are sure only for s, h and L.
-    if "^" in found[0] or (word and (len(text[match.end() : found[1]]) > 1 or found[0] in ("s", "h", "L"))):
+    if "^" in found[0] or (slash and (found[1] - match.end() > 1 or found[0] in ("s", "h", "L"))):
         return "1/" + found[0], start, found[1]
     return None
 
 
 def _mark(text: str, start: int) -> tuple[str, int, int] | None:
     """Feet and inches (`5'11"`), minutes and seconds of arc (`40°26'46"`); else it is a quotation mark."""
-    mark = text[start]
-    angle = any(degree in text[max(0, start - 14) : start] for degree in "°º˚")
+    mark, follower = text[start], text[start + 1 : start + 2]
+    before = text[max(0, start - 40) : start]
+    angle = _after_degrees(before) is not None
     if mark in "'’′":
-        follower = text[start + 1 : start + 2]
-        # `'s` is a genitive, and a mark that closes what was opened shortly before is a quote.
-        if mark != "′" and not angle and not follower.isdigit():
-            if follower.isalpha() or _opening_quote(text[max(0, start - 40) : start]):
-                return None
-        elif follower.isalpha() and not angle:
+        # `5's` is a genitive; a mark that closes what was opened shortly before is a quote.
+        quote = mark != "′" and not follower.isdigit() and _opening_quote(before)
+        if not angle and (follower.isalpha() or quote):
             return None
         return ("arcmin" if angle else "ft"), start, start + 1
     # Inches only right behind feet: elsewhere `"` closes a quotation. The double prime is no quote.
-    if mark != "″" and not any(feet in text[max(0, start - 4) : start] for feet in "'’′"):
+    if mark != "″" and not _after_feet(before):
         return None
     return ("arcsec" if angle else "in"), start, start + 1
 
 
 def _sign_after(text: str, start: int, place: str) -> tuple[str, int, int] | None:
-    """`5 €`, `5€`; a sign with a number behind it belongs to that number."""
+    """`5 €`, `5€`; a sign with a number behind it belongs to that number, and in `$n = 5$` it ends a formula."""
     end = start + 1
-    following = text[end : end + 2].lstrip(_SPACES) if place == "spaced" else text[end : end + 1]
-    if place == "hyphen" or following[:1].isdigit() or not _ends(text, end):
+    following = text[end : end + 2].lstrip(_SPACES if place == "spaced" else "")
+    opening = text.rfind("$", max(0, start - 80), start) if text[start] == "$" else -1
+    formula = opening >= 0 and not text[opening - 1 : opening].isdigit()
+    if place == "hyphen" or following[:1].isdigit() or formula or not _ends(text, end):
         return None
     return CURRENCY_SIGNS[text[start]], start, end
-
-
-def _dollar_before(text: str, end: int) -> tuple[str, int, int]:
-    """The dollar whose sign ends at `end`: `US$`, `US $`, `HK$`, `$`."""
-    match = re.compile(r"(?:.*[^\w$])?([A-Za-z]{1,3})( ?)\$$", re.DOTALL).match(text[max(0, end - 6) : end])
-    if match and (code := DOLLAR_SIGNS.get(match[1].upper())) and (not match[2] or match[1] == "US"):
-        return code, end - 1 - len(match[1]) - len(match[2]), end
-    return "USD", end - 1, end
-
-
-@cache
-def _registry() -> Any:
-    """The one registry: quantities of different numerals can be added and compared."""
-    try:
-        import pint
-    except ImportError:
-        raise ImportError('converting units needs pint: pip install "numerate[units]"') from None
-    return pint.UnitRegistry()

@@ -76,7 +76,9 @@ if __name__ == "__main__":  # prints every disagreement of one part: `python tes
     import sys
 
     def show(what, text, span, gold, read):
-        around = text[max(0, span[0] - 40) : span[0]] + "[[" + text[span[0] : span[1]] + "]]" + text[span[1] : span[1] + 30]
+        around = (
+            text[max(0, span[0] - 40) : span[0]] + "[[" + text[span[0] : span[1]] + "]]" + text[span[1] : span[1] + 30]
+        )
         g = gold and (gold["value"], gold["kind"], gold["unit"])
         r = read and (read.text, read.value, read.kind, read.unit)
         print(f"{what:6} {around!r}\n       gold {g}\n       read {r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from numerate.commands.view import COLOURS, format_value, highlighted
+from numerate.commands.view import COLOURS, highlighted, meaning
 from numerate.numeral import KINDS
 from numerate.reading import find_batch
 
@@ -56,7 +56,5 @@ def _examples(numerals: list[Numeral]) -> Text:
     """A few numerals, spread over the report, each with its value and unit."""
     distinct = list({n.text: n for n in numerals}.values())
     chosen = distinct[:: max(1, len(distinct) // EXAMPLES)][:EXAMPLES]
-    parts = [
-        Text(n.text, style=COLOURS[n.kind]) + f" = {format_value(n.value)} {n.unit or ''}".rstrip() for n in chosen
-    ]
+    parts = [Text.assemble((n.text, COLOURS[n.kind]), f" = {meaning(n)}") for n in chosen]
     return Text(",  ").join(parts)

@@ -109,7 +109,7 @@ def _fault(requirement: Requirement) -> str:
 
 
 def _device() -> Finding:
-    """The accelerator; torch takes seconds to import, so it is only asked where a driver shows that there may be one."""
+    """The accelerator; torch takes seconds to import, so only a driver that is there makes us ask it."""
     if not (Path("/dev/nvidiactl").exists() or Path("/dev/kfd").exists() or sys.platform in ("darwin", "win32")):
         return Finding("device", "no GPU, computing on the CPU")
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from numerate.reading.base import Reader
 
@@ -59,7 +59,7 @@ def checked_reader(name: str, options: dict[str, Any]) -> Reader:
         raise BadInput(f"reader {name!r}: {error}") from None
 
 
-def batches(path: str, on_position: Callable[[int], None] | None = None) -> Iterator[Batch]:
+def batches(path: str, on_position: Callable[[int], None] | None = None) -> Generator[Batch]:
     """Reads a file (`-`: standard input; `*.gz`: unpacked on the way) in batches of whole lines.
 
     All that could be read is given out before a damaged file raises.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numerate.numeral import Numeral
 
-__all__ = ["COLOURS", "format_value", "highlighted", "meanings", "visible"]
+__all__ = ["COLOURS", "format_value", "highlighted", "meaning", "meanings", "visible"]
 
 COLOURS = {
     "quantity": "bold cyan",
@@ -58,19 +58,25 @@ def meanings(numerals: Sequence[Numeral]) -> Text:
     parts: list[Text] = []
     for numeral in numerals:
         part = Text(visible(numeral.text), style=COLOURS.get(numeral.kind, "bold"))
-        part.append(f" = {format_value(numeral.value)} {numeral.unit or ''}".rstrip(), style="default not bold")
+        part.append(f" = {meaning(numeral)}", style="default not bold")
         part.append(f" {numeral.path or numeral.kind}", style="dim not bold default")
         parts.append(part)
     return Text("  ", style="dim") + Text(" · ", style="dim").join(parts)
 
 
-def format_value(value: float) -> str:
+def meaning(numeral: Numeral) -> str:
+    """Value and unit of a numeral; years, dates and codes are not grouped."""
+    grouped = numeral.kind in ("quantity", "money", "percent", "range", "ratio", "ordinal")
+    return f"{format_value(numeral.value, grouped=grouped)} {numeral.unit or ''}".rstrip()
+
+
+def format_value(value: float, *, grouped: bool = True) -> str:
     """A value for human eyes: grouped when it is whole, short otherwise.
 
     Example:
         >>> format_value(1.5e9), format_value(0.032), format_value(6.02e23), format_value(float("nan"))
         ('1,500,000,000', '0.032', '6.02e+23', 'nan')
     """
-    if value == value and abs(value) < 1e15 and value == int(value):
-        return f"{int(value):,}" if value or str(value)[0] != "-" else "-0"
+    if value == value and abs(value) < 1e16 and value == int(value):
+        return f"{value:,.0f}" if grouped else f"{value:.0f}"
     return repr(value)

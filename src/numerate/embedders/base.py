@@ -7,31 +7,51 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from numerate.config import Config
-
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
+    from numerate.config import Config
 
-__all__ = ["Embedder", "finite_values"]
+__all__ = [
+    "INITIAL_STD",
+    "LARGEST",
+    "Embedder",
+    "as_bits",
+    "finite_values",
+    "full_precision",
+    "quantiles",
+    "signed_log",
+]
+
+INITIAL_STD = 0.02
+"""Spread of freshly drawn lookup vectors: that of BERT's and GPT-2's word vectors."""
+LARGEST = 1.7976931348623157e308
+"""The largest float64."""
 
 
 class Embedder(nn.Module):
     """Turns N numbers into N vectors.
 
-    The contract, tested for every registered embedder: `forward` gives (N, width) in the module's own floating type;
-    each row depends on its own number alone; features are computed in float64 or integers; 0, -0, negatives, infinities,
-    NaN and overflow are treated as the class's docstring says and never give a non-finite vector.
+    The contract, tested for every registered embedder: `forward` gives (N, width) in the module's own floating type
+    (under autocast it may be the autocast type); each row depends on its own number alone; features are computed in
+    float64 or integers; 0, -0, negatives, infinities, NaN and overflow are treated as the class's docstring says and
+    never give a non-finite vector.
+
+    What must not be rounded by `module.to(torch.bfloat16)` (bin edges, known values) is kept as a buffer of float64 bit
+    patterns in int64: see `as_bits`.
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
-        continuous: Whether near numbers are claimed to have near vectors.
+        continuous: Whether near numbers, 0 apart, are claimed to have near vectors.
+        through_zero: Whether that is claimed at 0, too.
         signed: Whether x and -x are claimed to differ.
         width: Columns of the output: `dim`, or 1 for an embedder made to scale the [NUM] row.
     """
 
     Config: ClassVar[type[Config]]
-    continuous: ClassVar[bool] = False
-    signed: ClassVar[bool] = True
+    continuous: bool = False
+    through_zero: bool = False
+    signed: bool = True
+    _anchor: Tensor
 
     def __init__(self, dim: int, config: Config) -> None:
         super().__init__()
@@ -40,6 +60,8 @@ class Embedder(nn.Module):
         self.dim = dim
         self.config = config
         self.width = dim
+        # Follows `.to(...)` in the embedders that have no weights.
+        self.register_buffer("_anchor", torch.empty(0), persistent=False)
 
     @classmethod
     def build(cls, dim: int, **options: Any) -> Embedder:
@@ -55,11 +77,20 @@ class Embedder(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
 
     def _dtype(self) -> torch.dtype:
-        """The floating type of the module's weights (float32 where it has none)."""
-        return next((p.dtype for p in self.parameters() if p.is_floating_point()), torch.float32)
+        """The floating type of the module's weights, or the one it was moved to where it has none."""
+        return next((p.dtype for p in self.parameters() if p.is_floating_point()), self._anchor.dtype)
+
+    def _cast(self, features: Tensor) -> Tensor:
+        """Finished features in the floating type of the module."""
+        return features.to(self._dtype())
+
+    def _bounded(self, values: Tensor) -> Tensor:
+        """Values held where the module's type can still multiply them: 2e19 in float32, 256 in float16."""
+        limit = torch.finfo(self._dtype()).max ** 0.5
+        return values.clamp(-limit, limit)
 
 
-def finite_values(numbers: NumberTable, limit: float = 1.7976931348623157e308) -> tuple[Tensor, Tensor]:
+def finite_values(numbers: NumberTable, limit: float = LARGEST) -> tuple[Tensor, Tensor]:
     """The values with NaN as 0 and infinities clamped to ±limit, and (N, 3) flags: NaN, +inf, -inf.
 
     Shape:
@@ -68,3 +99,33 @@ def finite_values(numbers: NumberTable, limit: float = 1.7976931348623157e308) -
     values = numbers.values()
     flags = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf], dim=-1).to(torch.float64)
     return torch.nan_to_num(values, nan=0.0, posinf=limit, neginf=-limit).clamp(-limit, limit), flags
+
+
+def signed_log(values: Tensor, unit: float = 1.0) -> Tensor:
+    """sign(x) · log10(1 + |x| / unit): linear around 0, logarithmic far from it, odd, monotone, smooth.
+
+    Example:
+        >>> signed_log(torch.tensor([-99.0, 0.0, 9.0], dtype=torch.float64)).tolist()
+        [-2.0, 0.0, 1.0]
+    """
+    ratio = (values.abs() / unit).clamp_max(LARGEST)
+    return values.sign() * torch.log1p(ratio) / 2.302585092994046
+
+
+def as_bits(values: Tensor) -> Tensor:
+    """Values as float64 bit patterns, for buffers that `.to(dtype)` must not round; back: `.view(torch.float64)`."""
+    return values.to(torch.float64).view(torch.int64)
+
+
+def quantiles(values: Tensor, count: int) -> Tensor:
+    """`count` evenly spaced quantiles of any number of float64 values, lowest and highest included, interpolated."""
+    ordered = values.sort().values
+    position = torch.linspace(0, len(ordered) - 1, count, dtype=torch.float64, device=values.device)
+    low = position.floor().to(torch.int64)
+    high = (low + 1).clamp_max(len(ordered) - 1)
+    return torch.lerp(ordered[low], ordered[high], position - low)
+
+
+def full_precision(tensor: Tensor) -> torch.autocast:
+    """A context in which autocast does not touch the layers, for those that low precision would ruin."""
+    return torch.autocast(tensor.device.type, enabled=False)

@@ -98,13 +98,14 @@ class Notation(ABC):
         quoted = quoted if len(quoted) <= 300 else quoted[:297] + "..."
         return ValueError(f"{self.Config.kind}: {quoted} is no number: {why}")
 
-    def check(self, pieces: Sequence[str]) -> None:
-        """Raises the `refusal` unless `legal_next` leads along all `pieces` to an end."""
+    def check(self, pieces: Sequence[str], quote: Sequence[str] | None = None) -> None:
+        """Raises the `refusal` (of `quote`, if given) unless `legal_next` leads along all `pieces` to an end."""
+        if END not in pieces and END in self.legal_next(pieces):
+            return
         for index, piece in enumerate(pieces):
             if piece == END or piece not in self.legal_next(pieces[:index]):
-                raise self.refusal(pieces, f"{piece!r} may not stand at position {index}")
-        if END not in self.legal_next(pieces):
-            raise self.refusal(pieces, "it is not complete")
+                raise self.refusal(quote or pieces, f"{piece!r} may not stand at position {index}")
+        raise self.refusal(quote or pieces, "it is not complete")
 
 
 def special_of(numeral: Numeral) -> str | None:

@@ -48,6 +48,23 @@ class DecimalForm(NamedTuple):
     fraction: str = ""
     exponent: int | None = None
 
+    @classmethod
+    def of_scientific(cls, negative: bool, digits: str, power: int) -> DecimalForm:
+        """From significant digits and the power of ten of the first of them; written without exponent where short.
+
+        Example:
+            >>> DecimalForm.of_scientific(False, "3141", 2).text, DecimalForm.of_scientific(False, "3", 40).text
+            ('314.1', '3e40')
+        """
+        if digits.strip("0") == "":
+            return cls(negative, "0")
+        if 0 <= power < 16:
+            digits = digits.ljust(power + 1, "0")
+            return cls(negative, digits[: power + 1], digits[power + 1 :])
+        if -5 < power < 0:
+            return cls(negative, "0", "0" * (-power - 1) + digits)
+        return cls(negative, digits[0], digits[1:], power)
+
     @property
     def text(self) -> str:
         """The number as Python would read it."""
@@ -118,7 +135,7 @@ def parse_numeral(text: str) -> Numeral | None:
         return special_numeral(SPECIAL_TOKENS[text])
     from numerate.reading import find  # the reader's tables are not needed for plain decimals
 
-    found = find(text)
+    found = find(text, words=True, roman=True)
     return found[0] if len(found) == 1 and found[0].text == text else None
 
 

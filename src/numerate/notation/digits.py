@@ -207,17 +207,17 @@ class Digits(Notation):
                 legal |= {"0"} if state.phase == "e" else set()
         return legal
 
-    def _advance(self, state: _State, token: str) -> _State:
-        if token in SPECIAL_TOKENS.values():
+    def _advance(self, state: _State, piece: str) -> _State:
+        if piece in SPECIAL_TOKENS.values():
             return _State("special")
-        if token == "e":  # noqa: S105
+        if piece == "e":
             return _State("e")
         if state.phase in ("e", "e-", "power"):
             # `full` says whether digits may follow: not behind a zero.
-            more = token != "0" if state.phase != "power" else True
-            return _State("e-") if token == "-" else _State("power", used=state.used + len(token), full=more)
-        if token in ("+", "-"):
+            more = state.phase == "power" or piece != "0"
+            return _State("e-") if piece == "-" else _State("power", used=state.used + len(piece), full=more)
+        if piece in ("+", "-"):
             return _State("first")
-        if token == ".":  # noqa: S105
+        if piece == ".":
             return _State("second", used=state.used)
-        return self._grown(state._replace(phase="first" if state.phase == "start" else state.phase), len(token))
+        return self._grown(state._replace(phase="first" if state.phase == "start" else state.phase), len(piece))

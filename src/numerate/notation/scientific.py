@@ -1,4 +1,4 @@
-"""NumBERT's scientific form: the significant digits, [EXP], the power of ten, digits and power in the model's subwords."""
+"""NumBERT's scientific form: the significant digits, [EXP], the power of ten; both in the model's own subwords."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ class Scientific(Notation):
     def read(self, pieces: Sequence[str]) -> Numeral:
         """The number behind the pieces, however the text is cut into subwords, and with or without spaces."""
         units = self._units(pieces)
-        self.check(units)
+        self.check(units, quote=pieces)
         if units[0] in SPECIAL_TOKENS.values():
             return special_numeral(units[0])
         mark = units.index(EXP)
         text, power = "".join(units[:mark]), int("".join(units[mark + 1 :]))
         digits = text.removeprefix("-")
-        return numeral_of(_plain(DecimalForm(text.startswith("-"), digits[0], digits[1:], power)))
+        return numeral_of(DecimalForm.of_scientific(text.startswith("-"), digits, power))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
         """Characters of significand and exponent, and the tokens between; no leading zeros, no exponent -0."""
@@ -122,16 +122,3 @@ def _continue(written: Sequence[str], limit: int, minus_zero: str) -> frozenset[
     if digits[0] not in first or zero_led or len(digits) > limit or any(digit not in _DIGITS for digit in digits):
         return frozenset()
     return frozenset((END, *(_DIGITS if digits[0] != "0" and len(digits) < limit else "")))
-
-
-def _plain(form: DecimalForm) -> DecimalForm:
-    """The same number without exponent where that is short: 314.1 rather than 3.141e2."""
-    digits, power = form.integer + form.fraction, form.exponent or 0
-    if digits == "0":
-        return DecimalForm(form.negative, "0")
-    if 0 <= power < 16:
-        digits = digits.ljust(power + 1, "0")
-        return DecimalForm(form.negative, digits[: power + 1], digits[power + 1 :])
-    if -5 < power < 0:
-        return DecimalForm(form.negative, "0", "0" * (-power - 1) + digits)
-    return form

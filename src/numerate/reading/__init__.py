@@ -73,17 +73,22 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     spans = make_reader(reader, **options).spans
     codes = {kind: code for code, kind in enumerate(KINDS)}
     counts, starts, ends, values, kinds = array("q"), array("q"), array("q"), array("d"), array("B")
+    rows: list[Any] = []
+
+    def flush() -> None:
+        starts.extend([row[0] for row in rows])
+        ends.extend([row[1] for row in rows])
+        values.extend([row[2] for row in rows])
+        kinds.extend([codes[row[3]] for row in rows])
+        rows.clear()
+
     for text in texts:
-        rows = spans(text)
-        if not rows:
-            counts.append(0)
-            continue
-        columns = tuple(zip(*rows, strict=True))
-        counts.append(len(columns[0]))
-        starts.extend(columns[0])
-        ends.extend(columns[1])
-        values.extend(columns[2])
-        kinds.extend([codes[kind] for kind in columns[3]])
+        found = spans(text)
+        counts.append(len(found))
+        rows += found
+        if len(rows) > 10_000:  # so that millions of texts take the memory of the arrays alone
+            flush()
+    flush()
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
     return Columns(
         index,

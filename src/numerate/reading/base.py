@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numerate.numeral import Numeral
 
@@ -24,6 +24,9 @@ class Reader(ABC):
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text`, in order."""
 
-    def spans(self, text: str) -> Iterable[tuple[int, int, float, str]]:
-        """The numerals of `text` as bare `(start, end, value, kind)`; a reader may have a quicker way than `find`."""
+    def spans(self, text: str) -> Sequence[Sequence[Any]]:
+        """The numerals of `text` as rows that begin with start, end, value and kind.
+
+        A reader may have a quicker way than `find`, and longer rows.
+        """
         return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]

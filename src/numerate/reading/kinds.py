@@ -17,14 +17,38 @@ from numerate.reading.context import (
     counts_things,
 )
 from numerate.reading.shapes import DASHES
-from numerate.units import CURRENCIES
+from numerate.units import CURRENCIES, CURRENCY_CUES
 
-__all__ = ["kind_of", "may_be_grouped", "may_be_mixed", "settle_cluster", "share_with_partner"]
+__all__ = ["CUE_KINDS", "four_digits", "kind_of", "may_be_grouped", "may_be_mixed", "settle_cluster", "share_with_partner"]
 
 START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
 _PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
+
+
+def _forms(words: frozenset[str]) -> frozenset[str]:
+    """A cue as it may stand in a text: `fig`, `Fig`, `(Fig.`, `FIG:`."""
+    cases = {case for word in words for case in (word, word.capitalize(), word.upper())}
+    return frozenset(lead + case + tail for case in cases for lead in ("", "(", "[") for tail in ("", ".", ",", ":"))
+
+
+_DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p"])
+_DOUBT = "?"
+CUE_KINDS: dict[str, str] = (
+    dict.fromkeys(_forms(VERSION_WORDS | _DOUBTFUL_LABELS) | CURRENCY_CUES, _DOUBT)
+    | dict.fromkeys(_forms(LABELS - _DOUBTFUL_LABELS - VERSION_WORDS), "identifier")
+    | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
+    | {"±": _DOUBT, "+/-": _DOUBT, "-": _DOUBT, "–": _DOUBT, "=": _DOUBT}
+)
+"""What the word before a number says of it at first sight; "?" where a closer look is needed."""
+
+
+def four_digits(digits: str, follower: str | None) -> str | None:
+    """The kind of a free-standing number of four digits at first sight; None where a closer look is needed."""
+    if not "1600" <= digits <= "2100":
+        return None if digits < "1600" else "quantity"
+    return "year" if follower is None or not counts_things(follower) else None
 
 
 def kind_of(

@@ -36,29 +36,25 @@ MAX_PATH = 1_000
 """Longest path that is written out: without a limit, n nested numbers would need n²/2 characters."""
 
 # In the look-behinds the character itself comes first: most positions are then refused without looking back.
+_SIGN = r"[-+](?<![\w.)\]+-][-+])"
 _NUMBER = (
-    r"((?:[-+](?<![\w.)\]+-][-+]))?+"
-    r"(?:0[xX][0-9a-fA-F]++|[0-9]++(?:\.[0-9]*+)?+|\.(?<![\w.]\.)[0-9]++)"
-    r"(?:[eE][-+]?+[0-9]++)?+)"
+    rf"((?:{_SIGN}|)(?:0[xX][0-9a-fA-F]++|[0-9]++(?:\.[0-9]*+|)|\.(?<![\w.]\.)[0-9]++)"
+    r"(?:[eE][-+]?+[0-9]++|))"
 )
-_SPECIAL = r"((?:[-+](?<![\w.)\]+-][-+])(?=[Ii]))?+(?<![\w.])(?:NaN|nan|Infinity|inf)(?!\w|\s*+:))"
 # The closing quote is optional: were it needed, every quote of an unclosed line would be tried to the line's end.
 # A single quote behind a letter is an apostrophe, unless the letter is one of Python's string prefixes.
 _STRING = (
     r"""((?:(?<!\w)[uUbBrR]?+(?=["'])|(?="))"""
     r"""(?:"(?:[^"\\\r\n]++|\\.)*+"?+|'(?:[^'\\\r\n]++|\\.)*+'?+))"""
 )
+_SPECIAL = rf"((?:{_SIGN}(?=[Ii])|)(?<![\w.])(?:NaN|nan|Infinity|inf)(?!\w|\s*+:))"
 _NAME = r"([^\W0-9]\w*+)"
-_COLON = r"(\s*+:)?+"
-# What cannot begin a token is taken along at the end of one, which saves a failed attempt at each such character.
-_TOKEN = re.compile(
-    rf"(?:{_NUMBER}{_COLON}|([\[{{(])|([\]}})])|{_STRING}{_COLON}|{_SPECIAL}|{_NAME}{_COLON})[\s,]*+", re.DOTALL
-)
-_NUM, _NUM_KEY, _OPEN, _CLOSE, _STR, _STR_KEY, _SPEC, _WORD, _WORD_KEY = range(1, 10)
-_FLAT = re.compile(rf"(?:{_NUMBER}|{_STRING}|{_SPECIAL}|{_NAME})[\s,:\[\](){{}}]*+", re.DOTALL)
+# What stands between tokens is taken along at the end of one: a failed attempt at every bracket and space costs more.
+_TOKEN = re.compile(rf"(?:{_NUMBER}|{_STRING}|{_SPECIAL}|{_NAME})[\s,:\[\](){{}}]*+", re.DOTALL)
+_IS_NUMBER, _IS_STRING, _IS_SPECIAL = 1, 2, 3
 
 _OPENER = {"]": "[", "}": "{", ")": "("}
-_ESCAPE = re.compile(r"""\\x([0-9a-fA-F]{2})|\\(.)|(")""", re.DOTALL)
+_ESCAPE = re.compile(r"""\\(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|(.))|(")""", re.DOTALL)
 
 
 class _Draft:
@@ -98,109 +94,129 @@ class RecordsReader(Reader):
         """All numbers in order, with their paths."""
         found: list[Any] = []
         walk = _Walk()
-        prefix, index, here = "", -1, ""  # the open bracket: its path, the place in a list (or -1), the path of a value
-        last, filled = 0, False  # where the last token ended; whether it was a value, so that mere space may divide
+        before = last = 0
         for match in _TOKEN.finditer(text):
             which: int = match.lastindex  # type: ignore[assignment]
-            if which <= _NUM_KEY or which == _SPEC:
-                group = _SPEC if which == _SPEC else _NUM
-                start, end = match.span(group)
-                if index >= 0:
-                    gap = text[last:start]
-                    index += 1 if gap == ", " else _steps(gap, filled)
-                    here = f"{prefix}[{index}]"
-                elif which == _NUM_KEY and walk.in_object and ":" not in text[last:start]:
-                    here = prefix
-                written = match[group]
-                if which != _SPEC:
-                    try:
-                        value = float(written)
-                    except ValueError:
-                        value = _hexadecimal(written)
-                    found.append(_Draft(written, start, end, value, None, here))
-                    if which == _NUM_KEY and walk.in_object and here == prefix:
-                        here = walk.name(prefix, written)
-                elif walk.stack or written.endswith(("NaN", "Infinity")):
+            start, end = match.span(which)
+            # Most numbers follow another one in a list, and `walk.step` counts those by itself.
+            if which != _IS_NUMBER or not walk.filled or text[last:start] != ", ":
+                walk.cross(text, before, last, start)
+            before, last = start, end
+            if which == _IS_NUMBER:
+                written = match[1]
+                try:
+                    value = float(written)
+                except ValueError:
+                    value = _hexadecimal(written)
+                found.append(_Draft(written, start, end, value, None, walk.step()))
+            elif which == _IS_STRING:
+                walk.step()
+            elif which == _IS_SPECIAL:
+                written, path = match[3], walk.step()
+                if walk.stack or written.endswith(("NaN", "Infinity")):
                     special = "nan" if written[0] in "nN" else "-inf" if written[0] == "-" else "inf"
-                    found.append(_Draft(written, start, end, float(written), special, here))
-                last, filled = end, True
-            elif which == _OPEN:
-                start, end = match.span(_OPEN)
-                if index >= 0:
-                    index += _steps(text[last:start], filled)
-                    here = _lengthen(prefix, f"[{index}]")
-                walk.open(match[_OPEN], prefix, index, here)
-                prefix, index, last, filled = here, -1 if walk.in_object else 0, end, False
-            elif which == _CLOSE:
-                last = match.end(_CLOSE)
-                if frame := walk.close(_OPENER[match[_CLOSE]]):
-                    (prefix, index, here), filled = frame, True
-            else:
-                group = _STR if which <= _STR_KEY else _WORD
-                start, end = match.span(group)
-                if index >= 0:
-                    # A bare word divides no list, or `[1 kg, 2 kg]` would have four places.
-                    index += _steps(text[last:start], filled and group == _STR)
-                    filled = filled or group == _STR
-                elif walk.in_object and which in (_STR_KEY, _WORD_KEY):
-                    here = walk.name(prefix, match[group])
-                last = end
+                    found.append(_Draft(written, start, end, float(written), special, path))
         return found
 
     def spans(self, text: str) -> list[tuple[int, int, float, str]]:
-        """The numbers as bare `(start, end, value, kind)`: about three times as fast, since no path is followed."""
+        """The numbers as bare `(start, end, value, kind)`: twice as fast or more, since no path is followed."""
         rows = []
-        for match in _FLAT.finditer(text):
+        for match in _TOKEN.finditer(text):
             which = match.lastindex
-            if which == 1:
+            if which == _IS_NUMBER:
                 try:
                     value = float(match[1])
                 except ValueError:
                     value = _hexadecimal(match[1])
                 rows.append((*match.span(1), value, "quantity"))
-            elif which == 3:
+            elif which == _IS_SPECIAL:
                 # Whether a special is a value depends on the brackets around it: only `find` follows those.
                 return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
         return rows
 
 
 class _Walk:
-    """The open brackets of a record, as an explicit stack: depth costs memory, never recursion."""
+    """Where in a record the reader stands. The stack is explicit: depth costs memory, never recursion.
+
+    Attributes:
+        stack: The open brackets, each with the state of the one around it.
+        bracket: The innermost open bracket, or empty.
+        prefix: Its path.
+        index: The place in it if it is a list, else -1.
+        here: The path of the next value if it is no list.
+        filled: Whether the place in the list is taken, so that the next value has the next one.
+    """
+
+    __slots__ = ("_open", "_pieces", "bracket", "filled", "here", "index", "prefix", "stack")
 
     def __init__(self) -> None:
         self.stack: list[tuple[str, str, int, str]] = []
-        self.in_object = False
+        self.bracket, self.prefix, self.index, self.here, self.filled = "", "", -1, "", False
         self._open = {"[": 0, "{": 0, "(": 0}
         self._pieces: dict[str, str] = {}
 
-    def open(self, bracket: str, prefix: str, index: int, here: str) -> None:
-        """Enters a bracket; the rest is the state of the one around it."""
-        self.stack.append((bracket, prefix, index, here))
+    def step(self) -> str:
+        """Takes the place of one value; gives its path."""
+        if self.index < 0:
+            return self.here
+        if self.filled:
+            self.index += 1
+        self.filled = True
+        return f"{self.prefix}[{self.index}]"
+
+    def cross(self, text: str, before: int, last: int, start: int) -> None:
+        """Follows the marks in `text[last:start]`, between the token that began at `before` and the next one."""
+        gap = text[last:start]
+        if gap == "], [" and self.bracket == "[" and self.stack[-1][2] >= 0:
+            self._enter_next_row()
+            return
+        for position, mark in enumerate("".join(gap.split())):
+            if mark == ",":
+                self.here = self.prefix
+                self.index += self.index >= 0
+                self.filled = False
+            elif mark in "[{(":
+                self._enter(mark)
+            elif mark in "]})":
+                self._leave(_OPENER[mark])
+            elif mark == ":" and position == 0 and self.bracket == "{":
+                # `10:30` behind a key is no second key, but a string there means that a comma is missing.
+                if self.here == self.prefix or text[before] not in "+-.0123456789":
+                    self.here = self._name(text[before:last])
+            else:
+                self.filled = False
+
+    def _enter(self, bracket: str) -> None:
+        path = self.here if self.index < 0 else _lengthen(self.prefix, f"[{self.index + self.filled}]")
+        self.index += self.filled
+        self.stack.append((self.bracket, self.prefix, self.index, self.here))
         self._open[bracket] += 1
-        self.in_object = bracket == "{"
+        self.bracket, self.prefix, self.here, self.filled = bracket, path, path, False
+        self.index = -1 if bracket == "{" else 0
 
-    def close(self, bracket: str) -> tuple[str, int, str] | None:
-        """Leaves the nearest open `bracket` and all in it; gives the state outside (None: there is none open)."""
-        if not self._open[bracket]:
-            return None
-        while True:
-            opened, prefix, index, here = self.stack.pop()
-            self._open[opened] -= 1
-            if opened == bracket:
-                self.in_object = bool(self.stack) and self.stack[-1][0] == "{"
-                return prefix, index, here
+    def _enter_next_row(self) -> None:
+        """Does what `],[` does, at a third of the cost: matrices are what most records consist of."""
+        bracket, prefix, index, here = self.stack[-1]
+        self.stack[-1] = bracket, prefix, index + 1, here
+        self.prefix = _lengthen(prefix, f"[{index + 1}]")
+        self.index, self.filled = 0, False
 
-    def name(self, prefix: str, token: str) -> str:
+    def _leave(self, bracket: str) -> None:
+        """Leaves the nearest open `bracket` and all that is open in it, if there is one."""
+        if self._open[bracket]:
+            opened = ""
+            while opened != bracket:
+                opened = self.bracket
+                self._open[opened] -= 1
+                self.bracket, self.prefix, self.index, self.here = self.stack.pop()
+            self.filled = self.index >= 0
+
+    def _name(self, token: str) -> str:
         """The path of a key's value. Keys come again in every record, so their piece of path is kept."""
         piece = self._pieces.get(token)
         if piece is None:
             piece = self._pieces[token] = _piece(token)
-        return _lengthen(prefix, piece) if prefix or piece[0] == "[" else _lengthen("", piece[1:])
-
-
-def _steps(gap: str, filled: bool) -> int:
-    """By how many places of a list two tokens with `gap` between them are apart."""
-    return gap.count(",") or int(filled and gap.isspace())
+        return _lengthen(self.prefix, piece) if self.prefix else _lengthen("", piece.removeprefix("."))
 
 
 def _lengthen(prefix: str, piece: str) -> str:
@@ -231,9 +247,10 @@ def _unescaped(body: str) -> str:
 
 
 def _as_json(match: re.Match[str]) -> str:
-    if match[1]:
-        return f"\\u00{match[1]}"
-    return "'" if match[2] == "'" else '\\"' if match[3] else match[0]
+    """An escape, or an unescaped quote, in JSON's way: it has neither `\\'` nor `\\x41` nor `\\U0001f600`."""
+    if code := match[1] or match[2]:
+        return json.dumps(chr(int(code, 16)))[1:-1]
+    return "'" if match[3] == "'" else '\\"' if match[4] else match[0]
 
 
 def _hexadecimal(written: str) -> float:

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import string
 
 from numerate.numeral import Numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
-from numerate.reading.context import MONTHS, SIGN_LEADERS
+from numerate.reading.context import DATE_JOINTS, MONTHS, ORDINAL_SUFFIXES
+from numerate.reading.number import Record, plain_value, read_number
 from numerate.reading.shapes import DASHES, SIMPLE, Part, split_cluster
-from numerate.reading.suffixes import POWER_MARKS
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
 from numerate.style import VULGAR
-from numerate.units import CURRENCIES, currency_before, unit_after
+from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
 
 __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
-_CLUSTER = r"{0}++(?:[{1}]{0}++)*+{2}(?=[ \-\n{3}]?([A-Za-z{4}]++|[%$*^{5}'\"])?)"
-_ASCII = re.compile(_CLUSTER.format("[0-9]", r".,:/'\-", "", "", "", ""))
 _VULGAR = "".join(VULGAR)
-_UNICODE = re.compile(
-    _CLUSTER.format(
-        r"\d", rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}", f"[{_VULGAR}]?", "\u00a0\u2009\u202f", "µμΩ",
-        "‰％°º€£¥₹₽₩′″" + POWER_MARKS,
-    )
-    + f"|[{_VULGAR}](?=[ ]?([A-Za-z]++|[%])?)"
-)  # fmt: skip
-_SPACED_GROUPS = re.compile(r"[1-9]\d{0,2}(?: \d{3})++(?![\d,.:/%'-]*+\d)(?! \d)(?:\.\d++)?")
-_SPACED_MIXED = re.compile(rf"([1-9]\d{{0,14}}) (?:([1-9]\d?)[/⁄]([1-9]\d{{0,3}})(?![\d/⁄]|[.,]\d)|([{_VULGAR}]))")
-_TELEPHONE = re.compile(
-    r"(?:\+\d{1,3}(?:[ .-]\(?\d{2,4}\)?){2,5}|(?:\+?\d{1,2}[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4})(?![.,:/-]?\d)"
+_LETTERS, _MARKS = "A-Za-zµμΩ", "‰％°º€£¥₹₽₩′″" + re.escape(suffixes.POWER_MARKS)
+_SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
+# A cluster of digits; group 1 is the word or mark directly behind it, group 2 the one behind a space or hyphen.
+_FOLLOWED = (
+    rf"(?:(?=([{_LETTERS}]++|[%$*^'\"{_MARKS}])|[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%$*{_MARKS}{_VULGAR}]|\d)))?"
 )
-_NEGATIVE_CLOSE = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)?")
+_ASCII = re.compile(
+    r"[0-9]++(?:[.,:/'\-][0-9]++)*+(?:(?=([A-Za-z]++|[%$*^'\"])|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?"
+)
+# One set of characters first, so that the search for it is one tight loop.
+_UNICODE = re.compile(rf"[\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?" + _FOLLOWED)
+_WITH_VULGAR = re.compile(rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+")
 _RUN = re.compile(r"\d++")
 
-Record = list[Any]
-"""start, end, value, kind, unit, unit_span, power, point: a numeral before it is an object."""
+PLAIN_LEADERS = frozenset(["", *"\t\r(,;:<>|~*\"/&?!%)"])
+"""What may stand directly before a number without changing it."""
+CODE_LEADERS = frozenset(string.ascii_letters) - frozenset("vVxXsSDPRFYKNOCZLBTAGM")
+"""Letters that make a code of the digits behind them; the others may end a currency or begin a version."""
+BUSY_FOLLOWERS = (suffixes.SPECIAL - MONTHS) | UNIT_HEADS | frozenset("0123456789" + _VULGAR) | {"BC", "AD", "BCE", "CE"}
+"""Words that may belong to the number before them."""
+FREE_KINDS = frozenset(["quantity", "percent", "money", "year", "time", "ordinal", "version"])
+JOINT_ENDS = frozenset("±-–−o/+")
+"""What ends the gap between the two ends of a range, one character before the number."""
 
 
 @readers.register("standard")
@@ -66,26 +70,76 @@ class StandardReader(Reader):
         extra = (find_words(text) if self.words else []) + (find_roman(text) if self.roman else [])
         return _merged(numerals, extra) if extra else numerals
 
-    def spans(self, text: str) -> list[tuple[int, int, float, str]]:
-        """The numerals of `text` as bare `(start, end, value, kind)`, without objects."""
+    def spans(self, text: str) -> list[Record]:
+        """The numerals of `text` as rows that begin with start, end, value and kind, without objects."""
         if self.words or self.roman:
-            return list(super().spans(text))
-        return [(record[0], record[1], record[2], record[3]) for record in self._scan(text)]
+            return [[n.start, n.end, n.value, n.kind] for n in self.find(text)]
+        return self._scan(text)
 
     def _scan(self, text: str) -> list[Record]:
+        """All records of a text.
+
+        Most numbers are plain: nothing but spaces and words round them. Those are read here, with a few look-ups each;
+        `read_number` and `_many` read the rest with care. Both ways give the same, which a test holds them to.
+        """
         records: list[Record] = []
-        pattern = _ASCII if text.isascii() else _UNICODE
-        one = self._one
+        ascii_only = text.isascii()
+        pattern = _ASCII if ascii_only else _UNICODE
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
-        position = 0
+        find_back, append, cue_kind, busy = text.rfind, records.append, kinds.CUE_KINDS.get, BUSY_FOLLOWERS
+        position, last_end, last_kind = 0, -9, ""
         while True:
             for match in pattern.finditer(text, position):
                 start, end = match.span()
-                cluster = match.group()
-                if (cluster.isdecimal() or simple(cluster)) and cluster.isascii():
-                    stop = one(text, start, end, match[1], records)
+                digits, attached, spaced = match.group(0, 1, 2)
+                whole = digits.isdecimal()
+                if not (whole or simple(digits)) or not (ascii_only or digits.isascii()):
+                    stop = self._many(text, start, digits, attached or spaced, records)
                 else:
-                    stop = self._many(text, start, cluster, match[1] or match[match.re.groups], records)
+                    before = text[start - 1 : start]
+                    if before == " ":
+                        cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
+                        kind = cue_kind(cue)
+                        if kind is None and "\n" in cue:
+                            kind = "?"
+                    elif before in PLAIN_LEADERS and (before != "(" or text[end : end + 1] not in ")%"):
+                        kind = None
+                    elif before in CODE_LEADERS and attached is None and whole and (spaced is None or spaced not in busy):
+                        kind = "identifier"
+                    else:
+                        kind = "?"
+                    if start - last_end <= 6 and (last_kind not in FREE_KINDS or text[start - 2] in JOINT_ENDS):
+                        if kind is None and last_kind == "date" and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+                            kind = "date"
+                        else:
+                            kind = "?"
+                    if kind != "?":
+                        stop, power, unit, unit_span = end, 0, None, None
+                        if attached is None and (spaced is None or spaced not in busy):
+                            if kind is None:
+                                if end - start != 4 or not whole:
+                                    kind = "quantity"
+                                else:
+                                    kind = kinds.four_digits(digits, spaced)
+                                if spaced in MONTHS and whole and end - start <= 2:
+                                    kind = "date"
+                            elif kind == "date" and not (whole and (end - start <= 2 or "1000" <= digits <= "2199")):
+                                kind = None
+                        else:
+                            kind, stop, power, unit, unit_span = _easy_follower(
+                                text, end, digits, whole, kind, attached, spaced
+                            )
+                        if kind is not None:
+                            plain = digits if whole else digits.replace(",", "")
+                            value = float(f"{plain}e{power}") if power else float(plain)
+                            append([start, stop, value, kind, unit, unit_span, power, "."])
+                            last_end, last_kind = stop, kind
+                            if stop > end or unit_span is not None:
+                                position = stop if unit_span is None else max(stop, unit_span[1])
+                                break
+                            continue
+                    stop = read_number(text, start, end, attached or spaced, records)
+                last_end, last_kind = records[-1][1], records[-1][3]
                 if stop > end:  # the number went on behind its digits: look again from there
                     position = stop
                     break
@@ -95,217 +149,74 @@ class StandardReader(Reader):
     def _many(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
         """Reads a cluster of several numbers, or of one with unusual marks."""
         end = start + len(cluster)
-        if cluster[-1] in VULGAR:
-            whole, (numerator, denominator) = cluster[:-1], VULGAR[cluster[-1]]
-            if not whole or (whole.isdecimal() and len(whole) <= 15 and len({ord(c) - int(c) for c in whole}) == 1):
-                part = Part(0, len(cluster), fraction=(int(whole or 0), numerator, denominator))
-                return self._one(text, start, end, word, records, part)
-            self._many(text, start, whole, None, records)
-            return self._one(text, end - 1, end, word, records, Part(0, 1, fraction=(0, numerator, denominator)))
+        if not cluster.isascii() and not VULGAR.keys().isdisjoint(cluster):
+            return self._vulgar(text, start, cluster, word, records)
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
-            return self._one(text, start, end, word, records, parts[0])
+            return read_number(text, start, end, word, records, parts[0])
         first_record = len(records)
-        stop = self._one(text, start, start + parts[0].end, None, records, parts[0])
+        stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
         for part in parts[1:-1]:
             digits = cluster[part.start : part.end]
-            value = _plain_value(digits, part.point)
+            value = plain_value(digits, part.point)
             kind = part.kind or "quantity"
             records.append([start + part.start, start + part.end, value, kind, None, None, 0, part.point])
         final = parts[last]
-        stop = max(stop, self._one(text, start + final.start, start + final.end, word, records, final, left=False))
+        stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
         kinds.settle_cluster(text, records, first_record)
         return stop
 
-    def _one(
-        self,
-        text: str,
-        start: int,
-        end: int,
-        word: str | None,
-        records: list[Record],
-        part: Part | None = None,
-        left: bool = True,
-    ) -> int:
-        """Reads one number: its digits are text[start:end]; appends a record and returns where reading goes on."""
-        digits, point, kind = text[start:end], ".", None
-        if part is not None:
-            point, kind = part.point, part.kind
-        before = text[start - 1] if start else ""
-        unit = unit_span = None
-        power, fraction, exponent = 0, part.fraction if part is not None else None, ""
-        begin = start
-        if left:
-            if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):
-                joined = self._joined(text, start, end, digits, records)
-                if joined is not None:
-                    return joined
-            if before == "." and point == "." and fraction is None and digits.isdecimal() and text[end : end + 1] != ".":
-                if start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"):
-                    begin, digits = start - 1, "." + digits
-                    before = text[begin - 1] if begin else ""
-            elif before in "+(" and before and (telephone := _TELEPHONE.match(text, start - 1)):
-                return _components(records, text, start, telephone.end())
-        # What follows the digits and belongs to the number: exponent, percent, scale word, ordinal suffix.
-        stop = end
-        if word is not None:
-            money = before != "" and left and before in "$€£¥₹" or (before == " " and left and text[begin - 2] in "$€£¥₹")
-            found = suffixes.suffix_after(text, start, end, word, digits, bool(money))
-            if found is not None:
-                stop, power, exponent, suffix_kind, radix = found
-                kind = kind or suffix_kind
-                if radix is not None:
-                    records.append([begin, stop, radix, "quantity", None, None, 0, "."])
-                    return stop
-            if stop == end or (power and kind is None):
-                follower = unit_after(text, stop)
-                if follower is not None:
-                    unit, unit_span = follower[0], (follower[1], follower[2])
-        # What stands before them: sign, accounting parentheses, currency.
-        negative = False
-        first = begin
-        if left and before and before not in " \n":
-            first, negative = _sign_before(text, begin, before)
-        if left and unit is None and first and text[first - 1] not in DASHES:
-            currency = currency_before(text, first)
-            if currency is not None:
-                unit, unit_span = currency[0], (currency[1], currency[2])
-                if first == begin:
-                    first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
-        if not negative and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
-            money_outside = currency_before(text, first - 1) if unit is None else None
-            closing = _accounting_close(text, first, stop, digits, point, bool(money_outside) or power < 0)
-            if closing is not None and kind is None and not exponent:
-                outer_percent = closing[1]
-                first, stop, negative = first - 1, closing[0], True
-                power = power or outer_percent
-                if money_outside is not None:
-                    unit, unit_span = money_outside[0], (money_outside[1], money_outside[2])
-        value = _value(digits, point, fraction, exponent, power, negative)
-        if kind is None or kind in ("range", "ratio"):
-            if unit is not None and unit in CURRENCIES:
-                kind = "money"
-            elif power < 0:
-                kind = "percent"
-        record = [first, stop, value, kind, unit, unit_span, power, point]
-        if kind is None or kind in ("range", "ratio", "year"):
-            record[3] = kinds.kind_of(text, begin, end, digits, value, word, record, records, left)
-        if records:
-            kinds.share_with_partner(text, records[-1], record)
-        records.append(record)
+    def _vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
+        """Reads a cluster with characters such as ½ in it: each ends a number."""
+        stop = start
+        for match in _WITH_VULGAR.finditer(cluster):
+            begin, end = start + match.start(), start + match.end()
+            last = match.end() == len(cluster)
+            whole, char = match.groups()
+            if char is None:
+                stop = max(stop, self._many(text, begin, match.group(), None, records))
+                continue
+            if len(whole) > 15 or len({ord(digit) - int(digit) for digit in whole}) > 1:
+                self._many(text, begin, whole, None, records)
+                begin, whole = end - 1, ""
+            part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
+            stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
 
-    def _joined(self, text: str, start: int, end: int, digits: str, records: list[Record]) -> int | None:
-        """Numbers that go on behind a plain space: `816 000`, `1 1/2`, telephone numbers."""
-        if text[start - 1 : start] == "+" and (telephone := _TELEPHONE.match(text, start - 1)):
-            return _components(records, text, start, telephone.end())
-        if (mixed := _SPACED_MIXED.match(text, start)) and kinds.may_be_mixed(text, start):
-            whole, numerator, denominator, vulgar = mixed.groups()
-            fraction = (int(numerator), int(denominator)) if numerator else VULGAR[vulgar]
-            if fraction[0] < fraction[1] and digits.isascii():
-                word = suffixes.word_at(text, mixed.end())
-                part = Part(0, 0, fraction=(int(whole), *fraction))
-                if numerator is None or fraction[1] in suffixes.DENOMINATORS:
-                    return max(self._one_spaced(text, start, mixed.end(), word, records, part), mixed.end())
-        if digits.isascii() and len(digits) <= 3 and digits.isdecimal() and (spaced := _SPACED_GROUPS.match(text, start)):
-            if kinds.may_be_grouped(text, start, spaced.group()):
-                word = suffixes.word_at(text, spaced.end())
-                return max(self._one_spaced(text, start, spaced.end(), word, records, Part(0, 0)), spaced.end())
-        return None
 
-    def _one_spaced(self, text: str, start: int, end: int, word: str | None, records: list[Record], part: Part) -> int:
-        """`_one` for a number with a plain space inside, whose space must not be joined again."""
-        marker = len(records)
-        stop = self._one(text, start, end, word, records, part, left=False)
-        record = records[marker]
-        before = text[start - 1] if start else ""
-        if before:
-            first, negative = _sign_before(text, start, before)
-            if (currency := currency_before(text, first)) is not None:
-                record[3], record[4], record[5] = "money", currency[0], (currency[1], currency[2])
-                if first == start:
-                    first, negative, record[1] = _enclosing_sign(text, start, currency[1], record[1])
-            if negative:
-                record[2] = -record[2]
-            record[0] = first
-        return max(stop, record[1])
+def _easy_follower(
+    text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
+) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
+    """A percent sign, scale word, unit or ordinal suffix behind a plain number: kind, end, power, unit and its span.
 
-
-def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
-    """Where the number begins with its sign, and whether it is negative."""
-    if before not in "-−+":
-        return begin, False
-    leader = text[begin - 2] if begin > 1 else ""
-    if leader == "" or leader in SIGN_LEADERS or leader in "$€£¥₹" or leader.isspace():
-        return begin - 1, before != "+"
-    return begin, False
-
-
-def _enclosing_sign(text: str, begin: int, currency_start: int, stop: int) -> tuple[int, bool, int]:
-    """A sign or parenthesis before the currency: `-$5`, `($5)`. Gives start, negative, end."""
-    mark = text[currency_start - 1] if currency_start else ""
-    if mark and mark in "-−+":
-        leader = text[currency_start - 2] if currency_start > 1 else ""
-        if leader == "" or leader in SIGN_LEADERS or leader.isspace():
-            return currency_start - 1, mark != "+", stop
-    if mark == "(" and text[stop : stop + 1] == ")":
-        return currency_start - 1, True, stop + 1
-    return begin, False, stop
-
-
-def _accounting_close(
-    text: str, first: int, stop: int, digits: str, point: str, marked: bool
-) -> tuple[int, int] | None:
-    """Whether (digits) is a negative number: where it ends, and the power of a percent sign behind it."""
-    close = _NEGATIVE_CLOSE.match(text, stop)
-    percent = close is not None and close.end() > stop + 1 and text[close.end() - 1] in "%tT"
-    end = close.end() if close is not None and percent else stop + 1
-    if marked or percent:
-        return end, -2 if percent else 0
-    separators = [char for char in digits if not char.isdecimal() and char != point]
-    if separators:
-        return end, 0
-    opening = first - 1
-    at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "
-    return (end, 0) if point and point in digits and at_cell_start else None
-
-
-def _components(records: list[Record], text: str, start: int, stop: int) -> int:
-    """Appends each digit run of an identifier."""
-    for match in _RUN.finditer(text, start, stop):
-        records.append([*match.span(), float(match.group()), "identifier", None, None, 0, "."])
-    return stop
-
-
-def _plain_value(digits: str, point: str) -> float:
-    if digits.isdecimal():
-        return float(digits)
-    if point and point in digits:
-        whole, _, decimals = digits.rpartition(point)
-        return float(f"{''.join(filter(str.isdecimal, whole)) or '0'}.{decimals}")
-    return float("".join(filter(str.isdecimal, digits)))
-
-
-def _value(
-    digits: str, point: str, fraction: tuple[int, int, int] | None, exponent: str, power: int, negative: bool
-) -> float:
-    """The float64 nearest to what is written: decimal text is never multiplied, only its exponent is moved."""
-    if fraction is not None:
-        whole, numerator, denominator = fraction
-        total = whole * denominator + numerator
-        value = total * 10**power / denominator if power >= 0 else total / (denominator * 10**-power)
-    elif not exponent and not power and (digits.isdecimal() or (point == "." and "," not in digits)):
-        try:
-            value = float(digits)
-        except ValueError:  # grouping marks other than a comma
-            value = _plain_value(digits, point)
-    else:
-        plain = "".join(filter(str.isdecimal, digits.rpartition(point)[0] if point and point in digits else digits))
-        decimals = digits.rpartition(point)[2] if point and point in digits else ""
-        shift = int(exponent or 0) + power if len(exponent) < 20 else exponent
-        value = float(f"{plain or '0'}.{decimals or '0'}e{shift}")
-    return -value if negative else value
+    The kind is None where it takes more than a look-up.
+    """
+    word = attached or spaced or ""
+    stop = end + (0 if attached else 1) + len(word)
+    power = suffixes.SIMPLE_SCALES.get(word)
+    if power is not None:
+        if power < 0:
+            return ("percent" if kind is None else None), stop, power, None, None
+        if text[stop : stop + 1] == " " and kind is None:
+            follower = unit_after(text, stop)
+            if follower is not None:
+                unit = follower[0]
+                return ("money" if unit in CURRENCIES else "quantity"), stop, power, unit, (follower[1], follower[2])
+            return "quantity", stop, power, None, None
+        return None, end, 0, None, None
+    if attached is None:
+        if word in UNIT_HEADS and word not in suffixes.SPECIAL and kind is None:
+            follower = unit_after(text, end)
+            if follower is not None:
+                unit = follower[0]
+                return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
+            if word == "in" and digits != "1":
+                return ("quantity" if not whole or len(digits) != 4 else None), end, 0, None, None
+    elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
+        if not text[stop : stop + 1].isalnum():
+            return "ordinal", stop, 0, None, None
+    return None, end, 0, None, None
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
@@ -323,5 +234,3 @@ def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
             result.append(numeral)
     return sorted(result, key=lambda n: n.start)
 
-
-__all__ += ["MONTHS"]

@@ -8,7 +8,7 @@ from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, S
 from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
 from numerate.style import SUPERSCRIPTS
 
-__all__ = ["DENOMINATORS", "POWER_MARKS", "suffix_after", "word_at"]
+__all__ = ["DENOMINATORS", "POWER_MARKS", "SIMPLE_SCALES", "SPECIAL", "ordinal_suffix", "suffix_after", "word_at"]
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
@@ -24,10 +24,13 @@ _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z
 _WORD = re.compile(r"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%‰％°º€£¥₹$])")
 _TO_ASCII = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
 
-_SPECIAL = frozenset(
+SPECIAL = frozenset(
     [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS]
     + ["per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O"]
 )
+
+SIMPLE_SCALES = _PERCENTS | {word: power for word, power in (SCALE_WORDS | _PERCENT_WORDS).items() if len(word) > 1}
+"""Marks and words that shift the decimal point and need no closer look."""
 
 Suffix = tuple[int, int, str, str | None, float | None]
 
@@ -53,7 +56,7 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
         Where the number ends, the power of its scale, its exponent's digits, its kind if this decides it, and the value
         of a radix number; None if nothing belongs to it.
     """
-    if word not in _SPECIAL:
+    if word not in SPECIAL:
         if word[0] in "bBoOxX" and digits == "0" and (radix := _RADIX.match(text, start)):
             return radix.end(), 0, "", None, _radix_value(radix.group())
         return None
@@ -71,7 +74,7 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
             table = MONEY_SUFFIXES if money else SCALE_SUFFIXES
             if word in table:
                 return after, table[word], "", None, None
-            if word in ORDINAL_SUFFIXES and digits.isdecimal() and _ordinal(digits) == word.lower():
+            if word in ORDINAL_SUFFIXES and digits.isdecimal() and ordinal_suffix(digits) == word.lower():
                 return after, 0, "", "ordinal", None
         if word in MONTHS and gap and digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31:
             return end, 0, "", "date", None
@@ -81,9 +84,10 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
 def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: int) -> Suffix | None:
     """The less common suffixes, each by a pattern of its own."""
     at = end + gap
-    if word in "eE" and gap == 0 and (match := _EXPONENT.match(text, end)):
-        return match.end(), 0, _signed(match[1], match[2]), None, None
-    if word in "xX×·*" and (match := _POWER.match(text, end)) and _braces_agree(match[1], match[4]):
+    if word == "e" or word == "E":
+        match = _EXPONENT.match(text, end) if gap == 0 else None
+        return None if match is None else (match.end(), 0, _signed(match[1], match[2]), None, None)
+    if word in ("x", "X", "×", "·", "*") and (match := _POWER.match(text, end)) and _braces_agree(match[1], match[4]):
         return match.end(), 0, _power_digits(match), None, None
     if (word == "^" or word in SUPERSCRIPTS) and gap == 0 and digits == "10" and text[start : start + 1] == "1":
         match = _CARET.match(text, end)
@@ -95,7 +99,7 @@ def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: i
         return match.end(), -3 if match[1] else -2, "", "percent", None
     if word == "basis" and (match := _BASIS.match(text, at)):
         return match.end(), -4, "", "percent", None
-    if word in "xXoObB" and digits == "0" and gap == 0 and (radix := _RADIX.match(text, start)):
+    if word in ("x", "X", "o", "O", "b", "B") and digits == "0" and gap == 0 and (radix := _RADIX.match(text, start)):
         return radix.end(), 0, "", None, _radix_value(radix.group())
     if digits.isdecimal() and len(digits) <= 2 and int(digits) <= 24 and _HOUR.match(text, end):
         return end, 0, "", "time", None
@@ -125,7 +129,8 @@ def _radix_value(text: str) -> float:
         return float("inf")
 
 
-def _ordinal(digits: str) -> str:
+def ordinal_suffix(digits: str) -> str:
+    """The letters that make an ordinal of `digits`: 1st, 2nd, 3rd, 11th."""
     if len(digits) > 1 and digits[-2] == "1":
         return "th"
     return {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")

@@ -34,6 +34,8 @@ _MINUS = {"minus", "negative"}
 _MULTIPLIERS = {"hundred", "dozen", *_POWERS}
 _STARTS = {*_UNITS, "zero", *_TENS, *_UNIT_ORDINALS, *_TENS_ORDINALS, *_POWER_ORDINALS, "hundredth", "zeroth", "half"}
 _STARTS |= _ARTICLES | _MINUS
+# What cannot go on after one to nineteen; most number words stand alone, and need no grammar.
+_CLOSED = {"", *_UNITS, *_ARTICLES, *_MINUS, "zero", "of", "between"} - {"ten"}
 _KNOWN = {*_STARTS, *_DIGITS, *_MULTIPLIERS, *_PARTS, *_PLURAL_PARTS, "seconds", "and", "of", "point", "between"}
 
 _WORD = re.compile(r"\w++")
@@ -42,19 +44,12 @@ _HYPHENS = "-\u2010\u2011"
 _MAX_SCALES = 2  # "a thousand billion" is said; a page full of "million" is not, and must stay below 1e308
 
 
-class _Integer(NamedTuple):
-    end: int
-    total: int
-    ordinal: bool = False
-    scaled: bool = False
-    power: int = 0
-
-
 class _Parsed(NamedTuple):
     end: int
-    value: float
+    value: int | float
     ordinal: bool = False
     power: int = 0
+    scaled: bool = False
 
 
 def find_words(text: str) -> list[Numeral]:
@@ -65,8 +60,8 @@ def find_words(text: str) -> list[Numeral]:
         [('Two and a half million', 2500000.0), ('minus one hundred and five', -105.0)]
     """
     grammar = _Grammar(text)
-    words, starts, ends = grammar.words, grammar.starts, grammar.ends
-    numerals: list[Numeral] = []
+    words, starts = grammar.words, grammar.starts
+    numerals = []
     i = last = 0
     while i < len(words):
         if words[i] not in _STARTS:
@@ -79,8 +74,8 @@ def find_words(text: str) -> list[Numeral]:
             continue
         # "Ten minus five" and "10 minus five" are sums: the five is positive, as in 5−3.
         signed = first > i and i != last and not grammar.follows_digit(i)
-        begin, end = starts[i if signed else first], ends[parsed.end - 1]
-        value = -parsed.value if signed else parsed.value
+        begin, end = starts[i if signed else first], grammar.end_of(parsed.end - 1)
+        value = -float(parsed.value) if signed else float(parsed.value)
         written, kind = text[begin:end], "ordinal" if parsed.ordinal else "quantity"
         power = parsed.power if parsed.power and _is_regular(written, value, parsed.power) else 0
         numerals.append(Numeral(written, begin, end, value, kind=kind, power=power))
@@ -105,7 +100,7 @@ class _Grammar:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words, self.starts, self.ends = [""], [0], [0]
+        self.words, self.starts = words, starts = [""], [0]
         last = -1
         for match in _WORD.finditer(text):
             word = match.group().lower()
@@ -115,19 +110,19 @@ class _Grammar:
             if text[end : end + 1] in ("'", "’") and text[end + 1 : end + 2].isalpha():
                 continue  # "one's"
             if start - last != 1 or text[last] not in _JOINTS:
-                self._append("", start, start)
-            self._append(word, start, end)
+                words.append("")
+                starts.append(start)
+            words.append(word)
+            starts.append(start)
             last = end
-        for _ in range(3):  # the farthest look ahead
-            self._append("", len(text), len(text))
+        words += [""] * 3  # the farthest look ahead
 
-    def _append(self, word: str, start: int, end: int) -> None:
-        self.words.append(word)
-        self.starts.append(start)
-        self.ends.append(end)
+    def end_of(self, i: int) -> int:
+        """Offset behind word `i`."""
+        return self.starts[i] + len(self.words[i])
 
     def _hyphen_after(self, i: int) -> bool:
-        return self.text[self.ends[i] : self.ends[i] + 1] in tuple(_HYPHENS)
+        return self.words[i + 1] != "" and self.text[self.end_of(i)] in _HYPHENS
 
     def follows_digit(self, i: int) -> bool:
         """Whether a digit stands before word `i`."""
@@ -137,19 +132,17 @@ class _Grammar:
     def number(self, i: int, joins: bool) -> _Parsed | None:
         """Any number without its sign; `joins`: whether an 'and' may be part of an integer."""
         words = self.words
+        if words[i + 1] in _CLOSED and words[i] in _UNITS:
+            return _Parsed(i + 1, _UNITS[words[i]])
         if words[i] == "half":
             return self._portion(i + 1, Fraction(1, 2), needs_scale=True)
         if part := self._fraction(i):
             return self._portion(*part)
-        if words[i] in ("zero", "zeroth"):
-            integer = _Integer(i + 1, 0, ordinal=words[i] == "zeroth")
-        else:
-            integer = self._integer(i, joins)
-        if integer is None:
+        if (integer := self._integer(i, joins)) is None:
             return None
-        end, total, ordinal, scaled, power = integer
-        if ordinal:
-            return _Parsed(end, float(total), ordinal=True)
+        if integer.ordinal:
+            return integer
+        end, total, scaled = integer.end, int(integer.value), integer.scaled
         if words[end] == "point" and (decimals := self._decimals(end + 1)):
             end, digits = decimals
             end, power = (end, 0) if scaled else self._scale(end)
@@ -163,12 +156,14 @@ class _Grammar:
         if part := self._denominator(end, _PLURAL_PARTS):
             return self._portion(part[0], Fraction(total, part[1]))
         if words[end] == "dozen" and not scaled:
-            return _Parsed(end + 1, float(12 * total))
-        return _Parsed(end, float(total), power=power)
+            return _Parsed(end + 1, 12 * total)
+        return integer
 
-    def _integer(self, i: int, joins: bool) -> _Integer | None:
+    def _integer(self, i: int, joins: bool) -> _Parsed | None:
         """Groups with falling scales: three million | two hundred thousand | and five."""
         words = self.words
+        if words[i] in ("zero", "zeroth"):
+            return _Parsed(i + 1, 0, ordinal=words[i] == "zeroth")
         end, total, limit, only_power = i, 0, 0, 0
         while True:
             if end > i and words[end] == "and":
@@ -176,7 +171,7 @@ class _Grammar:
                 last = self._below_hundred(end + 1, after_and=True) if joins else None
                 if last is None or words[last[0]] in _MULTIPLIERS or self._fraction(end + 1, mixed=True):
                     break
-                return _Integer(last[0], total + last[1], last[2], scaled=True)
+                return _Parsed(last[0], total + last[1], last[2], scaled=True)
             group = self._group(end, joins, is_first=end == i)
             if group is None:
                 break
@@ -192,9 +187,9 @@ class _Grammar:
             only_power = 0 if limit else power
             end, total = after, total + number
             if ordinal or power == 0:
-                return _Integer(end, total, ordinal, scaled=limit > 0)
+                return _Parsed(end, total, ordinal, scaled=limit > 0)
             limit = 10**power
-        return _Integer(end, total, scaled=True, power=only_power) if end > i else None
+        return _Parsed(end, total, scaled=True, power=only_power) if end > i else None
 
     def _group(self, i: int, joins: bool, is_first: bool) -> tuple[int, int, bool] | None:
         """What a scale word can follow: one to ninety-nine hundred and ninety-nine, or the 'a' of "a million"."""
@@ -240,7 +235,7 @@ class _Grammar:
         return i + 1, number, True
 
     def _fraction(self, i: int, mixed: bool = False) -> tuple[int, Fraction] | None:
-        """One third, two-thirds, a third of; `mixed`: after "two and", where "a third" is no ordinal and all are < 1."""
+        """One third, two-thirds, a third of; `mixed`: after "two and", where "a third" is no ordinal."""
         word = self.words[i]
         if word == "one" or word in _ARTICLES:
             part = self._denominator(i + 1, _PARTS)
@@ -253,35 +248,30 @@ class _Grammar:
                     sure = sure or (self.words[i + 1] in ("half", "quarter") and self.words[end] in _MULTIPLIERS)
                 return (end, Fraction(1, below)) if sure else None
         above = self._below_hundred(i)
-        part = self._denominator(above[0], _PLURAL_PARTS) if above and not above[2] else None
-        if above is None or part is None or (mixed and above[1] >= part[1]):
+        if above is None or above[2] or (part := self._denominator(above[0], _PLURAL_PARTS)) is None:
             return None
-        return part[0], Fraction(above[1], part[1])
+        return (part[0], Fraction(above[1], part[1])) if above[1] < part[1] or not mixed else None
 
     def _denominator(self, i: int, parts: dict[str, int]) -> tuple[int, int] | None:
         word, following = self.words[i], self.words[i + 1]
         if word in parts:
             return i + 1, parts[word]
-        if not self._hyphen_after(i):
+        if (word not in _TENS and word not in ("ten", "hundred")) or not self._hyphen_after(i):
             return None
-        plural = parts is _PLURAL_PARTS
         if word in _TENS:  # thirty-seconds, sixty-fourths
-            below = _UNIT_ORDINALS.get(following[:-1] if plural and following.endswith("s") else following, 10)
-            fits = below < 10 and following.endswith("s") == plural
-            return (i + 2, _TENS[word] + below) if fits else None
-        if word in ("ten", "hundred") and parts.get(following, 0) >= 1000:  # ten-thousandths
-            return i + 2, (10 if word == "ten" else 100) * parts[following]
-        return None
+            below = _UNIT_ORDINALS.get(following[:-1] if parts is _PLURAL_PARTS else following, 10)
+            return (i + 2, _TENS[word] + below) if below < 10 else None
+        factor = 10 if word == "ten" else 100
+        return (i + 2, factor * parts[following]) if parts.get(following, 0) >= 1000 else None  # ten-thousandths
 
     def _portion(self, end: int, exact: Fraction, needs_scale: bool = False) -> _Parsed | None:
         """A fraction of a scale, if one follows: half a million, three quarters of a million, a quarter million."""
         words = self.words
-        if words[end] == "of" and words[end + 1] in _ARTICLES and words[end + 2] in _MULTIPLIERS:
-            return self._times(end + 2, exact)
-        if needs_scale and words[end] in _ARTICLES and words[end + 1] in _MULTIPLIERS:
-            return self._times(end + 1, exact)
-        if words[end] in _MULTIPLIERS:
-            return self._times(end, exact)
+        at = end + (words[end] == "of")
+        at += (at > end or needs_scale) and words[at] in _ARTICLES
+        # "Of" needs its article: in "three quarters of million-dollar homes" nothing is multiplied.
+        if words[at] in _MULTIPLIERS and words[at - 1] != "of":
+            return self._times(at, exact)
         return None if needs_scale else _Parsed(end, float(exact))
 
     def _times(self, i: int, exact: Fraction) -> _Parsed:
@@ -289,8 +279,7 @@ class _Grammar:
             return _Parsed(i + 1, float(exact * 12))
         hundred = self.words[i] == "hundred"
         end, power = self._scale(i + hundred)
-        value = float(exact * 10**power * (100 if hundred else 1))
-        return _Parsed(end, value, power=0 if hundred else power)
+        return _Parsed(end, float(exact * 10 ** (power + 2 * hundred)), power=0 if hundred else power)
 
     def _scale(self, i: int) -> tuple[int, int]:
         end = i

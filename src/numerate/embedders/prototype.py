@@ -1,0 +1,103 @@
+"""Distances of the mantissa to fixed prototypes, and a vector for the exponent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from numerate.config import Config
+from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_values
+from numerate.registry import embedders
+
+if TYPE_CHECKING:
+    from numerate.batch import NumberTable
+
+__all__ = ["PrototypeConfig", "PrototypeEmbedder"]
+
+_FIRST_POWER = -323
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrototypeConfig(Config):
+    """Options of `prototype`.
+
+    Attributes:
+        sigma: Width of the bell around each prototype.
+        low: Smallest exponent with a vector of its own.
+        high: Largest exponent with a vector of its own.
+    """
+
+    kind: ClassVar[str] = "prototype"
+    sigma: float = 5.0
+    low: int = -8
+    high: int = 12
+
+    def __post_init__(self) -> None:
+        if not self.sigma > 0:
+            raise ValueError(f"sigma must be positive, however: {self.sigma=}")
+        if self.low > self.high:
+            raise ValueError(f"low must not exceed high, however: {self.low=}, {self.high=}")
+
+
+@embedders.register("prototype", "numgpt")
+class PrototypeEmbedder(Embedder):
+    """How near the mantissa lies to fixed prototypes, beside a learned vector for the exponent (NumGPT 2021).
+
+    x = m · 10^e: three quarters of the columns are exp(-(m - q_i)² / σ²), q_i evenly on [-10, 10]; one quarter is e's.
+
+    The sign is the mantissa's. 0 and -0 are m = 0, e = 0. Exponents below -8 and above 12 share a vector each, and
+    the mantissa still tells such numbers apart. Infinities are m = ±10 with the upper exponent. NaN is m = 0 with a
+    vector of its own, which is ours. It jumps between 9.99 and 10, by construction.
+
+    **Shape**
+
+    - Input: a flat number table of N numbers
+    - Output: `(N, dim)`, dim at least 4
+
+    Example:
+        >>> from numerate.batch import NumberTable
+        >>> mantissas, exponents = PrototypeEmbedder.build(dim=8).split(NumberTable.of_values([-250.0, 0.001, 0]))
+        >>> mantissas.tolist(), exponents.tolist()
+        ([-2.5, 1.0, 0.0], [2, -3, 0])
+    """
+
+    Config = PrototypeConfig
+    power_bits: Tensor
+
+    def __init__(self, dim: int, config: PrototypeConfig) -> None:
+        super().__init__(dim, config)
+        if dim < 4:
+            raise ValueError(f"dim must be at least 4, however: {dim=}")
+        self.sigma, self.low, self.high = config.sigma, config.low, config.high
+        self.n_prototypes = dim - dim // 4
+        self.exponents = nn.Embedding(self.high - self.low + 4, dim // 4)
+        nn.init.normal_(self.exponents.weight, std=INITIAL_STD)
+        # A table, since 10 ** e on an accelerator may be off in the last place.
+        powers = [math.ldexp(1.0, -1074)] + [float(f"1e{e}") for e in range(_FIRST_POWER + 1, 309)]
+        self.register_buffer("power_bits", as_bits(torch.tensor(powers, dtype=torch.float64)), persistent=False)
+
+    def split(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
+        """Mantissas (N,) float64, 1 <= |m| < 10 or 0, and exponents (N,) int64."""
+        values, _ = finite_values(numbers)
+        size, powers = values.abs(), self.power_bits.view(torch.float64)
+        # The largest power of ten that is not above |x|.
+        place = (torch.bucketize(size, powers, right=True) - 1).clamp_min(0)
+        zero = values == 0
+        mantissas = (values / powers[place]).masked_fill(zero, 0.0)
+        return mantissas.clamp(-10, 10), (place + _FIRST_POWER).masked_fill(zero, 0)
+
+    def forward(self, numbers: NumberTable) -> Tensor:
+        """Embeds a flat table of N numbers: (N, dim)."""
+        values = numbers.values()
+        mantissas, exponents = self.split(numbers)
+        mantissas = torch.where(values.isinf(), values.sign() * 10, mantissas)
+        prototypes = torch.linspace(-10, 10, self.n_prototypes, dtype=torch.float64, device=values.device)
+        bells = torch.exp(-(((mantissas[:, None] - prototypes) / self.sigma) ** 2))
+        rows = (exponents.clamp(self.low - 1, self.high + 1) - self.low + 1).masked_fill(
+            values.isnan(), self.high - self.low + 3
+        )
+        return torch.cat([self._cast(bells), self.exponents(rows)], dim=-1)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from numerate.batch import NumberTable, encode_characters
+from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places
+from numerate.embedders.gated import GatedCharsEmbedder
+
+from .examples import table
+
+
+def written(*texts: str) -> NumberTable:
+    longest = max(map(len, texts))
+    rows = [encode_characters(text) + [0] * (longest - len(text)) for text in texts]
+    numbers = table([float(text.replace(",", "")) for text in texts])
+    return dataclasses.replace(numbers, characters=torch.tensor(rows, dtype=torch.uint8))
+
+
+def count(module: torch.nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+LSTM_COUNTS = [
+    ({"size": "0.1M"}, 768, 93_024),
+    ({"size": "0.1M"}, 1024, 101_472),
+    ({"size": "1M"}, 768, 1_156_224),
+    ({"size": "1M"}, 1024, 1_189_248),
+    ({"size": "9M"}, 768, 9_193_328),
+    ({"size": "9M"}, 1024, 9_246_832),
+    ({"layers": 1}, 768, 365_696),
+    ({"layers": 1}, 1024, 398_720),
+    ({"size": "0.1M"}, 64, 69_792),
+    ({"size": "1M", "hidden": 112}, 64, 817_552),
+    ({"size": "9M", "hidden": 196}, 64, 8_035_084),
+]
+FORMER_COUNTS = [
+    ({"size": "0.1M"}, 768, 117_144),
+    ({"size": "0.1M"}, 1024, 119_448),
+    ({"size": "1M"}, 768, 1_161_152),
+    ({"size": "1M"}, 1024, 1_177_792),
+    ({"size": "9M"}, 768, 8_867_712),
+    ({"size": "9M"}, 1024, 8_900_736),
+]
+
+
+@pytest.mark.parametrize(("options", "dim", "expected"), LSTM_COUNTS)
+def test_char_lstm_counts(options: dict[str, object], dim: int, expected: int) -> None:
+    assert count(CharLSTMEmbedder.build(dim, **options)) == expected
+
+
+@pytest.mark.parametrize(("options", "dim", "expected"), FORMER_COUNTS)
+def test_char_former_counts(options: dict[str, object], dim: int, expected: int) -> None:
+    assert count(CharFormerEmbedder.build(dim, **options)) == expected
+
+
+def test_table_of_nineteen_characters() -> None:
+    assert CharLSTMEmbedder.build(8).characters.num_embeddings == 19
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("1,234.56", [4, 0, 3, 2, 1, 0, 11, 12]),
+        ("-7", [0, 1]),
+        (".5%", [0, 11, 0]),
+        ("12345678901234", [10, 10, 10, 10, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
+        ("0.123456789012", [1, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 20, 20]),
+        ("1.5e-9", [1, 0, 11, 0, 0, 0]),
+    ],
+)
+def test_digit_places(text: str, places: list[int]) -> None:
+    assert digit_places(torch.tensor([[*encode_characters(text), 0, 0]]))[0].tolist() == [*places, 0, 0]
+
+
+def test_char_lstm_equals_the_unpadded_network() -> None:
+    embedder = CharLSTMEmbedder.build(8, size="0.1M")
+    together = embedder(written("1,234.5", "-7", "12"))
+    for row, text in enumerate(["1,234.5", "-7", "12"]):
+        states = embedder.lstm(embedder.characters(torch.tensor([encode_characters(text)])))[1][0]
+        torch.testing.assert_close(together[row], embedder.out(states.mean(0))[0], atol=1e-6, rtol=0)
+
+
+def test_written_forms_differ() -> None:
+    for kind in (CharLSTMEmbedder, CharFormerEmbedder, GatedCharsEmbedder):
+        vectors = kind.build(8).eval()(written("1000", "1,000", "1e3"))
+        assert len(vectors.unique(dim=0)) == 3
+
+
+def test_gated_chars_knows_frequent_values() -> None:
+    embedder = GatedCharsEmbedder.build(8, known=2)
+    assert embedder.token_ids(written("7", "-0", "9")).tolist() == [2, 2, 2]
+    embedder.fit(torch.tensor([7.0, 7.0, -0.0, 0.0, 9.0, float("nan")]))
+    assert embedder.token_ids(written("7", "-0", "0", "7.00", "9")).tolist() == [1, 0, 0, 1, 2]
+    embedder.fit(torch.tensor([5.0]))
+    assert embedder.token_ids(written("5", "7")).tolist() == [0, 2]
+
+
+def test_gated_chars_is_the_gate_of_the_paper() -> None:
+    embedder = GatedCharsEmbedder.build(50)
+    numbers = written("3.14")
+    token = embedder.tokens.weight[0]
+    states = embedder.lstm(embedder.characters(torch.tensor([encode_characters("3.14")])))[1][0][0, 0]
+    gate = torch.sigmoid(embedder.gate.weight @ torch.cat([token, states]) + embedder.gate.bias)
+    torch.testing.assert_close(embedder(numbers)[0], (1 - gate) * token + gate * states)
+    assert embedder.gate.weight.shape == (50, 100)
+
+
+def test_bad_options_are_quoted() -> None:
+    with pytest.raises(ValueError, match="hidden=0"):
+        CharLSTMEmbedder.build(8, hidden=0)
+    with pytest.raises(ValueError, match="hidden=6"):
+        CharFormerEmbedder.build(8, hidden=6)
+    with pytest.raises(ValueError, match="known=-1"):
+        GatedCharsEmbedder.build(8, known=-1)

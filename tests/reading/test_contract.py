@@ -1,0 +1,131 @@
+"""The contract of every registered reader; a new one is tested the moment it is registered."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from numerate import KINDS, Numeral, readers, render
+from numerate.reading import find_columns, make_reader
+
+NAMES = readers.names()
+
+ANY = st.text(st.characters(), max_size=60)  # every code point, lone surrogates too
+ALPHABETS = [
+    "0123456789" * 3 + "+-,.%$()[]{}:/'\"\\ \n\teExX_^*",
+    "0159.,-+%eE ",
+    "01 -−–+±()$€£%‰½¾⅐²³⁻⁰⅞⁄/×x·*^{}10eE",
+    "٠١٢٣٩०१९１２９٫٬．， .,-%\u00a0\u2009\u202f'’",
+    "12 stndrhbillionmkMKTpctpsin.,-/: ",
+    "1,.\u0301\u200f\u202e\u2067\u05d0\u0627\x00\ud800\udfff\ufeff\u200d -%",
+    "{}[]():,\"'\\ 01.-+eENaInfity\n",
+    "IVXLCDMivxm onetwhrfusv-",
+]
+HEAVY = st.sampled_from(ALPHABETS).flatmap(lambda alphabet: st.text(st.sampled_from(alphabet), max_size=40))
+PIECES = ["12", "1,234.50", "-5", "(3.2)", "$", "%", " ", "1.5 billion", "½", "3/4", "2019-12-31", "1e-5", "0x1F",
+          "10^6", "NaN", "-Infinity", "1st", "٣", "kg", "[", "]", '"', ",", ".", "0" * 30, "9" * 320, "1e400", "v2.1",
+          "10:30", "1e-0", "0e7", "00.10", ".5", "5.", "\x00", "\ud800", "é", "twenty-one", "\n"]  # fmt: skip
+JOINED = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+EXTREMES = ["", "9" * 5000, "-" + "9" * 5000 + "%", "0." + "0" * 5000 + "1", "1e" + "9" * 5000, "1e-" + "9" * 5000,
+            "1" + ",000" * 1500, "0" * 5000, "0x" + "f" * 5000, "1/" + "9" * 5000, "9" * 5000 + "/4", "9" * 5000 + "th",
+            "10^" + "9" * 5000, "9" * 5000 + " billion", "(" + "9" * 5000 + ")", "١" * 5000]  # fmt: skip
+
+
+def check(reader, text):
+    numerals = reader.find(text)
+    last = 0
+    for n in numerals:
+        assert isinstance(n, Numeral)
+        assert last <= n.start < n.end <= len(text), "sorted and disjoint"
+        last = n.end
+        assert text[n.start : n.end] == n.text
+        assert isinstance(n.value, float)
+        assert n.kind in KINDS
+        assert n.special in (None, "nan", "inf", "-inf")
+        assert render(n.style, n.value) == n.text
+        assert n.written is not None
+        assert n.decimals >= 0
+        assert isinstance(n.precision, int)
+        n.exact  # noqa: B018 - it must not raise
+        n.to_dict()
+    # repr, because NaN is not itself and -0.0 is 0.0
+    assert repr([tuple(row) for row in reader.spans(text)]) == repr(
+        [(n.start, n.end, n.value, n.kind) for n in numerals]
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=ANY | HEAVY | JOINED)
+def test_any_text(name, text):
+    check(make_reader(name), text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("text", EXTREMES, ids=lambda text: f"{text[:4]}..{text[-4:]}" if text else "empty")
+def test_extremes(name, text):
+    check(make_reader(name), text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_agree(name):
+    texts = ["7 of 12", "", "none", "[3.5%, 1e5]", "-0.0"]
+    columns = find_columns(texts, reader=name)
+    reader = make_reader(name)
+    rows = [
+        (i, n.start, n.end, n.value, KINDS.index(n.kind)) for i, text in enumerate(texts) for n in reader.find(text)
+    ]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == rows
+
+
+FAMILIES = [
+    *(
+        "1",
+        "9.",
+        "1,",
+        "1,234",
+        ",000",
+        "1-",
+        "-",
+        ".",
+        "%",
+        "1%",
+        "+1-",
+        "1 ",
+        " ",
+        "1 000 ",
+        "1-2,3",
+        "2019-12-31",
+        "1:",
+    ),
+    *("(", "((1", "[", "[1,", "{'a':", '"', '\\"', '"\\', "'", "u'", "nan ", "[nan,", "inf:", "\n", "\u0301"),
+    *("1/", "½", "1 1/2 ", "1e", "e1", "0x", "10^", "×10", "$", "-$", "−", "1–", "٣"),
+    *("a", "a1", "1st ", "twenty ", "one and ", "IX", "1 billion "),
+]
+
+
+def best_time(find, text):
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        find(text)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_time_is_linear(name):
+    """Four times the text takes about four times as long: a quadratic reader would take sixteen."""
+    reader = make_reader(name)
+    slow = {}
+    for piece in FAMILIES:
+        small, large = (piece * (size // len(piece)) for size in (20_000, 80_000))
+        for method in (reader.find, reader.spans):
+            long_time = best_time(method, large)
+            # Below 20 ms a ratio is noise, and even a quadratic reader harmless.
+            if long_time > 0.02 and long_time > 12 * best_time(method, small):
+                slow[piece, method.__name__] = long_time
+    assert not slow
