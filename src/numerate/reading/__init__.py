@@ -76,17 +76,19 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     rows: list[Any] = []
 
     def flush() -> None:
-        starts.extend([row[0] for row in rows])
-        ends.extend([row[1] for row in rows])
-        values.extend([row[2] for row in rows])
-        kinds.extend([codes[row[3]] for row in rows])
-        rows.clear()
+        if rows:
+            columns = tuple(zip(*rows, strict=False))
+            starts.extend(columns[0])
+            ends.extend(columns[1])
+            values.extend(columns[2])
+            kinds.extend(map(codes.__getitem__, columns[3]))
+            rows.clear()
 
     for text in texts:
         found = spans(text)
         counts.append(len(found))
         rows += found
-        if len(rows) > 10_000:  # so that millions of texts take the memory of the arrays alone
+        if len(rows) > 250:  # rows are short-lived: memory and caches stay small
             flush()
     flush()
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))

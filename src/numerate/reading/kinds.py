@@ -19,7 +19,7 @@ from numerate.reading.context import (
 from numerate.reading.shapes import DASHES
 from numerate.units import CURRENCIES, CURRENCY_CUES
 
-__all__ = ["CUE_KINDS", "four_digits", "kind_of", "may_be_grouped", "may_be_mixed", "settle_cluster", "share_with_partner"]
+__all__ = ["CUE_KINDS", "four_digits", "kind_of", "may_be_grouped", "may_be_mixed", "pair_in_context", "settle_cluster", "share_with_partner"]
 
 START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
 _PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
@@ -100,7 +100,9 @@ def kind_of(
     if record[UNIT] is None and _is_reference(text, begin, end, digits, key, cue, records, left, shape):
         return "identifier"
     if shape is not None:
-        return _pair_in_context(text, begin, shape, left, records)
+        if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
+            return records[-1][KIND]
+        return pair_in_context(text, begin, shape)
     if whole and record[UNIT] is None and record[POWER] == 0 and record[START] == begin and _is_year(
         text, begin, end, digits, value, word, key
     ):
@@ -200,14 +202,10 @@ def _is_listed(text: str, last: list[Any]) -> bool:
     return before in ("", " ", "[", "(", ",", "-", "–", "\n", "§", "#")
 
 
-def _pair_in_context(text: str, begin: int, shape: str, left: bool, records: list[list[Any]]) -> str:
-    if shape == "range" and left:
-        window = text[max(0, begin - 40) : begin].lower()
-        if any(cue in window for cue in SCORE_WORDS):
-            return "ratio"
-    if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
-        return records[-1][KIND]
-    return shape
+def pair_in_context(text: str, begin: int, shape: str) -> str:
+    """A range, or the score that the words round it speak of: `a 3-13 record`."""
+    window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
+    return "ratio" if shape == "range" and any(cue in window for cue in SCORE_WORDS) else shape
 
 
 def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: str | None, key: str) -> bool:

@@ -247,7 +247,7 @@ def _unescaped(body: str) -> str:
 
 
 def _as_json(match: re.Match[str]) -> str:
-    """An escape, or an unescaped quote, in JSON's way: it has neither `\\'` nor `\\x41` nor `\\U0001f600`."""
+    r"""An escape, or an unescaped quote, in JSON's way: it has neither `\'` nor `\x41` nor `\U0001f600`."""
     if code := match[1] or match[2]:
         return json.dumps(chr(int(code, 16)))[1:-1]
     return "'" if match[3] == "'" else '\\"' if match[4] else match[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "split_cluster"]
+__all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "pair_kind", "split_cluster"]
 
 DASHES = "-–−‐‑"
 THIN_SPACES = "\u00a0\u2009\u202f"
@@ -148,7 +148,7 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
             parts.append(part._replace(start=part.start + begin, end=part.end + begin))
         begin = cut + 1
     if len(cuts) == 1 and len(parts) == 2:
-        kind = _pair_kind(cluster[parts[0].start : parts[0].end], cluster[cuts[0]], cluster[parts[1].start :])
+        kind = pair_kind(cluster[parts[0].start : parts[0].end], cluster[cuts[0]], cluster[parts[1].start :])
     elif _COLONS.fullmatch(cluster):
         kind = "ratio"
     else:
@@ -156,7 +156,7 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
     return [part._replace(kind=part.kind or kind) for part in parts]
 
 
-def _pair_kind(first: str, mark: str, second: str) -> str | None:
+def pair_kind(first: str, mark: str, second: str) -> str | None:
     """What two numbers with one mark between them are."""
     if mark not in DASHES:
         return "ratio"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import string
 
@@ -10,7 +11,7 @@ from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
 from numerate.reading.context import DATE_JOINTS, MONTHS, ORDINAL_SUFFIXES
 from numerate.reading.number import Record, plain_value, read_number
-from numerate.reading.shapes import DASHES, SIMPLE, Part, split_cluster
+from numerate.reading.shapes import DASHES, SIMPLE, Part, pair_kind, split_cluster
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
 from numerate.style import VULGAR
@@ -33,6 +34,19 @@ _ASCII = re.compile(
 _UNICODE = re.compile(rf"[\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?" + _FOLLOWED)
 _WITH_VULGAR = re.compile(rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+")
 _RUN = re.compile(r"\d++")
+# Where the digits are, at the speed of memchr: one byte a character, 0 for a digit or a vulgar fraction.
+_DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
+
+
+def _map_exotic(error: UnicodeError) -> tuple[str, int]:
+    """Maps characters beyond Latin-1: digits of other scripts to 0, the rest to spaces, one for one."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    run = error.object[error.start : error.end]
+    return "".join(["0" if char.isdecimal() or char in VULGAR else " " for char in run]), error.end
+
+
+codecs.register_error("numerate-digits", _map_exotic)
 
 PLAIN_LEADERS = frozenset(["", *"\t\r(,;:<>|~*\"/&?!%)"])
 """What may stand directly before a number without changing it."""
@@ -40,7 +54,9 @@ CODE_LEADERS = frozenset(string.ascii_letters) - frozenset("vVxXsSDPRFYKNOCZLBTA
 """Letters that make a code of the digits behind them; the others may end a currency or begin a version."""
 BUSY_FOLLOWERS = (suffixes.SPECIAL - MONTHS) | UNIT_HEADS | frozenset("0123456789" + _VULGAR) | {"BC", "AD", "BCE", "CE"}
 """Words that may belong to the number before them."""
-FREE_KINDS = frozenset(["quantity", "percent", "money", "year", "time", "ordinal", "version"])
+SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
+LINKING_KINDS = frozenset(["money", "date", "identifier", "ratio"])
+"""Kinds that the next number may share."""
 JOINT_ENDS = frozenset("±-–−o/+")
 """What ends the gap between the two ends of a range, one character before the number."""
 
@@ -84,67 +100,72 @@ class StandardReader(Reader):
         """
         records: list[Record] = []
         ascii_only = text.isascii()
-        pattern = _ASCII if ascii_only else _UNICODE
+        pattern = (_ASCII if ascii_only else _UNICODE).match
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
+        next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
         find_back, append, cue_kind, busy = text.rfind, records.append, kinds.CUE_KINDS.get, BUSY_FOLLOWERS
-        position, last_end, last_kind = 0, -9, ""
-        while True:
-            for match in pattern.finditer(text, position):
-                start, end = match.span()
-                digits, attached, spaced = match.group(0, 1, 2)
-                whole = digits.isdecimal()
-                if not (whole or simple(digits)) or not (ascii_only or digits.isascii()):
-                    stop = self._many(text, start, digits, attached or spaced, records)
-                else:
-                    before = text[start - 1 : start]
-                    if before == " ":
-                        cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
-                        kind = cue_kind(cue)
-                        if kind is None and "\n" in cue:
-                            kind = "?"
-                    elif before in PLAIN_LEADERS and (before != "(" or text[end : end + 1] not in ")%"):
-                        kind = None
-                    elif before in CODE_LEADERS and attached is None and whole and (spaced is None or spaced not in busy):
-                        kind = "identifier"
-                    else:
-                        kind = "?"
-                    if start - last_end <= 6 and (last_kind not in FREE_KINDS or text[start - 2] in JOINT_ENDS):
-                        if kind is None and last_kind == "date" and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+        last_end, last_kind, lines = -9, "", "\n" in text
+        start = next_digit(b"0")
+        while start >= 0:
+            match = pattern(text, start)
+            if match is None:  # never, as long as pattern and map agree on what a digit is
+                break
+            digits, attached, spaced = match.group(0, 1, 2)
+            end = match.end()
+            calm = attached is None and (spaced is None or spaced not in busy)
+            before = text[start - 1 : start]
+            # What the word before it says: a kind, nothing (None), or that it takes a closer look ("?").
+            if before == " ":
+                cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
+                kind = cue_kind(cue)
+                if lines and kind is None and "\n" in cue:
+                    kind = "?"
+            elif before in PLAIN_LEADERS and (before != "(" or text[end : end + 1] not in ")%"):
+                kind = None
+            elif calm and before in CODE_LEADERS:
+                kind = "identifier"
+            else:
+                kind = "?"
+            if start - last_end <= 6 and kind != "date":
+                if last_kind == "date" and kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+                    kind = "date"
+                elif last_kind in LINKING_KINDS or (not calm and text[start - 2] in JOINT_ENDS):
+                    kind = "?"
+            whole = digits.isdecimal()
+            if (whole or simple(digits)) and (ascii_only or digits.isascii()):
+                if kind != "?":
+                    stop, power, unit, unit_span = end, 0, None, None
+                    if not calm:
+                        kind, stop, power, unit, unit_span = _easy_follower(text, end, digits, whole, kind, attached, spaced)
+                    elif kind is None:
+                        if end - start == 4 and whole:
+                            if "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
+                                kind = "year"
+                            else:
+                                kind = kinds.four_digits(digits, spaced)
+                        elif end - start <= 2 and spaced in MONTHS:
                             kind = "date"
                         else:
-                            kind = "?"
-                    if kind != "?":
-                        stop, power, unit, unit_span = end, 0, None, None
-                        if attached is None and (spaced is None or spaced not in busy):
-                            if kind is None:
-                                if end - start != 4 or not whole:
-                                    kind = "quantity"
-                                else:
-                                    kind = kinds.four_digits(digits, spaced)
-                                if spaced in MONTHS and whole and end - start <= 2:
-                                    kind = "date"
-                            elif kind == "date" and not (whole and (end - start <= 2 or "1000" <= digits <= "2199")):
-                                kind = None
+                            kind = "quantity"
+                    elif kind == "date" and not (whole and (end - start <= 2 or "1000" <= digits <= "2199")):
+                        kind = None
+                    if kind is not None:
+                        if power:
+                            value = float(f"{digits if whole else digits.replace(',', '')}e{power}")
                         else:
-                            kind, stop, power, unit, unit_span = _easy_follower(
-                                text, end, digits, whole, kind, attached, spaced
-                            )
-                        if kind is not None:
-                            plain = digits if whole else digits.replace(",", "")
-                            value = float(f"{plain}e{power}") if power else float(plain)
-                            append([start, stop, value, kind, unit, unit_span, power, "."])
-                            last_end, last_kind = stop, kind
-                            if stop > end or unit_span is not None:
-                                position = stop if unit_span is None else max(stop, unit_span[1])
-                                break
-                            continue
-                    stop = read_number(text, start, end, attached or spaced, records)
-                last_end, last_kind = records[-1][1], records[-1][3]
-                if stop > end:  # the number went on behind its digits: look again from there
-                    position = stop
-                    break
+                            value = float(digits if whole else digits.replace(",", ""))
+                        append([start, stop, value, kind, unit, unit_span, power, "."])
+                        last_end, last_kind = stop, kind
+                        start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
+                        continue
+                stop = read_number(text, start, end, attached or spaced, records)
+            elif calm and kind is None and _quick_pair(text, start, digits, records):
+                stop = end
             else:
-                return records
+                stop = self._many(text, start, digits, attached or spaced, records)
+            last_end, last_kind = records[-1][1], records[-1][3]
+            start = next_digit(b"0", stop if stop > end else end)
+        return records
 
     def _many(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
         """Reads a cluster of several numbers, or of one with unusual marks."""
@@ -185,6 +206,20 @@ class StandardReader(Reader):
         return stop
 
 
+def _quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
+    """Reads two whole numbers with a hyphen between them, `2018-19` or `3-1`, if that is all the cluster is."""
+    first, mark, second = cluster.partition("-")
+    if not (mark and first.isdecimal() and second.isdecimal() and cluster.isascii() and len(cluster) < 15):
+        return False
+    kind = pair_kind(first, mark, second)
+    if kind == "range":
+        kind = kinds.pair_in_context(text, start, kind)
+    middle, end = start + len(first), start + len(cluster)
+    records.append([start, middle, float(first), kind, None, None, 0, "."])
+    records.append([middle + 1, end, float(second), kind, None, None, 0, "."])
+    return True
+
+
 def _easy_follower(
     text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
 ) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
@@ -206,16 +241,18 @@ def _easy_follower(
             return "quantity", stop, power, None, None
         return None, end, 0, None, None
     if attached is None:
-        if word in UNIT_HEADS and word not in suffixes.SPECIAL and kind is None:
+        if kind is None and word in SPACED_UNITS:
             follower = unit_after(text, end)
             if follower is not None:
                 unit = follower[0]
                 return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
             if word == "in" and digits != "1":
-                return ("quantity" if not whole or len(digits) != 4 else None), end, 0, None, None
+                return ("quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, None)), end, 0, None, None
     elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
         if not text[stop : stop + 1].isalnum():
             return "ordinal", stop, 0, None, None
+    elif word == "s" and kind is None and whole and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
+        return "year", end, 0, None, None  # the 1990s
     return None, end, 0, None, None
 
 

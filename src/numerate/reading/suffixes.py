@@ -8,7 +8,7 @@ from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, S
 from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
 from numerate.style import SUPERSCRIPTS
 
-__all__ = ["DENOMINATORS", "POWER_MARKS", "SIMPLE_SCALES", "SPECIAL", "ordinal_suffix", "suffix_after", "word_at"]
+__all__ = ["ATTACHED_ONLY", "DENOMINATORS", "POWER_MARKS", "SIMPLE_SCALES", "SPECIAL", "ordinal_suffix", "suffix_after", "word_at"]
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
@@ -29,6 +29,7 @@ SPECIAL = frozenset(
     + ["per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O"]
 )
 
+ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
 SIMPLE_SCALES = _PERCENTS | {word: power for word, power in (SCALE_WORDS | _PERCENT_WORDS).items() if len(word) > 1}
 """Marks and words that shift the decimal point and need no closer look."""
 
