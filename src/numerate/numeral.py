@@ -13,7 +13,7 @@ from numerate.style_of import style_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KINDS", "MAX_EXACT_DIGITS", "MAX_EXACT_EXPONENT", "Numeral", "render"]
+__all__ = ["KINDS", "MAX_EXACT_DIGITS", "MAX_EXACT_EXPONENT", "Numeral", "make_numeral", "render"]
 
 KINDS = (
     "quantity",
@@ -97,7 +97,7 @@ class Numeral:
             exact = self.exact
             return float(exact / Fraction(10) ** self.power) if exact is not None else self.value
         sign = "-" if math.copysign(1.0, self.value) < 0 else ""
-        if style.anchor is not None and style.anchor[0] == abs(self.value):
+        if style.family == "decimal" and style.anchor is not None and style.anchor[0] == abs(self.value):
             _, integer, fraction, exponent = style.anchor
             return float(f"{sign}{integer or '0'}.{fraction or '0'}e{exponent or '0'}")
         # Shifting the exponent of the shortest decimal, not dividing: 0.07 / 0.01 is 7.000000000000001.
@@ -184,6 +184,51 @@ class Numeral:
     def _radix_int(self, digits: str) -> int:
         base = {"x": 16, "o": 8, "b": 2}[self.style.slash.lower()]
         return int(digits.removesuffix(self.style.suffix.lower()), base)
+
+
+class _Draft:
+    """A `Numeral` in the making, for readers that make millions.
+
+    It has the slots of a `Numeral` without its guard against assignment, and becomes one when it is filled: four times
+    as fast as a frozen dataclass's own `__init__`.
+    """
+
+    __slots__ = tuple(Numeral.__slots__)
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        value: float,
+        kind: str = "quantity",
+        unit: str | None = None,
+        unit_span: tuple[int, int] | None = None,
+        power: int = 0,
+        point: str = ".",
+        special: str | None = None,
+        path: str = "",
+    ) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.value = value
+        self.kind = kind
+        self.unit = unit
+        self.unit_span = unit_span
+        self.power = power
+        self.point = point
+        self.special = special
+        self.path = path
+        self._style = None
+        self.__class__ = Numeral  # type: ignore[assignment]
+
+
+if TYPE_CHECKING:
+    make_numeral = Numeral
+else:
+    make_numeral = _Draft
+"""Makes a `Numeral` in a quarter of the time; takes the same arguments."""
 
 
 def _adjusted(positive: Fraction) -> int:

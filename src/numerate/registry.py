@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Registry", "UnknownNameError", "embedders", "heads", "near_names", "notations", "objectives", "readers", "tasks"]
+__all__ = [
+    "Registry",
+    "UnknownNameError",
+    "embedders",
+    "heads",
+    "near_names",
+    "notations",
+    "objectives",
+    "readers",
+    "tasks",
+]
 
 T = TypeVar("T")
 

@@ -86,7 +86,9 @@ def render(style: Style, value: float) -> str:
     negative = math.copysign(1.0, value) < 0
     if style.family == "words":
         anchor = style.anchor
-        return anchor[1] if anchor is not None and anchor[0] == value else render_words(value, style.suffix, style.power)
+        return (
+            anchor[1] if anchor is not None and anchor[0] == value else render_words(value, style.suffix, style.power)
+        )
     if style.family == "roman":
         return render_roman(value, style.upper)
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))

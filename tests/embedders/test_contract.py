@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numerate.batch import NumberTable
 
 DIM = 16
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SMALL = {"char-lstm": {"size": "0.1M"}, "char-former": {"size": "0.1M", "layers": 1}}
 """Options that keep the tests short; an embedder that is not named here is built with its defaults."""
 
@@ -119,9 +120,8 @@ def test_extreme_values_are_finite(embedder: Embedder, dtype: torch.dtype | None
 
 
 def test_every_weight_gets_a_gradient(embedder: Embedder) -> None:
-    if not list(embedder.parameters()):
-        pytest.skip("no weights")
-    embedder(table(EXTREMES)).double().square().sum().backward()
+    if list(embedder.parameters()):
+        embedder(table(EXTREMES)).double().square().sum().backward()
     assert [name for name, p in embedder.named_parameters() if p.grad is None] == []
 
 
@@ -184,20 +184,18 @@ def relative_step(embedder: Embedder, near: NumberTable, far: NumberTable) -> to
 POINTS = (0.37, -0.37, 1.7, -123.4, 1e4 + 0.3, 98765.43, 3.3e-3, 123456.789, 9.99e5 + 0.5, 3.3e-95, -3.3e-95, 2e-120)
 
 
-def test_continuity_where_claimed(embedder: Embedder) -> None:
-    if not embedder.continuous:
-        pytest.skip("not claimed")
-    embedder.to(torch.float64)
+@pytest.mark.parametrize("name", [name for name in embedders.names() if fresh(name).continuous])
+def test_continuity_where_claimed(name: str) -> None:
+    embedder = fresh(name).to(torch.float64)
     steps = [relative_step(embedder, table(POINTS), table([x * (1 + e) for x in POINTS])) for e in (1e-3, 1e-5, 1e-7)]
     for coarse, fine in itertools.pairwise(steps):
         assert (fine <= 0.05 * coarse + 1e-12).all()
     assert (steps[-1] < 1e-3).all()
 
 
-def test_continuity_through_zero_where_claimed(embedder: Embedder) -> None:
-    if not embedder.through_zero:
-        pytest.skip("not claimed")
-    embedder.to(torch.float64)
+@pytest.mark.parametrize("name", [name for name in embedders.names() if fresh(name).through_zero])
+def test_continuity_through_zero_where_claimed(name: str) -> None:
+    embedder = fresh(name).to(torch.float64)
     for x in (1e-102, -1e-102, 5e-324, -5e-324):
         assert relative_step(embedder, table([0.0]), table([x])).item() < 1e-9
 
@@ -208,17 +206,24 @@ def test_signs_differ_where_claimed(embedder: Embedder) -> None:
     assert differ.all() if embedder.signed else not differ.any()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("dtype", [None, torch.bfloat16, torch.float16], ids=["fp32", "bf16", "fp16"])
-def test_cuda(embedder: Embedder, dtype: torch.dtype | None) -> None:
+def test_accelerator_agrees_with_cpu(embedder: Embedder, dtype: torch.dtype | None) -> None:
     expected = embedder(table(EXTREMES)).detach()
-    embedder.cuda()
-    with torch.autocast("cuda", dtype=dtype or torch.bfloat16, enabled=dtype is not None):
-        output = embedder(table(EXTREMES).to("cuda"))
-    assert output.isfinite().all()
+    embedder.to(DEVICE)
+    with torch.autocast(DEVICE, dtype=dtype or torch.bfloat16, enabled=dtype is not None):
+        output = embedder(table(EXTREMES).to(DEVICE))
     tolerance = 1e-3 if dtype is None else 5e-2  # cuDNN's recurrent layers use TF32
     scale = expected.abs().amax(dim=-1, keepdim=True).clamp_min(1.0)
     assert ((output.float().cpu() - expected).abs() / scale).max().item() < tolerance
-    if list(embedder.parameters()):
-        embedder.train()(table(EXTREMES).to("cuda")).square().mean().sqrt().backward()
+    if output.requires_grad:
+        embedder.train()(table(EXTREMES).to(DEVICE)).square().mean().sqrt().backward()
         assert all(p.grad.isfinite().all() for p in embedder.parameters() if p.grad is not None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_compiled_equals_eager(embedder: Embedder) -> None:
+    numbers = table(EXTREMES).to(DEVICE)
+    expected = embedder.to(DEVICE)(numbers)
+    scale = expected.abs().amax(dim=-1, keepdim=True).clamp_min(1.0)
+    assert ((torch.compile(embedder)(numbers) - expected).abs() / scale).max().item() < 1e-4

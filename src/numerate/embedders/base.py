@@ -20,6 +20,7 @@ __all__ = [
     "full_precision",
     "quantiles",
     "signed_log",
+    "size_bits",
 ]
 
 INITIAL_STD = 0.02
@@ -115,6 +116,14 @@ def signed_log(values: Tensor, unit: float = 1.0) -> Tensor:
 def as_bits(values: Tensor) -> Tensor:
     """Values as float64 bit patterns, for buffers that `.to(dtype)` must not round; back: `.view(torch.float64)`."""
     return values.to(torch.float64).view(torch.int64)
+
+
+def size_bits(bits: Tensor) -> Tensor:
+    """Bit patterns of |x| from those of x; they order as the sizes do, so bins are found by comparing integers.
+
+    (On CUDA, `torch.compile` of PyTorch 2.11 misreads a float view of integer edges in `bucketize`.)
+    """
+    return bits & 0x7FFFFFFFFFFFFFFF
 
 
 def quantiles(values: Tensor, count: int) -> Tensor:

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_values, full_precision, quantiles, signed_log
+from numerate.embedders.base import (
+    INITIAL_STD,
+    Embedder,
+    as_bits,
+    finite_values,
+    full_precision,
+    quantiles,
+    signed_log,
+    size_bits,
+)
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
@@ -91,7 +100,7 @@ class ExponentEmbedder(Embedder):
     def bin_ids(self, numbers: NumberTable) -> Tensor:
         """The bin of each number, (N,) int64; n_bins is for zero, n_bins + 1 for NaN."""
         values = numbers.values()
-        bins = torch.bucketize(values.abs(), self.edge_bits.view(torch.float64))
+        bins = torch.bucketize(size_bits(numbers.bits), self.edge_bits)
         if self.zero:
             bins = bins.masked_fill(values == 0, self.n_bins)
         return bins.masked_fill(values.isnan(), self.n_bins + 1)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_values
+from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_values, size_bits
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ class PrototypeEmbedder(Embedder):
     def split(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
         """Mantissas (N,) float64, 1 <= |m| < 10 or 0, and exponents (N,) int64."""
         values, _ = finite_values(numbers)
-        size, powers = values.abs(), self.power_bits.view(torch.float64)
+        powers = self.power_bits.view(torch.float64)
         # The largest power of ten that is not above |x|.
-        place = (torch.bucketize(size, powers, right=True) - 1).clamp_min(0)
+        place = (torch.bucketize(size_bits(numbers.bits), self.power_bits, right=True) - 1).clamp_min(0)
         zero = values == 0
         mantissas = (values / powers[place]).masked_fill(zero, 0.0)
         return mantissas.clamp(-10, 10), (place + _FIRST_POWER).masked_fill(zero, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.numeral import KINDS, Numeral
@@ -71,34 +72,25 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     if isinstance(texts, str):
         raise TypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
     spans = make_reader(reader, **options).spans
-    codes = {kind: code for code, kind in enumerate(KINDS)}
-    counts, starts, ends, values, kinds = array("q"), array("q"), array("q"), array("d"), array("B")
-    rows: list[Any] = []
+    codes = {kind: code for code, kind in enumerate(KINDS)}.__getitem__
+    counts, rows, done = array("q"), [], []
 
     def flush() -> None:
-        if rows:
-            columns = tuple(zip(*rows, strict=False))
-            starts.extend(columns[0])
-            ends.extend(columns[1])
-            values.extend(columns[2])
-            kinds.extend(map(codes.__getitem__, columns[3]))
-            rows.clear()
+        columns = [map(itemgetter(index), rows) for index in range(4)]
+        columns[3] = map(codes, columns[3])
+        types = (np.int64, np.int64, np.float64, np.uint8)
+        done.append([np.fromiter(column, kind, len(rows)) for column, kind in zip(columns, types, strict=True)])
+        rows.clear()
 
     for text in texts:
         found = spans(text)
         counts.append(len(found))
         rows += found
-        if len(rows) > 250:  # rows are short-lived: memory and caches stay small
+        if len(rows) > 2_000:  # rows are short-lived: memory stays that of the arrays
             flush()
     flush()
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
-    return Columns(
-        index,
-        np.frombuffer(starts, np.int64),
-        np.frombuffer(ends, np.int64),
-        np.frombuffer(values, np.float64),
-        np.frombuffer(kinds, np.uint8),
-    )
+    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)))
 
 
 def make_reader(reader: str | Reader, **options: Any) -> Reader:

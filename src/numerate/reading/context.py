@@ -89,7 +89,9 @@ NAME_PREFIXES = frozenset(
 SIGN_LEADERS = frozenset(" \t\n\r\v\f([{=<>:;,*/|×÷≈~≤≥\"“”‘'`&\u00a0\u2009\u202f")
 """Behind these a minus is a sign, not a hyphen."""
 
-CONNECTORS = frozenset([", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"])
+CONNECTORS = frozenset(
+    [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"]
+)
 """What joins a list of references: `Tables 5 and 6`."""
 
 DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd, ", "th, "])

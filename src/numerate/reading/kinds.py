@@ -19,10 +19,20 @@ from numerate.reading.context import (
 from numerate.reading.shapes import DASHES
 from numerate.units import CURRENCIES, CURRENCY_CUES
 
-__all__ = ["CUE_KINDS", "four_digits", "kind_of", "may_be_grouped", "may_be_mixed", "pair_in_context", "settle_cluster", "share_with_partner"]
+__all__ = [
+    "CUE_KINDS",
+    "four_digits",
+    "kind_of",
+    "may_be_grouped",
+    "may_be_mixed",
+    "pair_in_context",
+    "settle_cluster",
+    "share_with_partner",
+]
 
 START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
 _PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
+_PLAIN = ("quantity", "range", "ratio")
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
 
@@ -58,8 +68,8 @@ def kind_of(
     digits: str,
     value: float,
     word: str | None,
-    record: list[Any],
-    records: list[list[Any]],
+    record: tuple[Any, ...],
+    records: list[tuple[Any, ...]],
     left: bool,
 ) -> str:
     """The kind of a number that neither its shape nor a currency or percent sign has settled.
@@ -86,7 +96,12 @@ def kind_of(
         if cue not in NAME_PREFIXES and not (cue in YEAR_CUES or _looks_like_year(digits, value, 1500)):
             return shape or "identifier"
     attached = word is not None and text.startswith(word, end) and word[0].isalpha()
-    if attached and record[UNIT] is None and record[END] == end and not _letters_are_fine(text, end, word, digits, value):
+    if (
+        attached
+        and record[UNIT] is None
+        and record[END] == end
+        and not _letters_are_fine(text, end, word, digits, value)
+    ):
         return shape or "identifier"
     cue = _word_before(text, begin) if left else ""
     if cue.rstrip(".,") in MONTHS and _may_be_date(digits, value):
@@ -103,8 +118,12 @@ def kind_of(
         if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
             return records[-1][KIND]
         return pair_in_context(text, begin, shape)
-    if whole and record[UNIT] is None and record[POWER] == 0 and record[START] == begin and _is_year(
-        text, begin, end, digits, value, word, key
+    if (
+        whole
+        and record[UNIT] is None
+        and record[POWER] == 0
+        and record[START] == begin
+        and _is_year(text, begin, end, digits, value, word, key)
     ):
         return "year"
     if _RATE.match(text, end) and digits == "1" and word == "in":
@@ -157,16 +176,13 @@ def _may_be_date(digits: str, value: float) -> bool:
     return (len(digits) <= 2 and value <= 99) or (len(digits) == 4 and 1000 <= value <= 2199)
 
 
-def _continues_date(text: str, last: list[Any], begin: int, digits: str, value: float) -> bool:
+def _continues_date(text: str, last: tuple[Any, ...], begin: int, digits: str, value: float) -> bool:
     """The year behind a day: `June 30, 2018`."""
     return (
         last[KIND] in ("date", "ordinal")
         and len(digits) == 4
         and _may_be_date(digits, value)
-        and (
-            text[last[END] : begin] in DATE_JOINTS
-            or text[last[END] : begin].strip(" ,.of\n") in MONTHS
-        )
+        and (text[last[END] : begin] in DATE_JOINTS or text[last[END] : begin].strip(" ,.of\n") in MONTHS)
         and (last[KIND] == "date" or _word_before(text, last[START]).rstrip(".,") in MONTHS)
     )
 
@@ -178,7 +194,7 @@ def _is_reference(
     digits: str,
     key: str,
     cue: str,
-    records: list[list[Any]],
+    records: list[tuple[Any, ...]],
     left: bool,
     shape: str | None,
 ) -> bool:
@@ -186,7 +202,9 @@ def _is_reference(
     if not left:
         return bool(records) and records[-1][KIND] == "identifier" and text[records[-1][END] : begin] in CONNECTORS
     if key in LABELS or (key == "p" and cue.endswith(".")):
-        return key not in ("case", "area", "unit", "under", "no") or cue[:1].isupper() or cue.endswith(".") or key == "#"
+        return (
+            key not in ("case", "area", "unit", "under", "no") or cue[:1].isupper() or cue.endswith(".") or key == "#"
+        )
     if records and records[-1][KIND] == "identifier" and text[records[-1][END] : begin] in CONNECTORS:
         last = records[-1]
         return text[last[START] - 1 : last[START]] not in ("-",) and _is_listed(text, last)
@@ -196,7 +214,7 @@ def _is_reference(
     return before == "(" and after == ")" and digits.isdecimal() and len(digits) <= 2
 
 
-def _is_listed(text: str, last: list[Any]) -> bool:
+def _is_listed(text: str, last: tuple[Any, ...]) -> bool:
     """Whether an identifier stands free, so that a list can go on from it (not `H2O and 5`)."""
     before = text[last[START] - 1 : last[START]]
     return before in ("", " ", "[", "(", ",", "-", "–", "\n", "§", "#")
@@ -250,32 +268,37 @@ def _digit_before(text: str, start: int) -> bool:
     return start > 1 and text[start - 1] == " " and text[start - 2].isdecimal()
 
 
-def settle_cluster(text: str, records: list[list[Any]], first: int) -> None:
+def settle_cluster(records: list[tuple[Any, ...]], first: int) -> None:
     """Gives the numbers of one cluster the kind that its ends agree on: `March 13-15`, `COVID-19-2`."""
-    kinds = [record[KIND] for record in records[first:]]
-    if kinds[0] in ("date", "identifier") and kinds[-1] in ("range", "ratio", "quantity", "year"):
-        for record in records[first:]:
-            if record[KIND] in ("range", "ratio", "quantity", "year"):
-                record[KIND] = kinds[0]
-    elif kinds[-1] in ("date", "money", "percent") and kinds[0] in ("range", "ratio", "quantity"):
-        for record in records[first:-1]:
-            if record[KIND] in ("range", "ratio", "quantity"):
-                record[KIND] = kinds[-1]
+    head, tail = records[first][KIND], records[-1][KIND]
+    if head in ("date", "identifier") and tail in ("range", "ratio", "quantity", "year"):
+        kind, replaced = head, ("range", "ratio", "quantity", "year")
+    elif tail in ("date", "money", "percent") and head in _PLAIN:
+        kind, replaced = tail, _PLAIN
+    else:
+        return
+    for index in range(first, len(records)):
+        if records[index][KIND] in replaced:
+            records[index] = (*records[index][:KIND], kind, *records[index][UNIT:])
 
 
-def share_with_partner(text: str, last: list[Any], record: list[Any]) -> None:
-    """Both ends of a range or of ± have the unit that follows the second, and both are money or percent."""
+def share_with_partner(text: str, records: list[tuple[Any, ...]], record: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both ends of a range or of ± have the unit that follows the second, and both are money or percent.
+
+    Mends the last of `records` where it gains something, and gives `record` with what it gains itself.
+    """
+    last = records[-1]
     if record[START] - last[END] > 5 or text[last[END] : record[START]] not in _PARTNER_JOINTS:
-        return
+        return record
     if last[KIND] in ("date", "time", "identifier", "version", "year", "ordinal"):
-        return
-    plain = ("quantity", "range", "ratio")
-    unit, span = record[UNIT], record[UNIT_SPAN]
+        return record
+    kind, unit, span = last[KIND], record[UNIT], record[UNIT_SPAN]
     if last[UNIT] is None and unit is not None and span[0] >= record[END]:
-        last[UNIT], last[UNIT_SPAN] = unit, span
-        if unit in CURRENCIES and last[KIND] in plain:
-            last[KIND] = "money"
-    elif last[KIND] == "money" and unit is None and record[KIND] in plain:
-        record[KIND], record[UNIT], record[UNIT_SPAN] = "money", last[UNIT], last[UNIT_SPAN]
-    if record[KIND] == "percent" and last[KIND] in plain:
-        last[KIND] = "percent"
+        kind = "money" if unit in CURRENCIES and kind in _PLAIN else kind
+        last = (*last[:UNIT], unit, span, *last[POWER:])
+    elif kind == "money" and unit is None and record[KIND] in _PLAIN:
+        record = (*record[:KIND], "money", last[UNIT], last[UNIT_SPAN], *record[POWER:])
+    if record[KIND] == "percent" and kind in _PLAIN:
+        kind = "percent"
+    records[-1] = (*last[:KIND], kind, *last[UNIT:])
+    return record

@@ -22,7 +22,7 @@ _TELEPHONE = re.compile(
 _NEGATIVE_CLOSE = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)?")
 _RUN = re.compile(r"\d++")
 
-Record = list[Any]
+Record = tuple[Any, ...]
 """start, end, value, kind, unit, unit_span, power, point: a numeral before it is an object."""
 
 
@@ -63,7 +63,7 @@ def read_number(
             stop, power, exponent, suffix_kind, radix = found
             kind = kind or suffix_kind
             if radix is not None:
-                records.append([begin, stop, radix, "quantity", None, None, 0, "."])
+                records.append((begin, stop, radix, "quantity", None, None, 0, "."))
                 return stop
         if stop == end or (power and kind is None):
             follower = unit_after(text, stop)
@@ -95,11 +95,12 @@ def read_number(
             kind = "money"
         elif power < 0:
             kind = "percent"
-    record = [first, stop, value, kind, unit, unit_span, power, point]
     if kind is None or kind in ("range", "ratio", "year"):
-        record[3] = kinds.kind_of(text, begin, end, digits, value, word, record, records, left)
+        known = (first, stop, value, kind, unit, unit_span, power, point)
+        kind = kinds.kind_of(text, begin, end, digits, value, word, known, records, left)
+    record = (first, stop, value, kind, unit, unit_span, power, point)
     if records:
-        kinds.share_with_partner(text, records[-1], record)
+        record = kinds.share_with_partner(text, records, record)
     records.append(record)
     if unit_span is not None and unit_span[1] > stop:  # km2: its digit is no number
         return unit_span[1]
@@ -127,20 +128,19 @@ def _joined(text: str, start: int, end: int, digits: str, records: list[Record])
 
 def _one_spaced(text: str, start: int, end: int, word: str | None, records: list[Record], part: Part) -> int:
     """`_one` for a number with a plain space inside, whose space must not be joined again."""
-    marker = len(records)
     stop = read_number(text, start, end, word, records, part, left=False)
-    record = records[marker]
+    record = records[-1]
+    first, last, value, kind, unit, unit_span = record[:6]
     before = text[start - 1] if start else ""
     if before:
         first, negative = _sign_before(text, start, before)
         if (currency := currency_before(text, first)) is not None:
-            record[3], record[4], record[5] = "money", currency[0], (currency[1], currency[2])
+            kind, unit, unit_span = "money", currency[0], (currency[1], currency[2])
             if first == start:
-                first, negative, record[1] = _enclosing_sign(text, start, currency[1], record[1])
-        if negative:
-            record[2] = -record[2]
-        record[0] = first
-    return max(stop, record[1])
+                first, negative, last = _enclosing_sign(text, start, currency[1], last)
+        value = -value if negative else value
+        records[-1] = (first, last, value, kind, unit, unit_span, *record[6:])
+    return max(stop, last)
 
 
 def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
@@ -185,7 +185,7 @@ def _accounting_close(
 def _components(records: list[Record], text: str, start: int, stop: int) -> int:
     """Appends each digit run of an identifier."""
     for match in _RUN.finditer(text, start, stop):
-        records.append([*match.span(), float(match.group()), "identifier", None, None, 0, "."])
+        records.append((*match.span(), float(match.group()), "identifier", None, None, 0, "."))
     return stop
 
 

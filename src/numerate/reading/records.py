@@ -26,7 +26,7 @@ import math
 import re
 from typing import Any
 
-from numerate.numeral import Numeral
+from numerate.numeral import Numeral, make_numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 
@@ -55,27 +55,6 @@ _IS_NUMBER, _IS_STRING, _IS_SPECIAL = 1, 2, 3
 
 _OPENER = {"]": "[", "}": "{", ")": "("}
 _ESCAPE = re.compile(r"""\\(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|(.))|(")""", re.DOTALL)
-
-
-class _Draft:
-    """A `Numeral` in the making: a frozen dataclass needs four times as long for its own `__init__`."""
-
-    __slots__ = tuple(Numeral.__slots__)
-
-    def __init__(self, text: str, start: int, end: int, value: float, special: str | None, path: str) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
-        self.value = value
-        self.kind = "quantity"
-        self.unit = None
-        self.unit_span = None
-        self.power = 0
-        self.point = "."
-        self.special = special
-        self.path = path
-        self._style = None
-        self.__class__ = Numeral  # type: ignore[assignment]
 
 
 @readers.register("records", "json")
@@ -108,14 +87,14 @@ class RecordsReader(Reader):
                     value = float(written)
                 except ValueError:
                     value = _hexadecimal(written)
-                found.append(_Draft(written, start, end, value, None, walk.step()))
+                found.append(make_numeral(written, start, end, value, path=walk.step()))
             elif which == _IS_STRING:
                 walk.step()
             elif which == _IS_SPECIAL:
                 written, path = match[3], walk.step()
                 if walk.stack or written.endswith(("NaN", "Infinity")):
                     special = "nan" if written[0] in "nN" else "-inf" if written[0] == "-" else "inf"
-                    found.append(_Draft(written, start, end, float(written), special, path))
+                    found.append(make_numeral(written, start, end, float(written), special=special, path=path))
         return found
 
     def spans(self, text: str) -> list[tuple[int, int, float, str]]:

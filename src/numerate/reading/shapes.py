@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "pair_kind", "split_cluster"]
+__all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "pair_kind", "plain_list", "split_cluster"]
 
 DASHES = "-–−‐‑"
 THIN_SPACES = "\u00a0\u2009\u202f"
@@ -73,7 +73,9 @@ _LIST_ITEM = {
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(0?[1-9]|1[0-2])\2(0?[1-9]|[12]\d|3[01])")
 _DAY_FIRST = re.compile(r"(0?[1-9]|[12]\d|3[01])([-/.])(0?[1-9]|1[0-2])\2(\d{4}|\d{2})")
 _MONTH_FIRST = re.compile(r"(0?[1-9]|1[0-2])([-/])(0?[1-9]|[12]\d|3[01])\2(\d{4}|\d{2})")
-_TIME = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]\d(?:[.,]\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?")
+_TIME = re.compile(
+    r"(?:[01]?\d|2[0-4]):[0-5]\d(?:[.,]\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?"
+)
 _TELEPHONE = re.compile(r"(?:\d{1,2}[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{1,2}-800-[\d-]++")
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d{1,2})\.){3}(?:25[0-5]|2[0-4]\d|1?\d{1,2})")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+")
@@ -108,16 +110,28 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
     ):
         if shape.fullmatch(cluster):
             pattern = r"\d++(?:[.,]\d++)?" if kind == "time" else r"\d++"
-            return [Part(*match.span(), kind=kind) for match in re.finditer(pattern, cluster)]
+            return [Part(*match.span(), ".", kind, None) for match in re.finditer(pattern, cluster)]
     if (fraction := _as_fraction(cluster)) is not None:
         return [Part(0, len(cluster), kind=None, fraction=fraction)]
     cuts = [match.start() for match in _CUTS.finditer(cluster)]
     if cuts:
         return _cut_apart(cluster, cuts, locale)
+    whole = _LIST_ITEM[locale].finditer(cluster)
     return [
-        Part(*match.span(), point=_number_point(match.group(), locale) or ".")
-        for match in _LIST_ITEM[locale].finditer(cluster)
+        Part(
+            *match.span(), "." if match.group().isdecimal() else _number_point(match.group(), locale) or ".", None, None
+        )
+        for match in whole
     ]
+
+
+def plain_list(cluster: str) -> list[str] | None:
+    """The items of a long list of whole numbers, `1,2,3,...` or `1.2.3...`; None if it may be anything else."""
+    mark = "." if "." in cluster else ","
+    items = cluster.split(mark)
+    if len(items) < 20 or not "".join(items).isdecimal() or any(len(item) == 3 for item in items):
+        return None
+    return items
 
 
 def _number_point(cluster: str, locale: str) -> str | None:

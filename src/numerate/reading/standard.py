@@ -5,13 +5,15 @@ from __future__ import annotations
 import codecs
 import re
 import string
+from itertools import accumulate, repeat
+from typing import Any
 
-from numerate.numeral import Numeral
+from numerate.numeral import Numeral, make_numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
-from numerate.reading.context import DATE_JOINTS, MONTHS, ORDINAL_SUFFIXES
+from numerate.reading.context import DATE_JOINTS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.number import Record, plain_value, read_number
-from numerate.reading.shapes import DASHES, SIMPLE, Part, pair_kind, split_cluster
+from numerate.reading.shapes import DASHES, SIMPLE, Part, pair_kind, plain_list, split_cluster
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
 from numerate.style import VULGAR
@@ -23,16 +25,16 @@ LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
 _LETTERS, _MARKS = "A-Za-zµμΩ", "‰％°º€£¥₹₽₩′″" + re.escape(suffixes.POWER_MARKS)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
-# A cluster of digits; group 1 is the word or mark directly behind it, group 2 the one behind a space or hyphen.
+# A cluster of digits (group 1); group 2 is the word or mark directly behind it, group 3 the one behind a space or hyphen.
 _FOLLOWED = (
     rf"(?:(?=([{_LETTERS}]++|[%$*^'\"{_MARKS}])|[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%$*{_MARKS}{_VULGAR}]|\d)))?"
 )
-_ASCII = re.compile(
-    r"[0-9]++(?:[.,:/'\-][0-9]++)*+(?:(?=([A-Za-z]++|[%$*^'\"])|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?"
-)
+_ASCII = re.compile(r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:(?=([A-Za-z]++|[%$*^'\"])|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?")
 # One set of characters first, so that the search for it is one tight loop.
-_UNICODE = re.compile(rf"[\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?" + _FOLLOWED)
-_WITH_VULGAR = re.compile(rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+")
+_UNICODE = re.compile(rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)" + _FOLLOWED)
+_WITH_VULGAR = re.compile(
+    rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
+)
 _RUN = re.compile(r"\d++")
 # Where the digits are, at the speed of memchr: one byte a character, 0 for a digit or a vulgar fraction.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
@@ -48,15 +50,22 @@ def _map_exotic(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error("numerate-digits", _map_exotic)
 
-PLAIN_LEADERS = frozenset(["", *"\t\r(,;:<>|~*\"/&?!%)"])
-"""What may stand directly before a number without changing it."""
-CODE_LEADERS = frozenset(string.ascii_letters) - frozenset("vVxXsSDPRFYKNOCZLBTAGM")
-"""Letters that make a code of the digits behind them; the others may end a currency or begin a version."""
-BUSY_FOLLOWERS = (suffixes.SPECIAL - MONTHS) | UNIT_HEADS | frozenset("0123456789" + _VULGAR) | {"BC", "AD", "BCE", "CE"}
+LEADER_KINDS: dict[str, str | None] = (
+    # Letters make a code of the digits behind them, but for those that may end a currency or begin a version.
+    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
+    | dict.fromkeys(["", *'\t\r,;:<>|~*"/&?!%)'])
+    | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
+)
+"""What the character directly before a number says at first sight; None: nothing, absent: a closer look is needed."""
+DIGITS = frozenset("0123456789")
+BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | frozenset(_VULGAR) | {"BC", "AD", "BCE", "CE"}
 """Words that may belong to the number before them."""
+CURRENCY_ENDS = frozenset(string.ascii_uppercase + "$€£¥₹.s")
+GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
-LINKING_KINDS = frozenset(["money", "date", "identifier", "ratio"])
-"""Kinds that the next number may share."""
+LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
+"""Kinds that the next number may share, if the gap between them begins with one of LINK_STARTS."""
+LINK_STARTS = frozenset(" ,-–;/.±−+\n")
 JOINT_ENDS = frozenset("±-–−o/+")
 """What ends the gap between the two ends of a range, one character before the number."""
 
@@ -82,14 +91,14 @@ class StandardReader(Reader):
 
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text`, in order."""
-        numerals = [Numeral(text[record[0] : record[1]], *record) for record in self._scan(text)]
+        numerals = [make_numeral(text[record[0] : record[1]], *record) for record in self._scan(text)]
         extra = (find_words(text) if self.words else []) + (find_roman(text) if self.roman else [])
         return _merged(numerals, extra) if extra else numerals
 
-    def spans(self, text: str) -> list[Record]:
+    def spans(self, text: str) -> list[tuple[Any, ...]]:
         """The numerals of `text` as rows that begin with start, end, value and kind, without objects."""
         if self.words or self.roman:
-            return [[n.start, n.end, n.value, n.kind] for n in self.find(text)]
+            return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
         return self._scan(text)
 
     def _scan(self, text: str) -> list[Record]:
@@ -103,58 +112,67 @@ class StandardReader(Reader):
         pattern = (_ASCII if ascii_only else _UNICODE).match
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
-        find_back, append, cue_kind, busy = text.rfind, records.append, kinds.CUE_KINDS.get, BUSY_FOLLOWERS
+        find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
+        leader_kind, cue_kind = LEADER_KINDS.get, kinds.CUE_KINDS.get
         last_end, last_kind, lines = -9, "", "\n" in text
         start = next_digit(b"0")
         while start >= 0:
-            match = pattern(text, start)
-            if match is None:  # never, as long as pattern and map agree on what a digit is
-                break
-            digits, attached, spaced = match.group(0, 1, 2)
-            end = match.end()
-            calm = attached is None and (spaced is None or spaced not in busy)
+            digits, attached, spaced = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
+            end = start + len(digits)
             before = text[start - 1 : start]
-            # What the word before it says: a kind, nothing (None), or that it takes a closer look ("?").
-            if before == " ":
-                cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
-                kind = cue_kind(cue)
-                if lines and kind is None and "\n" in cue:
-                    kind = "?"
-            elif before in PLAIN_LEADERS and (before != "(" or text[end : end + 1] not in ")%"):
-                kind = None
-            elif calm and before in CODE_LEADERS:
-                kind = "identifier"
-            else:
-                kind = "?"
-            if start - last_end <= 6 and kind != "date":
+            calm = attached is None and (spaced is None or spaced not in busy)
+            first = start
+            # What stands before it says: a kind, nothing (None), or that it takes a closer look ("?").
+            kind = leader_kind(before, "?")
+            if kind is not None:
+                if kind == "cue":
+                    cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
+                    kind = cue_kind(cue)
+                    if lines and kind is None and "\n" in cue:
+                        kind = "?"
+                elif kind == "open":
+                    kind = None if text[end : end + 1] not in ")%" else "?"
+                elif kind == "identifier":
+                    if calm or (attached is not None and attached.isalpha()):
+                        calm = True
+                    else:
+                        kind = "?"
+                elif kind == "sign":
+                    kind, first = _sign_at_first_sight(text, start, before, calm)
+            if not calm and attached is None and spaced in DIGITS and text[end + 2 : end + 3] not in GROUP_SIGNS:
+                calm = True  # a digit behind a space, but no group of three: 816 000
+            if last_kind in LINKING_KINDS and first - last_end <= 6 and kind != "date" and kind != "identifier":
                 if last_kind == "date" and kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
                     kind = "date"
-                elif last_kind in LINKING_KINDS or (not calm and text[start - 2] in JOINT_ENDS):
+                elif text[last_end] in LINK_STARTS:
                     kind = "?"
             whole = digits.isdecimal()
             if (whole or simple(digits)) and (ascii_only or digits.isascii()):
                 if kind != "?":
                     stop, power, unit, unit_span = end, 0, None, None
                     if not calm:
-                        kind, stop, power, unit, unit_span = _easy_follower(text, end, digits, whole, kind, attached, spaced)
-                    elif kind is None:
-                        if end - start == 4 and whole:
-                            if "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
-                                kind = "year"
-                            else:
-                                kind = kinds.four_digits(digits, spaced)
-                        elif end - start <= 2 and spaced in MONTHS:
-                            kind = "date"
+                        if first - last_end <= 6 and text[first - 2] in JOINT_ENDS:
+                            kind = None
                         else:
+                            kind, stop, power, unit, unit_span = _easy_follower(
+                                text, end, digits, whole, kind, attached, spaced
+                            )
+                    elif kind is None:
+                        if end - start != 4 or not whole:
                             kind = "quantity"
+                        elif "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
+                            kind = "year"
+                        else:
+                            kind = kinds.four_digits(digits, spaced)
                     elif kind == "date" and not (whole and (end - start <= 2 or "1000" <= digits <= "2199")):
                         kind = None
                     if kind is not None:
+                        value = float(digits if whole else digits.replace(",", ""))
                         if power:
-                            value = float(f"{digits if whole else digits.replace(',', '')}e{power}")
-                        else:
-                            value = float(digits if whole else digits.replace(",", ""))
-                        append([start, stop, value, kind, unit, unit_span, power, "."])
+                            value = float(f"{digits.replace(',', '')}e{power}")
+                        if first != start and before != "+":
+                            value = -value
+                        append((first, stop, value, kind, unit, unit_span, power, "."))
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
                         continue
@@ -172,20 +190,28 @@ class StandardReader(Reader):
         end = start + len(cluster)
         if not cluster.isascii() and not VULGAR.keys().isdisjoint(cluster):
             return self._vulgar(text, start, cluster, word, records)
+        if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
+            # Adversarial or machine-made: one pass without an object for each number.
+            lengths = [len(item) for item in items]
+            ends = [stop + index for index, stop in enumerate(accumulate(lengths, initial=start), start=-1)][1:]
+            starts = map(int.__sub__, ends, lengths)
+            kind = "version" if "." in cluster else "quantity"
+            records.extend(
+                zip(starts, ends, map(float, items), repeat(kind), *map(repeat, (None, None, 0, ".")), strict=False)
+            )
+            return end
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
             return read_number(text, start, end, word, records, parts[0])
         first_record = len(records)
         stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
-        for part in parts[1:-1]:
-            digits = cluster[part.start : part.end]
-            value = plain_value(digits, part.point)
-            kind = part.kind or "quantity"
-            records.append([start + part.start, start + part.end, value, kind, None, None, 0, part.point])
+        for begin, stop_at, point, kind, _ in parts[1:-1]:
+            value = plain_value(cluster[begin:stop_at], point)
+            records.append((start + begin, start + stop_at, value, kind or "quantity", None, None, 0, point))
         final = parts[last]
         stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
-        kinds.settle_cluster(text, records, first_record)
+        kinds.settle_cluster(records, first_record)
         return stop
 
     def _vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
@@ -206,6 +232,15 @@ class StandardReader(Reader):
         return stop
 
 
+def _sign_at_first_sight(text: str, start: int, before: str, calm: bool) -> tuple[str | None, int]:
+    """The kind of a number behind `+` or `-` at first sight, and where it begins."""
+    leader = text[start - 2] if start > 1 else ""
+    if leader == "" or leader in SIGN_LEADERS:
+        free = calm and (leader != " " or text[start - 3] not in CURRENCY_ENDS)
+        return ("quantity" if free else "?"), start - 1
+    return (None if leader in "+-−" or (before == "+" and leader.isalpha()) else "?"), start
+
+
 def _quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
     """Reads two whole numbers with a hyphen between them, `2018-19` or `3-1`, if that is all the cluster is."""
     first, mark, second = cluster.partition("-")
@@ -215,8 +250,8 @@ def _quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> b
     if kind == "range":
         kind = kinds.pair_in_context(text, start, kind)
     middle, end = start + len(first), start + len(cluster)
-    records.append([start, middle, float(first), kind, None, None, 0, "."])
-    records.append([middle + 1, end, float(second), kind, None, None, 0, "."])
+    records.append((start, middle, float(first), kind, None, None, 0, "."))
+    records.append((middle + 1, end, float(second), kind, None, None, 0, "."))
     return True
 
 
@@ -230,6 +265,8 @@ def _easy_follower(
     word = attached or spaced or ""
     stop = end + (0 if attached else 1) + len(word)
     power = suffixes.SIMPLE_SCALES.get(word)
+    if word in MONTHS:
+        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
     if power is not None:
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
@@ -246,8 +283,13 @@ def _easy_follower(
             if follower is not None:
                 unit = follower[0]
                 return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
-            if word == "in" and digits != "1":
-                return ("quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, None)), end, 0, None, None
+            if word != "in" or digits != "1":  # `1 in 5` is a rate
+                plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
+                return plain, end, 0, None, None
+        elif kind == "date" and word == "in":
+            return kind, end, 0, None, None
+    elif word in ("e", "E"):
+        return ("identifier" if kind is None and not suffixes.has_exponent(text, end) else None), end, 0, None, None
     elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
         if not text[stop : stop + 1].isalnum():
             return "ordinal", stop, 0, None, None
@@ -270,4 +312,3 @@ def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
             ends.append((numeral.start, numeral.end))
             result.append(numeral)
     return sorted(result, key=lambda n: n.start)
-

@@ -8,7 +8,17 @@ from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, S
 from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
 from numerate.style import SUPERSCRIPTS
 
-__all__ = ["ATTACHED_ONLY", "DENOMINATORS", "POWER_MARKS", "SIMPLE_SCALES", "SPECIAL", "ordinal_suffix", "suffix_after", "word_at"]
+__all__ = [
+    "ATTACHED_ONLY",
+    "DENOMINATORS",
+    "POWER_MARKS",
+    "SIMPLE_SCALES",
+    "SPECIAL",
+    "has_exponent",
+    "ordinal_suffix",
+    "suffix_after",
+    "word_at",
+]
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
@@ -40,6 +50,11 @@ def word_at(text: str, position: int) -> str | None:
     """The word or mark that stands at `position`, directly or behind one space or hyphen."""
     match = _WORD.match(text, position)
     return match[1] if match else None
+
+
+def has_exponent(text: str, end: int) -> bool:
+    """Whether an exponent follows digits that end at `end`: `e-9`."""
+    return _EXPONENT.match(text, end) is not None
 
 
 def suffix_after(text: str, start: int, end: int, word: str, digits: str, money: bool) -> Suffix | None:
