@@ -6,17 +6,17 @@ pattern in an int64. Features are computed from it in float64 or integers and ca
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from numerate.numeral import Numeral
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from numerate.numeral import Numeral
 
 __all__ = [
     "ASKED",
@@ -26,8 +26,10 @@ __all__ = [
     "PADDING",
     "UNKNOWN_CHARACTER",
     "NumberTable",
-    "bits_of",
+    "bit_patterns",
+    "character_rows",
     "encode_characters",
+    "precisions",
 ]
 
 ASKED, GIVEN, PADDING = 0, 1, 2
@@ -47,28 +49,69 @@ CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)} |
 UNKNOWN_CHARACTER = 18
 MAX_CHARACTERS = 32
 
-_DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
+_TO_IDS = np.full(256, UNKNOWN_CHARACTER, dtype=np.uint8)
+_TO_IDS[0] = 0
+for _char, _id in CHARACTERS.items():
+    if _char.isascii():
+        _TO_IDS[ord(_char)] = _id
+_PLAIN_DECIMAL = np.isin(np.arange(256), [0, *b"0123456789.,+-"])
 
 
-def bits_of(value: float) -> int:
-    """The bit pattern of a float64 as a signed 64-bit integer; every NaN becomes the canonical one.
+def bit_patterns(values: np.ndarray) -> np.ndarray:
+    """Float64 values as int64 bit patterns; every NaN becomes the canonical one.
 
     Example:
-        >>> hex(bits_of(1.0))
+        >>> hex(bit_patterns(np.array([1.0]))[0])
         '0x3ff0000000000000'
     """
-    return _LONG.unpack(_DOUBLE.pack(value))[0] if value == value else 0x7FF8000000000000
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    return np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
+
+
+def character_rows(texts: Sequence[str]) -> np.ndarray:
+    """Character ids of written numbers: (N, L) uint8, L the longest but at most 32, 0-padded.
+
+    Example:
+        >>> character_rows(["-1.5", "7"])
+        array([[12,  2, 14,  6],
+               [ 8,  0,  0,  0]], dtype=uint8)
+    """
+    return _TO_IDS[_byte_rows(texts)]
 
 
 def encode_characters(text: str) -> list[int]:
-    """Character ids of a written number, at most 32 of them (the front of the number, where it is largest).
+    """Character ids of one written number.
 
     Example:
         >>> encode_characters("-1.5")
         [12, 2, 14, 6]
     """
-    get = CHARACTERS.get
-    return [get(char, UNKNOWN_CHARACTER) for char in text[:MAX_CHARACTERS]]
+    return character_rows([text])[0].tolist()
+
+
+def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
+    """Power of ten of each numeral's last written digit: (N,) int16."""
+    rows = _byte_rows([n.text for n in numerals])
+    # A plain English decimal is settled here: as many digits as stand behind its point.
+    points = rows == ord(".")
+    lengths = np.count_nonzero(rows, axis=1)
+    decimals = np.where(points.any(axis=1), lengths - points.argmax(axis=1) - 1, 0) if rows.shape[1] else lengths
+    result = -decimals.astype(np.int16)
+    for index in np.flatnonzero(~_PLAIN_DECIMAL[rows].all(axis=1)).tolist():
+        result[index] = max(-30_000, min(30_000, numerals[index].precision))
+    for index, numeral in enumerate(numerals):
+        if numeral.point != "." or len(numeral.text) > MAX_CHARACTERS:
+            result[index] = max(-30_000, min(30_000, numeral.precision))
+    return result
+
+
+def _byte_rows(texts: Sequence[str]) -> np.ndarray:
+    """Texts as rows of bytes, one a character ("?" beyond ASCII, but for the minus sign)."""
+    clipped = [text[:MAX_CHARACTERS].replace("−", "-").encode("ascii", "replace") for text in texts]
+    width = max(map(len, clipped), default=0)
+    if width == 0:
+        return np.zeros((len(clipped), 0), dtype=np.uint8)
+    return np.array(clipped, dtype=f"S{width}").view(np.uint8).reshape(len(clipped), width)
 
 
 @dataclass(frozen=True)
@@ -96,11 +139,8 @@ class NumberTable:
     def of_values(cls, values: Iterable[float], device: torch.device | str | None = None) -> NumberTable:
         """A table of bare values, written as Python writes them."""
         numbers = [float(value) for value in values]
-        return cls._build(
-            [bits_of(number) for number in numbers],
-            [encode_characters(repr(number).removesuffix(".0")) for number in numbers],
-            [-len(repr(number).removesuffix(".0").partition("e")[0].partition(".")[2]) for number in numbers],
-        ).to(device)
+        texts = [repr(number).removesuffix(".0") for number in numbers]
+        return cls.of_numerals([Numeral(t, 0, len(t), v) for t, v in zip(texts, numbers, strict=True)]).to(device)
 
     @classmethod
     def of_numerals(cls, numerals: Sequence[Numeral], written: bool = False) -> NumberTable:
@@ -110,22 +150,11 @@ class NumberTable:
             numerals: What a reader found.
             written: Take the bare number as it stands (1.5 of `1.5 billion`) instead of its meaning.
         """
-        return cls._build(
-            [bits_of(n.written if written else n.value) for n in numerals],
-            [encode_characters(n.text) for n in numerals],
-            [max(-30_000, min(30_000, n.precision)) for n in numerals],
-        )
-
-    @classmethod
-    def _build(cls, bits: list[int], characters: list[list[int]], precision: list[int]) -> NumberTable:
-        longest = max(map(len, characters), default=0)
-        padded = [row + [0] * (longest - len(row)) for row in characters]
-        return cls(
-            torch.tensor(bits, dtype=torch.int64),
-            torch.tensor(padded, dtype=torch.uint8).reshape(len(bits), longest),
-            torch.tensor(precision, dtype=torch.int16),
-            torch.full((len(bits),), GIVEN, dtype=torch.uint8),
-        )
+        values = [n.written if written else n.value for n in numerals]
+        texts = [n.text for n in numerals]
+        bits, characters = bit_patterns(np.array(values, dtype=np.float64)), character_rows(texts)
+        given = np.full(len(texts), GIVEN, dtype=np.uint8)
+        return cls(*map(torch.from_numpy, (bits, characters, precisions(numerals), given)))
 
     def values(self) -> Tensor:
         """The numbers as float64."""
@@ -139,6 +168,10 @@ class NumberTable:
         """The table with its leading dimensions joined: (N,), (N, L)."""
         characters = self.characters.reshape(-1, self.characters.shape[-1])
         return NumberTable(self.bits.reshape(-1), characters, self.precision.reshape(-1), self.given.reshape(-1))
+
+    def expand(self, rows: int) -> NumberTable:
+        """A table of one number, repeated without copying."""
+        return self._map(lambda tensor: tensor.expand(rows, *tensor.shape[1:]))
 
     def __getitem__(self, index: Tensor | slice) -> NumberTable:
         return self._map(lambda tensor: tensor[index])

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import sys
+import types
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -124,6 +126,37 @@ class Registry(Generic[T]):
 def _same_definition(one: Any, other: Any) -> bool:
     """Whether two parts are one class or function, imported twice (as `importlib.reload` does)."""
     return all(getattr(one, key, one) == getattr(other, key, other) for key in ("__module__", "__qualname__"))
+
+
+class _RegistryPackage(types.ModuleType):
+    """A package that can be asked like the registry of its parts: `names()`, `[name]`, `in`, iteration."""
+
+    _registry: Registry[Any]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("names", "name_of", "create", "register"):
+            return getattr(self._registry, name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __getitem__(self, name: str) -> Any:
+        return self._registry[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry)
+
+
+def answer_as_registry(package: str, registry: Registry[Any]) -> None:
+    """Makes a package answer as its registry does.
+
+    Python binds the package `numerate.heads` to that name as soon as one of its files is imported, over the registry of
+    the same name in `numerate`; so the package must answer the same questions.
+    """
+    module = sys.modules[package]
+    module.__dict__["_registry"] = registry
+    module.__class__ = _RegistryPackage
 
 
 readers: Registry[Any] = Registry("reader", "numerate.reading")

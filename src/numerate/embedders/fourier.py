@@ -64,10 +64,13 @@ class FourierEmbedder(Embedder):
     """
 
     Config = FourierConfig
+    periods: Tensor
 
     def __init__(self, dim: int, config: FourierConfig) -> None:
         super().__init__(dim, config)
         self.n_digits, self.fraction_digits = config.integer_digits + config.fraction_digits, config.fraction_digits
+        powers = [10**k for k in range(1, self.n_digits + 1)]
+        self.register_buffer("periods", torch.tensor(powers), persistent=False)
         columns = 2 * self.n_digits + 3
         if config.map == "pad" and dim < columns:
             raise ValueError(f"dim must be at least {columns} to hold the digits, however: {dim=}")
@@ -84,8 +87,10 @@ class FourierEmbedder(Embedder):
         """float64 (N, 2 · (m + n) + 3): a pair for each place from the last digit up, then sign, overflow, NaN."""
         values = numbers.values()
         nan = values.isnan()
-        periods = 10 ** torch.arange(1, self.n_digits + 1, device=values.device)
-        turns = (self.scaled_integers(numbers)[:, None] % periods).to(torch.float64) / periods
+        # Whole numbers below 2^53 in float64, of which fmod is exact. (With `%` on integers, what PyTorch 2.13 compiles
+        # for a CPU raises a ZeroDivisionError.)
+        periods = self.periods.to(torch.float64)
+        turns = torch.fmod(self.scaled_integers(numbers)[:, None].to(torch.float64), periods) / periods
         pairs = torch.stack([(2 * math.pi * turns).cos(), (2 * math.pi * turns).sin()], dim=-1).flatten(1)
         sign = torch.where(values < 0, -1.0, 1.0).to(torch.float64)
         shown = torch.cat([pairs, sign[:, None]], dim=-1).masked_fill(nan[:, None], 0.0)
