@@ -7,7 +7,7 @@ pattern in an int64. Features are computed from it in float64 or integers and ca
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -166,14 +166,14 @@ class NumberTable:
 
     def flat(self) -> NumberTable:
         """The table with its leading dimensions joined: (N,), (N, L)."""
-        characters = self.characters.reshape(-1, self.characters.shape[-1])
+        characters = self.characters.reshape(self.bits.numel(), self.characters.shape[-1])
         return NumberTable(self.bits.reshape(-1), characters, self.precision.reshape(-1), self.given.reshape(-1))
 
     def expand(self, rows: int) -> NumberTable:
         """A table of one number, repeated without copying."""
         return self._map(lambda tensor: tensor.expand(rows, *tensor.shape[1:]))
 
-    def __getitem__(self, index: Tensor | slice) -> NumberTable:
+    def __getitem__(self, index: Any) -> NumberTable:
         return self._map(lambda tensor: tensor[index])
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from numerate.spelling import SCALES, SMALL, TENS
 from numerate.style import Style, render
 from numerate.style_of import style_of
 
@@ -32,6 +33,7 @@ KINDS = (
 
 MAX_EXACT_DIGITS = 1_000
 MAX_EXACT_EXPONENT = 10_000
+_DIGIT_WORDS = frozenset([*SMALL[:10], "oh"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Numeral:
     @property
     def decimals(self) -> int:
         """How many digits the writer gave after the decimal point."""
-        return self.style.decimals
+        style = self.style
+        return style.decimals if style.family != "words" else _words_decimals(self.text)
 
     @property
     def precision(self) -> int:
@@ -118,6 +121,8 @@ class Numeral:
         style = self.style
         if style.family == "fraction":
             return self.power - len(str(style.denominator - 1))
+        if style.family == "words":
+            return self._words_precision()
         return self.power - style.decimals + self._exponent
 
     @property
@@ -134,6 +139,8 @@ class Numeral:
             scaled = Fraction(repr(abs(self.value))) / Fraction(10) ** self.power
             nearest = Fraction(round(scaled * style.denominator), style.denominator)
             return self._signed(nearest * Fraction(10) ** self.power)
+        if style.family == "words":
+            return _words_exact(self.value)
         if style.family != "decimal" or anchor is None:
             return Fraction(repr(self.value)) if math.isfinite(self.value) else None
         _, integer, fraction, _ = anchor
@@ -158,9 +165,17 @@ class Numeral:
 
     def to_dict(self) -> Mapping[str, Any]:
         """A JSON-ready view: span, text, value, written, decimals, kind, unit; specials and overflow as strings."""
-        row: dict[str, Any] = {"start": self.start, "end": self.end, "text": self.text}
-        row |= {"value": _json_number(self.value), "written": _json_number(self.written), "decimals": self.decimals}
-        row |= {"kind": self.kind, "unit": self.unit}
+        value, written = self.value, self.written
+        row: dict[str, Any] = {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "value": value if math.isfinite(value) else _special_name(value),
+            "written": written if math.isfinite(written) else _special_name(written),
+            "decimals": self.decimals,
+            "kind": self.kind,
+            "unit": self.unit,
+        }
         if self.path:
             row["path"] = self.path
         return row
@@ -177,6 +192,15 @@ class Numeral:
             return sign * int(digits.lstrip("-")[-400:] or 0) if len(digits) < 400 else sign * 10**400
         exact = Fraction(repr(abs(self.value))) / Fraction(10) ** self.power
         return 0 if exact == 0 else _adjusted(exact) - style.exponent.lead
+
+    def _words_precision(self) -> int:
+        text = self.text.removesuffix(self.style.outer)
+        power = min(self.power, 0) + _words_scale(text)
+        decimals, exact = _words_decimals(text), self.exact
+        if decimals or exact is None:
+            return power - decimals
+        parts = (exact / Fraction(10) ** power).denominator
+        return power - len(str(parts - 1)) if parts > 1 else power
 
     def _signed(self, magnitude: Fraction) -> Fraction:
         return -magnitude if math.copysign(1.0, self.value) < 0 else magnitude
@@ -237,7 +261,37 @@ def _adjusted(positive: Fraction) -> int:
     return guess if positive >= Fraction(10) ** guess else guess - 1
 
 
-def _json_number(value: float) -> float | str:
-    if math.isfinite(value):
-        return value
+def _special_name(value: float) -> str:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def _words_scale(text: str) -> int:
+    """The power of ten of the scale words at the end: 6 in "two and a half million", 0 in "five"."""
+    power = 0
+    for word in reversed(text.lower().split()):
+        if word == "hundred":
+            power += 2
+        elif word in SCALES:
+            power += 3 * SCALES.index(word) + 3
+        else:
+            break
+    return power
+
+
+def _words_decimals(text: str) -> int:
+    """How many digits are spoken behind the point: 1 in "one point five billion"."""
+    words = text.lower().replace("-", " ").partition(" point ")[2].split()
+    spoken = [word for word in words if word in _DIGIT_WORDS]
+    tens = [word for word in words if word in TENS or word in SMALL[10:]]
+    return 2 if tens else len(spoken)
+
+
+def _words_exact(value: float) -> Fraction | None:
+    """The fraction of few digits that the value stands for; None where words said more than a float can hold."""
+    if not math.isfinite(value):
+        return None
+    decimal = Fraction(repr(value))
+    if len(repr(abs(value)).partition("e")[0].replace(".", "").strip("0")) <= 15:
+        return decimal
+    simple = decimal.limit_denominator(10_000)
+    return simple if simple.denominator > 1 and float(simple) == value else None

@@ -85,10 +85,7 @@ def render(style: Style, value: float) -> str:
         return render_special(style.suffix if style.family == "special" else "", value)
     negative = math.copysign(1.0, value) < 0
     if style.family == "words":
-        anchor = style.anchor
-        return (
-            anchor[1] if anchor is not None and anchor[0] == value else render_words(value, style.suffix, style.power)
-        )
+        return _words(style, value)
     if style.family == "roman":
         return render_roman(value, style.upper)
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
@@ -96,6 +93,14 @@ def render(style: Style, value: float) -> str:
         return f"({style.inner}{body}){style.outer}"
     sign = style.negative if negative else style.plus
     return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
+
+
+def _words(style: Style, value: float) -> str:
+    if style.anchor is not None and style.anchor[0] == value:
+        return style.anchor[1] + style.outer
+    if style.outer:  # percent
+        return render_words(float(Decimal(repr(value)).scaleb(-style.power)), style.suffix) + style.outer
+    return render_words(value, style.suffix, style.power)
 
 
 def _decimal_body(style: Style, value: float) -> str:
@@ -159,10 +164,11 @@ def _fraction_body(style: Style, value: float) -> str:
     total = round(exact * style.denominator)
     whole, numerator = divmod(total, style.denominator) if style.joint else (0, total)
     if numerator == 0:
-        return _to_script(str(whole), style.zero) + style.suffix
+        return _to_script(str(whole).zfill(style.width), style.zero) + style.suffix
     char = _VULGAR_OF.get((numerator, style.denominator)) if not style.slash else None
     part = char or f"{numerator}{style.slash or '⁄'}{style.denominator}"
-    head = f"{whole}{style.joint[:-1]}" if whole else ""
+    # `0½` keeps its nought; `½` has no whole part until the value needs one.
+    head = f"{str(whole).zfill(style.width)}{style.joint[:-1]}" if whole or style.width else ""
     return _to_script(head + part, style.zero) + style.suffix
 
 

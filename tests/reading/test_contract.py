@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -78,36 +76,3 @@ def test_columns_agree(name):
         (i, n.start, n.end, n.value, KINDS.index(n.kind)) for i, text in enumerate(texts) for n in reader.find(text)
     ]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == rows
-
-
-FAMILIES = [
-    *("1", "1,", "1,234", ",000", "-", ".", "%", "+1-", " ", "1 000 ", "1-2,3", "2019-12-31", "[1,", "((1", "{'a':"),
-    *('"', '\\"', '"\\', "u'", "[nan,", "inf:", "\u0301", "1/", "½", "1 1/2 ", "e1", "0x", "10^", "×10", "-$", "a1"),
-    *("twenty ", "one and ", "IX", "1 billion "),
-]
-SOON = 0.05
-"""Seconds in which any quadratic reader would not have come through 40 KB."""
-
-
-def seconds(function, text):
-    start = time.process_time()
-    function(text)
-    return time.process_time() - start
-
-
-def is_linear(function, piece):
-    """Whether four times the text takes about four times as long; quadratic time would take sixteen."""
-    small, large = (piece * (size // len(piece)) for size in (10_000, 40_000))
-    short = long = float("inf")
-    for _ in range(3):  # the best of three, as other programs run beside us
-        short, long = min(short, seconds(function, small)), min(long, seconds(function, large))
-        if long < max(SOON, 12 * short):
-            return True
-    return False
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_time_is_linear(name):
-    reader = make_reader(name)
-    methods = [reader.find, reader.spans]
-    assert [(piece, do.__name__) for piece in FAMILIES for do in methods if not is_linear(do, piece)] == []

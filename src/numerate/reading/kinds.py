@@ -43,13 +43,13 @@ def _forms(words: frozenset[str]) -> frozenset[str]:
     return frozenset(lead + case + tail for case in cases for lead in ("", "(", "[") for tail in ("", ".", ",", ":"))
 
 
-_DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p"])
+_DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p", "example", "examples"])
 _DOUBT = "?"
 CUE_KINDS: dict[str, str] = (
     dict.fromkeys(_forms(VERSION_WORDS | _DOUBTFUL_LABELS) | CURRENCY_CUES, _DOUBT)
-    | dict.fromkeys(_forms(LABELS - _DOUBTFUL_LABELS - VERSION_WORDS), "identifier")
+    | {form: _DOUBT if form[-1] == ":" else "identifier" for form in _forms(LABELS - _DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"±": _DOUBT, "+/-": _DOUBT, "-": _DOUBT, "–": _DOUBT, "=": _DOUBT}
+    | {"to": "to", "±": _DOUBT, "+/-": _DOUBT, "-": _DOUBT, "–": _DOUBT, "=": _DOUBT}
 )
 """What the word before a number says of it at first sight; "?" where a closer look is needed."""
 
@@ -89,7 +89,7 @@ def kind_of(
     before = text[begin - 1] if begin and left else " "
     if before.isalpha():
         return _glued_before(text, begin, shape)
-    if before in "#@_":
+    if before in "#@_" or (before in "+’'." and _glued_by_mark(text, begin)):
         return "identifier"
     if before in DASHES and record[START] == begin and begin > 1 and text[begin - 2].isalpha():
         cue = _word_before(text, begin - 1).lower()
@@ -151,6 +151,12 @@ def _glued_before(text: str, begin: int, shape: str | None) -> str:
     return "identifier"
 
 
+def _glued_by_mark(text: str, begin: int) -> bool:
+    """`C++11`, `EDM’15`, and the footnote in `... was different.83 In`: a letter with one mark before the number."""
+    mark, earlier = text[begin - 1], text[max(0, begin - 3) : begin - 1]
+    return earlier[-1:].isalpha() if mark != "+" else len(earlier) == 2 and earlier[0].isalpha() and earlier[1] == "+"
+
+
 def _letters_are_fine(text: str, end: int, word: str, digits: str, value: float) -> bool:
     """Letters behind the digits that make no code of them: `1990s`, `10x`, `2016b`, `28x28`."""
     following = text[end + len(word) : end + len(word) + 1]
@@ -202,9 +208,9 @@ def _is_reference(
     if not left:
         return bool(records) and records[-1][KIND] == "identifier" and text[records[-1][END] : begin] in CONNECTORS
     if key in LABELS or (key == "p" and cue.endswith(".")):
-        return (
-            key not in ("case", "area", "unit", "under", "no") or cue[:1].isupper() or cue.endswith(".") or key == "#"
-        )
+        if cue[-1] == ":" and len(digits) == 4 and "1600" <= digits <= "2100":
+            return False  # Note: 1986 includes
+        return key not in _DOUBTFUL_LABELS or cue[:1].isupper() or cue[-1] == "."
     if records and records[-1][KIND] == "identifier" and text[records[-1][END] : begin] in CONNECTORS:
         last = records[-1]
         return text[last[START] - 1 : last[START]] not in ("-",) and _is_listed(text, last)
@@ -282,6 +288,17 @@ def settle_cluster(records: list[tuple[Any, ...]], first: int) -> None:
             records[index] = (*records[index][:KIND], kind, *records[index][UNIT:])
 
 
+def _is_spoken_range(text: str, last: tuple[Any, ...], record: tuple[Any, ...]) -> bool:
+    """`50 to 65 days`, but not `from 50 to 65`: that may be a change."""
+    return (
+        last[KIND] == record[KIND] == "quantity"
+        and record[START] - last[END] == 4
+        and last[VALUE] < record[VALUE]
+        and text[last[END] : record[START]] == " to "
+        and _word_before(text, last[START]) not in ("from", "From")
+    )
+
+
 def share_with_partner(text: str, records: list[tuple[Any, ...]], record: tuple[Any, ...]) -> tuple[Any, ...]:
     """Both ends of a range or of ± have the unit that follows the second, and both are money or percent.
 
@@ -300,5 +317,7 @@ def share_with_partner(text: str, records: list[tuple[Any, ...]], record: tuple[
         record = (*record[:KIND], "money", last[UNIT], last[UNIT_SPAN], *record[POWER:])
     if record[KIND] == "percent" and kind in _PLAIN:
         kind = "percent"
+    elif _is_spoken_range(text, last, record):
+        kind, record = "range", (*record[:KIND], "range", *record[UNIT:])
     records[-1] = (*last[:KIND], kind, *last[UNIT:])
     return record

@@ -9,17 +9,20 @@ from numerate.reading import kinds, suffixes
 from numerate.reading.context import SIGN_LEADERS
 from numerate.reading.shapes import DASHES, Part
 from numerate.style import VULGAR
+from numerate.unit_tables import CURRENCY_SIGNS
 from numerate.units import CURRENCIES, currency_before, unit_after
 
-__all__ = ["Record", "plain_value", "read_number"]
+__all__ = ["Record", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
-_SPACED_GROUPS = re.compile(r"[1-9]\d{0,2}(?: \d{3})++(?![\d,.:/%'-]*+\d)(?! \d)(?:\.\d++)?")
-_SPACED_MIXED = re.compile(rf"([1-9]\d{{0,14}}) (?:([1-9]\d?)[/⁄]([1-9]\d{{0,3}})(?![\d/⁄]|[.,]\d)|([{_VULGAR}]))")
-_TELEPHONE = re.compile(
-    r"(?:\+\d{1,3}(?:[ .-]\(?\d{2,4}\)?){2,5}|(?:\+?\d{1,2}[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4})(?![.,:/-]?\d)"
+_SPACED_GROUPS = re.compile(
+    r"[1-9]\d{0,2}(?: \d{3})++(?:(?![\d,.:/%'-]*+\d)(?! \d)|\.\d++(?![,.:/'-]?\d)|(,)\d\d?(?![,.:/'-]?\d| \d))"
 )
-_NEGATIVE_CLOSE = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)?")
+_SPACED_MIXED = re.compile(rf"([1-9]\d{{0,11}}) (?:([1-9]\d?)[/⁄]([1-9]\d{{0,3}})(?![\d/⁄]|[.,]\d)|([{_VULGAR}]))")
+_TELEPHONE = re.compile(
+    r"(?:\+\d{1,3}(?:(?:[ -]\(?\d{1,11}\)?){2,6}|(?:\.\d{2,11}){2,5})|\(\d{3}\) ?\d{3}[ .-]\d{4})(?![.,:/-]?\d)"
+)
+_NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
 
 Record = tuple[Any, ...]
@@ -36,12 +39,10 @@ def read_number(
     left: bool = True,
 ) -> int:
     """Reads one number: its digits are text[start:end]; appends a record and returns where reading goes on."""
-    digits, point, kind = text[start:end], ".", None
+    digits, point, kind, fraction = text[start:end], ".", None, None
     if part is not None:
-        point, kind = part.point, part.kind
-    before = text[start - 1] if start else ""
-    unit = unit_span = None
-    power, fraction, exponent = 0, part.fraction if part is not None else None, ""
+        point, kind, fraction = part.point, part.kind, part.fraction
+    before = text[start - 1] if start and left else ""
     begin = start
     if left:
         if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):
@@ -52,43 +53,39 @@ def read_number(
             if start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"):
                 begin, digits = start - 1, "." + digits
                 before = text[begin - 1] if begin else ""
-        elif before in "+(" and before and (telephone := _TELEPHONE.match(text, start - 1)):
-            return _components(records, text, start, telephone.end())
-    # What follows the digits and belongs to the number: exponent, percent, scale word, ordinal suffix.
-    stop = end
+    # What stands before the digits: sign, currency.
+    first, negative = _sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
+    currency = None
+    if left and first and text[first - 1] not in DASHES:
+        currency = currency_before(text, first)
+    # What follows them and belongs to the number: exponent, percent, scale word, ordinal suffix.
+    stop = resume = end
+    power, exponent, radix = 0, "", None
+    unit = unit_span = None
     if word is not None:
-        money = before != "" and left and before in "$€£¥₹" or (before == " " and left and text[begin - 2] in "$€£¥₹")
-        found = suffixes.suffix_after(text, start, end, word, digits, bool(money))
+        found = suffixes.suffix_after(text, start, end, word, digits, currency is not None)
         if found is not None:
             stop, power, exponent, suffix_kind, radix = found
             kind = kind or suffix_kind
-            if radix is not None:
-                records.append((begin, stop, radix, "quantity", None, None, 0, "."))
-                return stop
-        if stop == end or (power and kind is None):
-            follower = unit_after(text, stop)
+        if found is None or (found[3] is None and radix is None):
+            follower = _unit_behind(text, start, end, stop, digits)
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
-    # What stands before them: sign, accounting parentheses, currency.
-    negative = False
-    first = begin
-    if left and before and before not in " \n":
-        first, negative = _sign_before(text, begin, before)
-    if left and unit is None and first and text[first - 1] not in DASHES:
-        currency = currency_before(text, first)
-        if currency is not None:
-            unit, unit_span = currency[0], (currency[1], currency[2])
-            if first == begin:
-                first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
+                resume = follower[2]  # km2: its digit is no number
+    if currency is not None and (unit is None or unit not in CURRENCIES):
+        unit, unit_span = currency[0], (currency[1], currency[2])
+        if first == begin:
+            first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
     if not negative and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
         money_outside = currency_before(text, first - 1) if unit is None else None
-        closing = _accounting_close(text, first, stop, digits, point, bool(money_outside) or power < 0)
-        if closing is not None and kind is None and not exponent:
-            outer_percent = closing[1]
-            first, stop, negative = first - 1, closing[0], True
-            power = power or outer_percent
+        closing = _accounting_close(text, first, stop, digits, point, money_outside is not None)
+        if closing is not None and kind is None and not exponent and radix is None and power == 0:
+            first, stop, negative, power = first - 1, closing[0], True, closing[1]
             if money_outside is not None:
                 unit, unit_span = money_outside[0], (money_outside[1], money_outside[2])
+    if radix is not None:
+        records.append((first, stop, -radix if negative else radix, "quantity", None, None, 0, "."))
+        return stop
     value = _value(digits, point, fraction, exponent, power, negative)
     if kind is None or kind in ("range", "ratio"):
         if unit is not None and unit in CURRENCIES:
@@ -102,15 +99,34 @@ def read_number(
     if records:
         record = kinds.share_with_partner(text, records, record)
     records.append(record)
-    if unit_span is not None and unit_span[1] > stop:  # km2: its digit is no number
-        return unit_span[1]
-    return stop
+    return max(stop, resume)
+
+
+def _unit_behind(text: str, start: int, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
+    """The unit behind a number, unless it only looks like one."""
+    found = unit_after(text, stop)
+    if found is None or stop != end or not digits.isdecimal():
+        return found
+    _, begin, close = found
+    if begin == end and close == end + 1 and text[end] in ("ANW" if len(digits) == 1 else "AN"):
+        return None  # 1A, 45N: more often a seat or a latitude than a current or a force
+    if len(digits) == 4 and "1600" <= digits <= "2100" and text[end:close] == " year":
+        return None  # 1986 year net; a duration would have `years`
+    return found
+
+
+def read_telephone(text: str, start: int, records: list[Record]) -> int | None:
+    """Reads a telephone number whose first digit is text[start], behind `+` or `(`; None if there is none."""
+    match = _TELEPHONE.match(text, start - 1) if start and text[start - 1] in "+(" else None
+    if match is None or not 8 <= sum(map(str.isdecimal, match.group())) <= 15:
+        return None
+    for run in _RUN.finditer(text, start, match.end()):
+        records.append((*run.span(), float(run.group()), "identifier", None, None, 0, "."))
+    return match.end()
 
 
 def _joined(text: str, start: int, end: int, digits: str, records: list[Record]) -> int | None:
-    """Numbers that go on behind a plain space: `816 000`, `1 1/2`, telephone numbers."""
-    if text[start - 1 : start] == "+" and (telephone := _TELEPHONE.match(text, start - 1)):
-        return _components(records, text, start, telephone.end())
+    """Numbers that go on behind a plain space: `816 000`, `1 1/2`."""
     if (mixed := _SPACED_MIXED.match(text, start)) and kinds.may_be_mixed(text, start):
         whole, numerator, denominator, vulgar = mixed.groups()
         fraction = (int(numerator), int(denominator)) if numerator else VULGAR[vulgar]
@@ -122,7 +138,8 @@ def _joined(text: str, start: int, end: int, digits: str, records: list[Record])
     if digits.isascii() and len(digits) <= 3 and digits.isdecimal() and (spaced := _SPACED_GROUPS.match(text, start)):
         if kinds.may_be_grouped(text, start, spaced.group()):
             word = suffixes.word_at(text, spaced.end())
-            return max(_one_spaced(text, start, spaced.end(), word, records, Part(0, 0)), spaced.end())
+            part = Part(0, 0, spaced[1] or ".")
+            return max(_one_spaced(text, start, spaced.end(), word, records, part), spaced.end())
     return None
 
 
@@ -148,7 +165,7 @@ def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
     if before not in "-−+":
         return begin, False
     leader = text[begin - 2] if begin > 1 else ""
-    if leader == "" or leader in SIGN_LEADERS or leader in "$€£¥₹" or leader.isspace():
+    if leader == "" or leader in SIGN_LEADERS or leader in CURRENCY_SIGNS or leader.isspace():
         return begin - 1, before != "+"
     return begin, False
 
@@ -165,28 +182,17 @@ def _enclosing_sign(text: str, begin: int, currency_start: int, stop: int) -> tu
     return begin, False, stop
 
 
-def _accounting_close(
-    text: str, first: int, stop: int, digits: str, point: str, marked: bool
-) -> tuple[int, int] | None:
-    """Whether (digits) is a negative number: where it ends, and the power of a percent sign behind it."""
-    close = _NEGATIVE_CLOSE.match(text, stop)
-    percent = close is not None and close.end() > stop + 1 and text[close.end() - 1] in "%tT"
-    end = close.end() if close is not None and percent else stop + 1
-    if marked or percent:
-        return end, -2 if percent else 0
+def _accounting_close(text: str, first: int, stop: int, digits: str, point: str, money: bool) -> tuple[int, int] | None:
+    """Whether (digits) is a negative number: where it ends, and the power of a percent sign or scale behind it."""
+    close = _NEGATIVE_PERCENT.match(text, stop)
+    if close is not None:
+        return close.end(), -2
     separators = [char for char in digits if not char.isdecimal() and char != point]
-    if separators:
-        return end, 0
     opening = first - 1
     at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "
-    return (end, 0) if point and point in digits and at_cell_start else None
-
-
-def _components(records: list[Record], text: str, start: int, stop: int) -> int:
-    """Appends each digit run of an identifier."""
-    for match in _RUN.finditer(text, start, stop):
-        records.append((*match.span(), float(match.group()), "identifier", None, None, 0, "."))
-    return stop
+    if money or separators or (point and point in digits and at_cell_start):
+        return suffixes.scale_after(text, stop + 1, money) or (stop + 1, 0)
+    return None
 
 
 def plain_value(digits: str, point: str) -> float:

@@ -35,12 +35,12 @@ class Part(NamedTuple):
     fraction: tuple[int, int, int] | None = None
 
 
-SIMPLE = re.compile(r"\d++\.\d++|\d{1,3}(?:,\d{3})++(?:\.\d++)?")
+SIMPLE = re.compile(r"\d++\.\d++|[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?")
 """The two commonest shapes after a bare integer: a decimal, and English thousands."""
 
 _NUMBER = {
     "auto": (
-        (r"\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++\.\d++|\d++", "."),
+        (r"(?!0)\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++\.\d++|\d++", "."),
         (r"\d{1,3}(?:\.\d{3})++,\d++", ","),
         (r"\d{1,3}(?:\.\d{3}){2,}+", ""),
         (r"\d{1,2}(?:,\d{2}(?=,))++,\d{3}(?:\.\d++)?", "."),
@@ -67,21 +67,22 @@ _SHAPES = {locale: [(re.compile(shape), point) for shape, point in rows] for loc
 # What may stand in a list that is no number as a whole: `12,34` is 12 and 34.
 _LIST_ITEM = {
     locale: re.compile(r"\d{1,3}(?:\.\d{3})++(?!\d)|\d++,\d++(?![,\d])|\d++" if locale == "eu" else
-                       r"\d{1,3}(?:,\d{3})++(?![\d,])(?:\.\d++)?|\d++\.\d++(?!\.\d)|\d++")
+                       r"(?!0)\d{1,3}(?:,\d{3})++(?![\d,])(?:\.\d++)?|\d++\.\d++(?!\.\d)|\d++")
     for locale in _NUMBER
 }  # fmt: skip
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(0?[1-9]|1[0-2])\2(0?[1-9]|[12]\d|3[01])")
 _DAY_FIRST = re.compile(r"(0?[1-9]|[12]\d|3[01])([-/.])(0?[1-9]|1[0-2])\2(\d{4}|\d{2})")
 _MONTH_FIRST = re.compile(r"(0?[1-9]|1[0-2])([-/])(0?[1-9]|[12]\d|3[01])\2(\d{4}|\d{2})")
 _TIME = re.compile(
-    r"(?:[01]?\d|2[0-4]):[0-5]\d(?:[.,]\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?"
+    r"(?:[01]?\d|2[0-4]):[0-5]\d(?:\.\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?"
 )
 _TELEPHONE = re.compile(r"(?:\d{1,2}[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{1,2}-800-[\d-]++")
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d{1,2})\.){3}(?:25[0-5]|2[0-4]\d|1?\d{1,2})")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+")
-_MIXED = re.compile(r"([1-9]\d{0,14})[-‐‑]([1-9]\d?)[/⁄]([1-9]\d{0,3})")
+_MIXED = re.compile(r"([1-9]\d{0,11})[-‐‑]([1-9]\d?)[/⁄]([1-9]\d{0,3})")
 _SLASHED = re.compile(r"([1-9]\d{0,3})[/⁄]([1-9]\d{0,3})")
 _COLONS = re.compile(r"\d++(?:\.\d++)?(?::\d++(?:\.\d++)?)++")
+_CODE = re.compile(r"\d++(?:-\d++){2,}+")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
 
 
@@ -109,11 +110,13 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
         (_DOTTED, "version"),
     ):
         if shape.fullmatch(cluster):
-            pattern = r"\d++(?:[.,]\d++)?" if kind == "time" else r"\d++"
-            return [Part(*match.span(), ".", kind, None) for match in re.finditer(pattern, cluster)]
+            pattern = r"\d++(?:([.,])\d++)?" if kind == "time" else r"\d++()"
+            return [Part(*match.span(), match[1] or ".", kind, None) for match in re.finditer(pattern, cluster)]
     if (fraction := _as_fraction(cluster)) is not None:
         return [Part(0, len(cluster), kind=None, fraction=fraction)]
     cuts = [match.start() for match in _CUTS.finditer(cluster)]
+    if ":" in cluster and any(map(_TIME.fullmatch, cluster.split(","))):  # 10:30,11:30
+        cuts = [match.start() for match in re.finditer(",", cluster)]
     if cuts:
         return _cut_apart(cluster, cuts, locale)
     whole = _LIST_ITEM[locale].finditer(cluster)
@@ -166,7 +169,8 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
     elif _COLONS.fullmatch(cluster):
         kind = "ratio"
     else:
-        kind = None
+        # 978-3-16-148410-0: three or more that make no date are a code.
+        kind = "identifier" if len(cuts) > 1 and _CODE.fullmatch(cluster) else None
     return [part._replace(kind=part.kind or kind) for part in parts]
 
 

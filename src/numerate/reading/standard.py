@@ -4,38 +4,51 @@ from __future__ import annotations
 
 import codecs
 import re
-import string
 from itertools import accumulate, repeat
 from typing import Any
 
 from numerate.numeral import Numeral, make_numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
-from numerate.reading.context import DATE_JOINTS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
-from numerate.reading.number import Record, plain_value, read_number
-from numerate.reading.shapes import DASHES, SIMPLE, Part, pair_kind, plain_list, split_cluster
+from numerate.reading.context import DATE_JOINTS
+from numerate.reading.number import Record, plain_value, read_number, read_telephone
+from numerate.reading.quick import (
+    BUSY_FOLLOWERS,
+    DIGITS,
+    GROUP_SIGNS,
+    JOINT_ENDS,
+    LEADER_KINDS,
+    LINK_STARTS,
+    LINKING_KINDS,
+    easy_follower,
+    quick_pair,
+    sign_at_first_sight,
+)
+from numerate.reading.shapes import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
 from numerate.style import VULGAR
-from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
+from numerate.units import CURRENCIES, unit_after
 
 __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = "A-Za-zµμΩ", "‰％°º€£¥₹₽₩′″" + re.escape(suffixes.POWER_MARKS)
+_LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # A cluster of digits (group 1); group 2 is the word or mark directly behind it, group 3 the one behind a space or hyphen.
-_FOLLOWED = (
-    rf"(?:(?=([{_LETTERS}]++|[%$*^'\"{_MARKS}])|[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%$*{_MARKS}{_VULGAR}]|\d)))?"
+_FOLLOWED = rf"(?:(?=([{_LETTERS}]++|[%*^'\"{_MARKS}]|/(?=[A-Za-z]))|[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}]|\d)))?"
+_ASCII = re.compile(
+    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:(?=([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z]))|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?"
 )
-_ASCII = re.compile(r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:(?=([A-Za-z]++|[%$*^'\"])|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?")
 # One set of characters first, so that the search for it is one tight loop.
 _UNICODE = re.compile(rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)" + _FOLLOWED)
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
 _RUN = re.compile(r"\d++")
+_FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
+_PERCENT = re.compile(r"[ -](?:percent|per cent|pct)\b")
 # Where the digits are, at the speed of memchr: one byte a character, 0 for a digit or a vulgar fraction.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
 
@@ -49,25 +62,6 @@ def _map_exotic(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("numerate-digits", _map_exotic)
-
-LEADER_KINDS: dict[str, str | None] = (
-    # Letters make a code of the digits behind them, but for those that may end a currency or begin a version.
-    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
-    | dict.fromkeys(["", *'\t\r,;:<>|~*"/&?!%)'])
-    | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
-)
-"""What the character directly before a number says at first sight; None: nothing, absent: a closer look is needed."""
-DIGITS = frozenset("0123456789")
-BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | frozenset(_VULGAR) | {"BC", "AD", "BCE", "CE"}
-"""Words that may belong to the number before them."""
-CURRENCY_ENDS = frozenset(string.ascii_uppercase + "$€£¥₹.s")
-GROUP_SIGNS = frozenset("0123456789/⁄")
-SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
-LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
-"""Kinds that the next number may share, if the gap between them begins with one of LINK_STARTS."""
-LINK_STARTS = frozenset(" ,-–;/.±−+\n")
-JOINT_ENDS = frozenset("±-–−o/+")
-"""What ends the gap between the two ends of a range, one character before the number."""
 
 
 @readers.register("standard")
@@ -84,6 +78,9 @@ class StandardReader(Reader):
         [-1234.0, 3200000000.0, 0.003, -5.0]
     """
 
+    _leaders = LEADER_KINDS
+    """Empty in a test: then every number takes the careful way."""
+
     def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto") -> None:
         if locale not in LOCALES:
             raise ValueError(f"locale must be one of {', '.join(LOCALES)}, however: {locale=}")
@@ -92,7 +89,8 @@ class StandardReader(Reader):
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text`, in order."""
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in self._scan(text)]
-        extra = (find_words(text) if self.words else []) + (find_roman(text) if self.roman else [])
+        extra = [_with_unit(text, n) for n in find_words(text)] if self.words else []
+        extra += find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
@@ -113,7 +111,7 @@ class StandardReader(Reader):
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
         find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
-        leader_kind, cue_kind = LEADER_KINDS.get, kinds.CUE_KINDS.get
+        leader_kind, cue_kind = self._leaders.get, kinds.CUE_KINDS.get
         last_end, last_kind, lines = -9, "", "\n" in text
         start = next_digit(b"0")
         while start >= 0:
@@ -128,7 +126,9 @@ class StandardReader(Reader):
                 if kind == "cue":
                     cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
                     kind = cue_kind(cue)
-                    if lines and kind is None and "\n" in cue:
+                    if kind == "to":
+                        kind = "?" if start - last_end == 4 else None
+                    elif lines and kind is None and "\n" in cue:
                         kind = "?"
                 elif kind == "open":
                     kind = None if text[end : end + 1] not in ")%" else "?"
@@ -138,7 +138,7 @@ class StandardReader(Reader):
                     else:
                         kind = "?"
                 elif kind == "sign":
-                    kind, first = _sign_at_first_sight(text, start, before, calm)
+                    kind, first = sign_at_first_sight(text, start, end, before, calm)
             if not calm and attached is None and spaced in DIGITS and text[end + 2 : end + 3] not in GROUP_SIGNS:
                 calm = True  # a digit behind a space, but no group of three: 816 000
             if last_kind in LINKING_KINDS and first - last_end <= 6 and kind != "date" and kind != "identifier":
@@ -154,7 +154,7 @@ class StandardReader(Reader):
                         if first - last_end <= 6 and text[first - 2] in JOINT_ENDS:
                             kind = None
                         else:
-                            kind, stop, power, unit, unit_span = _easy_follower(
+                            kind, stop, power, unit, unit_span = easy_follower(
                                 text, end, digits, whole, kind, attached, spaced
                             )
                     elif kind is None:
@@ -176,11 +176,17 @@ class StandardReader(Reader):
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
                         continue
-                stop = read_number(text, start, end, attached or spaced, records)
-            elif calm and kind is None and _quick_pair(text, start, digits, records):
-                stop = end
+                one = True
             else:
-                stop = self._many(text, start, digits, attached or spaced, records)
+                one = False
+            stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
+            if stop is None:
+                if one:
+                    stop = read_number(text, start, end, attached or spaced, records)
+                elif calm and kind is None and quick_pair(text, start, digits, records):
+                    stop = end
+                else:
+                    stop = self._many(text, start, digits, attached or spaced, records)
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
         return records
@@ -212,6 +218,9 @@ class StandardReader(Reader):
         final = parts[last]
         stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
         kinds.settle_cluster(records, first_record)
+        if _FEET.fullmatch(cluster):
+            mark = records[-2][1]
+            records[-2] = (*records[-2][:4], "ft", (mark, mark + 1), *records[-2][6:])
         return stop
 
     def _vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
@@ -232,70 +241,18 @@ class StandardReader(Reader):
         return stop
 
 
-def _sign_at_first_sight(text: str, start: int, before: str, calm: bool) -> tuple[str | None, int]:
-    """The kind of a number behind `+` or `-` at first sight, and where it begins."""
-    leader = text[start - 2] if start > 1 else ""
-    if leader == "" or leader in SIGN_LEADERS:
-        free = calm and (leader != " " or text[start - 3] not in CURRENCY_ENDS)
-        return ("quantity" if free else "?"), start - 1
-    return (None if leader in "+-−" or (before == "+" and leader.isalpha()) else "?"), start
-
-
-def _quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
-    """Reads two whole numbers with a hyphen between them, `2018-19` or `3-1`, if that is all the cluster is."""
-    first, mark, second = cluster.partition("-")
-    if not (mark and first.isdecimal() and second.isdecimal() and cluster.isascii() and len(cluster) < 15):
-        return False
-    kind = pair_kind(first, mark, second)
-    if kind == "range":
-        kind = kinds.pair_in_context(text, start, kind)
-    middle, end = start + len(first), start + len(cluster)
-    records.append((start, middle, float(first), kind, None, None, 0, "."))
-    records.append((middle + 1, end, float(second), kind, None, None, 0, "."))
-    return True
-
-
-def _easy_follower(
-    text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
-) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
-    """A percent sign, scale word, unit or ordinal suffix behind a plain number: kind, end, power, unit and its span.
-
-    The kind is None where it takes more than a look-up.
-    """
-    word = attached or spaced or ""
-    stop = end + (0 if attached else 1) + len(word)
-    power = suffixes.SIMPLE_SCALES.get(word)
-    if word in MONTHS:
-        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
-    if power is not None:
-        if power < 0:
-            return ("percent" if kind is None else None), stop, power, None, None
-        if text[stop : stop + 1] == " " and kind is None:
-            follower = unit_after(text, stop)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), stop, power, unit, (follower[1], follower[2])
-            return "quantity", stop, power, None, None
-        return None, end, 0, None, None
-    if attached is None:
-        if kind is None and word in SPACED_UNITS:
-            follower = unit_after(text, end)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
-            if word != "in" or digits != "1":  # `1 in 5` is a rate
-                plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
-                return plain, end, 0, None, None
-        elif kind == "date" and word == "in":
-            return kind, end, 0, None, None
-    elif word in ("e", "E"):
-        return ("identifier" if kind is None and not suffixes.has_exponent(text, end) else None), end, 0, None, None
-    elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
-        if not text[stop : stop + 1].isalnum():
-            return "ordinal", stop, 0, None, None
-    elif word == "s" and kind is None and whole and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
-        return "year", end, 0, None, None  # the 1990s
-    return None, end, 0, None, None
+def _with_unit(text: str, n: Numeral) -> Numeral:
+    """Number words with what follows them: `five miles`, `three million dollars`, `ten percent`."""
+    if n.kind != "quantity":
+        return n
+    if n.power == 0 and (percent := _PERCENT.match(text, n.end)) and n.exact is not None:
+        end = percent.end()
+        return make_numeral(text[n.start : end], n.start, end, float(n.exact / 100), "percent", power=-2)
+    unit = unit_after(text, n.end)
+    if unit is None:
+        return n
+    kind = "money" if unit[0] in CURRENCIES else "quantity"
+    return make_numeral(n.text, n.start, n.end, n.value, kind, unit[0], unit[1:], n.power)
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:

@@ -7,15 +7,18 @@ import re
 from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
 from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
 from numerate.style import SUPERSCRIPTS
+from numerate.unit_tables import CURRENCY_SIGNS
 
 __all__ = [
     "ATTACHED_ONLY",
     "DENOMINATORS",
+    "MARKS",
     "POWER_MARKS",
     "SIMPLE_SCALES",
     "SPECIAL",
     "has_exponent",
     "ordinal_suffix",
+    "scale_after",
     "suffix_after",
     "word_at",
 ]
@@ -25,13 +28,15 @@ _PERCENTS = {"%": -2, "％": -2, "‰": -3}
 _PERCENT_WORDS = {"percent": -2, "pct": -2, "Pct": -2, "PCT": -2, "Percent": -2, "PERCENT": -2, "bps": -4, "permil": -3}
 _PER = re.compile(r"per[ -]?(?:(?:cent)|(mill?e?))(?![A-Za-z])", re.IGNORECASE)
 _BASIS = re.compile(r"basis[ -]points?(?![A-Za-z])")
-_EXPONENT = re.compile(r"[eE]([-+−]?)(\d++)(?![A-Za-z_])")
+_EXPONENT = re.compile(r"[eE]([-+−]?)([0-9]++)(?![\w])")
 _SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
-_POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)(\d++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
-_CARET = re.compile(r"\^([{(]?)([-+−]?)(\d++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
+_POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
+_CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
 _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock)", re.IGNORECASE)
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
-_WORD = re.compile(r"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%‰％°º€£¥₹$])")
+MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
+"""Characters other than letters and ASCII that may follow a number and belong to it or its unit."""
+_WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _TO_ASCII = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
 
 SPECIAL = frozenset(
@@ -90,11 +95,21 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
             table = MONEY_SUFFIXES if money else SCALE_SUFFIXES
             if word in table:
                 return after, table[word], "", None, None
-            if word in ORDINAL_SUFFIXES and digits.isdecimal() and ordinal_suffix(digits) == word.lower():
+            whole = digits.isdecimal() or digits.replace(",", "").isdecimal()
+            if word in ORDINAL_SUFFIXES and whole and ordinal_suffix(digits) == word.lower():
                 return after, 0, "", "ordinal", None
         if word in MONTHS and gap and digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31:
             return end, 0, "", "date", None
     return _rare_suffix(text, start, end, word, digits, gap)
+
+
+def scale_after(text: str, end: int, money: bool) -> tuple[int, int] | None:
+    """The scale word or suffix behind a closing parenthesis, `$(24.8) million`: where it ends, and its power."""
+    word = word_at(text, end)
+    if word is None or (word not in SCALE_WORDS and not (money and word in MONEY_SUFFIXES)):
+        return None
+    found = suffix_after(text, end, end, word, "", money)
+    return None if found is None or found[1] <= 0 else found[:2]
 
 
 def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: int) -> Suffix | None:

@@ -1,0 +1,80 @@
+"""The normal distribution's functions that PyTorch lacks, stable in the tails."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from numerate.heads.base import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["log_interval", "log_normal", "normal_samples", "rounding_interval"]
+
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+_FARTHEST = 1e150
+"""Distances from the mean are held here, in spreads: their squares stay within float64."""
+_NARROW = 1e-4
+"""Half-widths up to here, in spreads, over which a normal density is an exponential function to 1e-8."""
+
+
+def log_normal(z: Tensor) -> Tensor:
+    """Log-density of the standard normal distribution, at most 10^150 spreads away."""
+    return -0.5 * z.clamp(-_FARTHEST, _FARTHEST).square() - _HALF_LOG_TAU
+
+
+def log_interval(middle: Tensor, log_half: Tensor) -> Tensor:
+    """log(Φ(m + h) - Φ(m - h)) for any m and log h, without cancellation: intervals far out and intervals of no width.
+
+    Shape:
+        Input: m and log h, of one shape. Output: the same.
+
+    Example:
+        >>> log_interval(torch.tensor([0.0, 1e3]).double(), torch.tensor([0.0, -800.0]).double()).tolist()
+        [-0.3817..., -500800.2257...]
+    """
+    middle = middle.clamp(-_FARTHEST, _FARTHEST).abs()  # both sides are alike
+    narrow = log_half <= math.log(_NARROW)
+    half = torch.where(narrow, log_half, 0.0).exp()
+    # Narrow: ∫ exp(-m·t) dt over ±h is 2h · sinh(m·h) / (m·h); h may be 0 here.
+    slope = middle * half
+    large = slope > 1e-2
+    safe = torch.where(large, slope, 1.0)
+    growth = torch.where(large, safe + torch.log1p(-torch.exp(-2 * safe)) - torch.log(2 * safe), slope.square() / 6)
+    thin = log_normal(middle) + math.log(2) + log_half + growth
+    # Wide: on the negative side, where Φ is small and its logarithm exact.
+    half = torch.where(narrow, 0.0, log_half).clamp_max(math.log(_FARTHEST)).exp()
+    inner, outer = torch.special.log_ndtr(half - middle), torch.special.log_ndtr(-half - middle)
+    gap = (inner - outer).clamp_min(1e-12)
+    wide = inner + torch.where(gap < 0.7, torch.log(-torch.expm1(-gap)), torch.log1p(-torch.exp(-gap.clamp_min(0.1))))
+    return torch.where(narrow, thin, wide)
+
+
+def rounding_interval(
+    values: Tensor, precision: Tensor, transform: Callable[[Tensor], Tensor], log_slope: Tensor
+) -> tuple[Tensor, Tensor]:
+    """What rounds to each value at its written precision, after a monotone transform: middle and log of half its width.
+
+    Args:
+        values: Of any shape.
+        precision: Powers of ten of the last written digits, of the same shape.
+        transform: The transform, smooth wherever an interval lies.
+        log_slope: Logarithms of its slopes at the values.
+    """
+    log_half = precision.to(torch.float64) * math.log(10) - math.log(2)
+    half = log_half.clamp(-750.0, 708.0).exp()
+    low = transform((values - half).clamp(-LARGEST, LARGEST))
+    high = transform((values + half).clamp(-LARGEST, LARGEST))
+    # An interval much narrower than its distance from 0 is lost in the difference, but the transform is straight there.
+    thin = log_half + log_slope < math.log(_NARROW)
+    middle = torch.where(thin, transform(values), (low + high) / 2)
+    return middle, torch.where(thin, log_half + log_slope, torch.log((high - low) / 2))
+
+
+def normal_samples(like: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
+    """(count, *like.shape) standard normal samples in float64, on the device of `like`."""
+    return torch.randn(count, *like.shape, generator=generator, dtype=torch.float64, device=like.device)

@@ -1,0 +1,122 @@
+"""The quick way of the `standard` reader: what most numbers need is settled with a few look-ups.
+
+Each function answers at first sight, or says that the number takes the careful way of `numerate.reading.number`.
+"""
+
+from __future__ import annotations
+
+import string
+
+from numerate.reading import kinds, suffixes
+from numerate.reading.context import MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.number import Record
+from numerate.reading.shapes import pair_kind
+from numerate.style import VULGAR
+from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
+
+__all__ = [
+    "BUSY_FOLLOWERS",
+    "DIGITS",
+    "GROUP_SIGNS",
+    "JOINT_ENDS",
+    "LEADER_KINDS",
+    "LINKING_KINDS",
+    "LINK_STARTS",
+    "easy_follower",
+    "quick_pair",
+    "sign_at_first_sight",
+]
+
+LEADER_KINDS: dict[str, str | None] = (
+    # Letters make a code of the digits behind them, but for those that may end a currency or begin a version.
+    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
+    | dict.fromkeys(["", *'\t\r,;:<>|~*"/&?!%)'])
+    | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
+)
+"""What the character directly before a number says at first sight; None: nothing, absent: a closer look is needed."""
+DIGITS = frozenset("0123456789")
+COUNTED = frozenset(["people", "men", "women", "children"])
+"""Plurals without an s: a number before them is no year."""
+BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE"}
+"""Words that may belong to the number before them."""
+CURRENCY_ENDS = frozenset(string.ascii_uppercase + "$€£¥₹.s")
+GROUP_SIGNS = frozenset("0123456789/⁄")
+SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
+LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
+"""Kinds that the next number may share, if the gap between them begins with one of LINK_STARTS."""
+LINK_STARTS = frozenset(" ,-–;/.±−+\n")
+_IN_TELEPHONES = frozenset(" -.(")
+JOINT_ENDS = frozenset("±-–−o/+")
+"""What ends the gap between the two ends of a range, one character before the number."""
+
+
+def sign_at_first_sight(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
+    """The kind of a number behind `+` or `-` at first sight, and where it begins."""
+    if before == "+" and (text[end : end + 1] in _IN_TELEPHONES or text[start - 2 : start - 1] == "+"):
+        return "?", start  # a telephone number, C++11
+    leader = text[start - 2] if start > 1 else ""
+    if leader == "" or leader in SIGN_LEADERS:
+        free = calm and (leader != " " or text[start - 3] not in CURRENCY_ENDS)
+        return ("quantity" if free else "?"), start - 1
+    return (None if leader in "+-−" or (before == "+" and leader.isalpha()) else "?"), start
+
+
+def quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
+    """Reads two whole numbers with a hyphen between them, `2018-19` or `3-1`, if that is all the cluster is."""
+    first, mark, second = cluster.partition("-")
+    if not (mark and first.isdecimal() and second.isdecimal() and cluster.isascii() and len(cluster) < 15):
+        return False
+    kind = pair_kind(first, mark, second)
+    if kind == "range":
+        kind = kinds.pair_in_context(text, start, kind)
+    middle, end = start + len(first), start + len(cluster)
+    records.append((start, middle, float(first), kind, None, None, 0, "."))
+    records.append((middle + 1, end, float(second), kind, None, None, 0, "."))
+    return True
+
+
+def easy_follower(
+    text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
+) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
+    """A percent sign, scale word, unit or ordinal suffix behind a plain number: kind, end, power, unit and its span.
+
+    The kind is None where it takes more than a look-up.
+    """
+    word = attached or spaced or ""
+    stop = end + (0 if attached else 1) + len(word)
+    power = suffixes.SIMPLE_SCALES.get(word)
+    if word in COUNTED:
+        return ("quantity" if kind is None else None), end, 0, None, None
+    if word in MONTHS:
+        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
+    if power is not None:
+        if power < 0:
+            return ("percent" if kind is None else None), stop, power, None, None
+        if text[stop : stop + 1] == " " and kind is None:
+            follower = unit_after(text, stop)
+            if follower is not None:
+                unit = follower[0]
+                return ("money" if unit in CURRENCIES else "quantity"), stop, power, unit, (follower[1], follower[2])
+            return "quantity", stop, power, None, None
+        return None, end, 0, None, None
+    if attached is None:
+        if kind is None and word in SPACED_UNITS:
+            if word == "year" and whole and len(digits) == 4:
+                return None, end, 0, None, None  # 1986 year net
+            follower = unit_after(text, end)
+            if follower is not None:
+                unit = follower[0]
+                return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
+            if word != "in" or digits != "1":  # `1 in 5` is a rate
+                plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
+                return plain, end, 0, None, None
+        elif kind == "date" and word == "in":
+            return kind, end, 0, None, None
+    elif word in ("e", "E"):
+        return ("identifier" if kind is None and not suffixes.has_exponent(text, end) else None), end, 0, None, None
+    elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
+        if not text[stop : stop + 1].isalnum():
+            return "ordinal", stop, 0, None, None
+    elif word == "s" and kind is None and whole and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
+        return "year", end, 0, None, None  # the 1990s
+    return None, end, 0, None, None
