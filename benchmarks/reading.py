@@ -305,7 +305,8 @@ def streaming(size: int, processes: int) -> Iterator[Figure]:
     """
     with tempfile.TemporaryDirectory() as folder:
         small, large = Path(folder, "small.txt"), Path(folder, "large.txt")
-        small.write_text("5 km\n" * BATCH_LINES * WAITING_PER_PROCESS * processes, encoding="utf-8")
+        batch = "5 km" + "\n" * BATCH_LINES
+        small.write_text(batch * WAITING_PER_PROCESS * processes, encoding="utf-8")
         block = ("\n".join(generated_texts(1 + size // 100_000)) + "\n").encode()
         with large.open("wb") as out:
             while out.tell() < size:

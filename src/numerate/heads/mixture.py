@@ -71,9 +71,7 @@ class MixtureDistribution(ValueDistribution):
         return self._mixed(log_normal(z) - self.widths.log()[:, None]) + self._log_slope(values)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        middle, half = rounding_interval(
-            values, precision, lambda x: signed_log(x, self.unit), self._log_slope(values)
-        )
+        middle, half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), self._log_slope(values))
         z = (middle[..., None] - self.means[:, None]) / self.widths[:, None]
         return self._mixed(log_interval(z, half[..., None] - self.widths.log()[:, None]))
 

@@ -18,10 +18,15 @@ __all__ = [
     "counts_things",
 ]
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _MONTH_NAMES = "January February March April May June July August September October November December"
 _SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 MONTHS = frozenset(
-    form for name in f"{_MONTH_NAMES} {_SHORT_MONTHS}".split() for form in (name, name.upper())
+    form for name in _set(f"{_MONTH_NAMES} {_SHORT_MONTHS}") for form in (name, name.upper())
 )  # never lower case: "may 5 people" and "march 3 miles" are no dates
 
 SCALE_WORDS = {
@@ -56,165 +61,23 @@ MONEY_SUFFIXES = SCALE_SUFFIXES | {"m": 6, "b": 9, "T": 12, "MM": 6}
 
 ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
 
-LABELS = frozenset(
-    [
-        "table",
-        "tables",
-        "tab",
-        "tabs",
-        "figure",
-        "figures",
-        "fig",
-        "figs",
-        "section",
-        "sections",
-        "sec",
-        "secs",
-        "chapter",
-        "chapters",
-        "page",
-        "pages",
-        "pp",
-        "no",
-        "nos",
-        "equation",
-        "equations",
-        "eq",
-        "eqs",
-        "eqn",
-        "theorem",
-        "theorems",
-        "lemma",
-        "lemmas",
-        "corollary",
-        "definition",
-        "proposition",
-        "algorithm",
-        "algorithms",
-        "appendix",
-        "step",
-        "steps",
-        "layer",
-        "layers",
-        "column",
-        "columns",
-        "row",
-        "rows",
-        "line",
-        "lines",
-        "day",
-        "part",
-        "parts",
-        "vol",
-        "volume",
-        "volumes",
-        "issue",
-        "act",
-        "article",
-        "articles",
-        "rule",
-        "rules",
-        "route",
-        "highway",
-        "interstate",
-        "flight",
-        "boeing",
-        "airbus",
-        "experiment",
-        "experiments",
-        "room",
-        "phase",
-        "stage",
-        "episode",
-        "season",
-        "series",
-        "example",
-        "examples",
-        "case",
-        "type",
-        "item",
-        "version",
-        "question",
-        "footnote",
-        "note",
-        "ref",
-        "refs",
-        "channel",
-        "area",
-        "district",
-        "ward",
-        "zone",
-        "unit",
-        "exhibit",
-        "clause",
-        "paragraph",
-        "para",
-        "resolution",
-        "psalm",
-        "opus",
-        "op",
-        "under",
-        "timeslot",
-        "period",
-        "group",
-        "model",
-        "task",
-        "scenario",
-        "config",
-        "configuration",
-        "iteration",
-        "node",
-        "property",
-        "assumption",
-        "claim",
-        "remark",
-        "subsection",
-        "#",
-        "§",
-    ]
+LABELS = _set(
+    "table tables tab tabs figure figures fig figs section sections sec secs chapter chapters page pages pp no nos "
+    "equation equations eq eqs eqn theorem theorems lemma lemmas corollary definition proposition algorithm algorithms "
+    "appendix step steps layer layers column columns row rows line lines day part parts vol volume volumes issue act "
+    "article articles rule rules route highway interstate flight boeing airbus experiment experiments room phase "
+    "stage episode season series example examples case type item version question footnote note ref refs "
+    "channel area district ward zone unit exhibit clause paragraph para resolution psalm opus op under timeslot "
+    "period group model task scenario config configuration iteration node property assumption claim remark "
+    "subsection # §"
 )
 """Words that point at a numbered thing: `Table 3`, `page 14`."""
 
 VERSION_WORDS = frozenset(["v", "v.", "ver", "ver.", "version", "versions", "release"])
 
-YEAR_CUES = frozenset(
-    [
-        "in",
-        "since",
-        "until",
-        "till",
-        "during",
-        "by",
-        "from",
-        "of",
-        "before",
-        "after",
-        "circa",
-        "c",
-        "ca",
-        "early",
-        "late",
-        "mid",
-        "summer",
-        "winter",
-        "spring",
-        "autumn",
-        "fall",
-        "year",
-        "years",
-        "born",
-        "died",
-        "b",
-        "d",
-        "fy",
-        "annual",
-        "christmas",
-        "between",
-        "ended",
-        "ending",
-        "anno",
-        "ad",
-    ]
+YEAR_CUES = _set(
+    "in since until till during by from of before after circa c ca early late mid summer winter spring autumn fall "
+    "year years born died b d fy annual christmas between ended ending anno ad"
 )
 """Words after which four digits are a year even where a counted thing could follow."""
 
@@ -224,29 +87,7 @@ SCORE_WORDS = (
 )  # fmt: skip
 
 NAME_PREFIXES = frozenset(
-    [
-        "mid",
-        "pre",
-        "post",
-        "early",
-        "late",
-        "non",
-        "sub",
-        "top",
-        "over",
-        "under",
-        "multi",
-        "semi",
-        "anti",
-        "inter",
-        "intra",
-        "about",
-        "of",
-        "to",
-        "in",
-        "and",
-        "up",
-    ]
+    "mid pre post early late non sub top over under multi semi anti inter intra about of to in and up"
 )
 """What may stand before a hyphen without making a name of it: `mid-1990s`, `top-5`."""
 
@@ -261,35 +102,9 @@ CONNECTORS = frozenset(
 DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd, ", "th, "])
 """What stands between the day and the year of a written date."""
 
-_UNCOUNTED = frozenset(
-    [
-        "was",
-        "is",
-        "has",
-        "as",
-        "its",
-        "his",
-        "this",
-        "us",
-        "thus",
-        "plus",
-        "versus",
-        "series",
-        "census",
-        "status",
-        "virus",
-        "across",
-        "news",
-        "always",
-        "towards",
-        "afterwards",
-        "besides",
-        "perhaps",
-        "less",
-        "unless",
-        "does",
-        "sometimes",
-    ]
+_UNCOUNTED = _set(
+    "was is has as its his this us thus plus versus series census status virus across news always towards afterwards "
+    "besides perhaps less unless does sometimes"
 )
 
 

@@ -1,0 +1,57 @@
+"""The benchmarks run from end to end, on next to nothing; what they measure is judged elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
+    """What a tiny run of the reading benchmark prints and writes."""
+    path = tmp_path_factory.mktemp("results") / "new" / "reading.json"
+    sizes = ["--texts=4", "--rounds=1", "--family-bytes=100", "--stream-bytes=3000", "--processes=2"]
+    command = [sys.executable, ROOT / "benchmarks" / "reading.py", *sizes, f"--json={path}"]
+    environment = {**os.environ, "NUMERATE_SHARED": str(path)}  # which is not there: generated texts do
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout, json.loads(path.read_text("utf-8"))
+
+
+def test_reading_prints_every_figure(report: tuple[str, dict[str, Any]]) -> None:
+    printed, written = report
+    for row in written["figures"]:
+        assert row["name"] in printed
+        assert row["verdict"] in (("pass", "miss") if row["bar"] is not None else ("",))
+
+
+def test_reading_measures_every_bar(report: tuple[str, dict[str, Any]]) -> None:
+    bars = {row["name"]: row["bar"] for row in report[1]["figures"] if row["bar"] is not None}
+    assert bars["standard / pinned"] == 0.4 and bars["find_columns / pinned"] == 1.0
+    assert bars["standard / quantulum3"] == 150
+    assert sum(name.startswith("family") for name in bars) == 12 * 4
+    assert sum(name.startswith("extreme") for name in bars) == 5 * 2
+    assert sum(name.startswith("stream") for name in bars) == 2
+
+
+def test_processes_give_the_same_output(report: tuple[str, dict[str, Any]]) -> None:
+    assert [row["figure"] for row in report[1]["figures"] if row["name"].startswith("same output")] == [1.0]
+
+
+def test_reading_says_what_it_ran_on(report: tuple[str, dict[str, Any]]) -> None:
+    written = report[1]
+    assert written["config"]["texts"] == 4 and written["texts"]["count"] == 4
+    assert written["packages"]["numerate"] and written["machine"]["cores"] and "commit" in written
+
+
+def test_bad_sizes_are_one_clear_line() -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "reading.py", "--texts=0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "--texts" in done.stderr.splitlines()[-1]
