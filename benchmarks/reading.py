@@ -109,11 +109,13 @@ class Timing(NamedTuple):
     wall: float
 
 
-def interleaved(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Timing]:
-    """Each round runs every contestant once and begins with another one each time; one round before is not counted."""
+def interleaved(contestants: dict[str, Callable[[], Any]], rounds: int, warm: int = 1) -> dict[str, Timing]:
+    """Each round runs every contestant once and begins with another one each time; `warm` rounds are not counted."""
     names = list(contestants)
     taken: dict[str, list[Timing]] = {name: [] for name in names}
-    for turn in range(-1, rounds):
+    gc.collect()
+    gc.freeze()  # what is loaded by now, quantulum3's tables above all, is not to be looked through again and again
+    for turn in range(-warm, rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             gc.collect()  # nobody pays for what the one before left behind; the collector itself stays on
@@ -178,7 +180,7 @@ def quantulum_finder() -> Callable[[str], list[Any]] | None:
     return parser.parse
 
 
-def speed(texts: list[str], rounds: int) -> Iterator[Figure]:
+def speed(texts: list[str], rounds: int, alone: bool = False) -> Iterator[Figure]:
     """All readers over the same texts, in numerals that each finds itself, a second."""
     finders: dict[str, Callable[[str], Sequence[Any]]] = {"pinned": pinned}
     finders |= {name: make_reader(name).find for name in numerate.readers.names()}
@@ -189,7 +191,7 @@ def speed(texts: list[str], rounds: int) -> Iterator[Figure]:
     contestants = {name: all_of(find, texts) for name, find in finders.items()}
     contestants["find_columns"] = lambda: numerate.find_columns(texts)
     few = texts[:: min(QUANTULUM_SHARE, max(1, len(texts) // 2))]
-    quantulum = quantulum_finder()
+    quantulum = None if alone else quantulum_finder()
     if quantulum is not None:
         contestants |= {"standard, few": all_of(finders["standard"], few), "quantulum3, few": all_of(quantulum, few)}
     counts = {name: sum(map(len, run())) for name, run in contestants.items() if name != "find_columns"}
@@ -219,10 +221,17 @@ def families(size: int, rounds: int) -> Iterator[Figure]:
                 "pinned": lambda text=text: pinned(text),
                 "find": lambda text=text: find(text),
                 "columns": lambda text=text: numerate.find_columns([text]),
+            },
+            rounds,
+            warm=0,  # a megabyte is warm soon enough
+        )
+        took |= interleaved(
+            {
                 "find 4x": lambda text=longer: find(text),
                 "columns 4x": lambda text=longer: numerate.find_columns([text]),
             },
-            rounds,
+            1,
+            warm=0,
         )
         name = f"family {piece!r}"
         columns, found, base = took["columns"], took["find"], took["pinned"]
@@ -355,11 +364,14 @@ def surroundings() -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> list[Figure]:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--texts", type=int, default=6000, help="how many passages")
-    parser.add_argument("--rounds", type=int, default=9, help="over which medians are taken; families take a third")
+    parser.add_argument(
+        "--rounds", type=int, default=9, help="over which medians are taken; a third for families, one for 4x the text"
+    )
     parser.add_argument("--family-bytes", type=int, default=MB, help="length of the adversarial texts")
     parser.add_argument("--stream-bytes", type=int, default=100 * MB, help="length of the streamed file")
     parser.add_argument("--processes", type=int, default=8, help="of the second streamed run")
     parser.add_argument("--quick", action="store_true", help="leave out the streamed file")
+    parser.add_argument("--alone", action="store_true", help="leave out quantulum3, which takes long to load")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     options = parser.parse_args(arguments)
     if (
@@ -372,7 +384,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Figure]:
     texts, origin = passages(options.texts)
     around["texts"] = {"origin": origin, "count": len(texts), "characters": sum(map(len, texts))}
     few_rounds = max(1, options.rounds // 3)
-    figures = [*speed(texts, options.rounds), *families(options.family_bytes, few_rounds), *extremes(options.rounds)]
+    figures = [*speed(texts, options.rounds, options.alone)]
+    figures += [*families(options.family_bytes, few_rounds), *extremes(options.rounds)]
     if not options.quick:
         figures += streaming(options.stream_bytes, options.processes)
 

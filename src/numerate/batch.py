@@ -1,13 +1,13 @@
 """The number table that travels beside `input_ids`.
 
-Numbers travel as integers, so that no mixed-precision or sharding wrapper can round them on the way: a float64 is its bit
-pattern in an int64. Features are computed from it in float64 or integers and cast to the model's type only at the end.
+Numbers travel as integers, so that no mixed-precision or sharding wrapper can round them on the way: a float64 is its
+bit pattern in an int64. Features are computed from it in float64 or integers and cast to the model's type at the end.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 from numerate.numeral import Numeral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "ASKED",
@@ -25,11 +25,15 @@ __all__ = [
     "MAX_CHARACTERS",
     "PADDING",
     "UNKNOWN_CHARACTER",
+    "NumberCollator",
     "NumberTable",
     "bit_patterns",
     "character_rows",
+    "clipped_precision",
     "encode_characters",
     "precisions",
+    "precisions_of_texts",
+    "table_of",
 ]
 
 ASKED, GIVEN, PADDING = 0, 1, 2
@@ -91,18 +95,27 @@ def encode_characters(text: str) -> list[int]:
 
 def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
     """Power of ten of each numeral's last written digit: (N,) int16."""
-    rows = _byte_rows([n.text for n in numerals])
-    # A plain English decimal is settled here: as many digits as stand behind its point.
+    result, unsettled = precisions_of_texts([n.text for n in numerals])
+    for index, numeral in enumerate(numerals):
+        if unsettled[index] or numeral.point != ".":
+            result[index] = clipped_precision(numeral)
+    return result
+
+
+def precisions_of_texts(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """What `precisions` is for plain English decimals: (N,) int16, and (N,) bool, true where a text is none."""
+    rows = _byte_rows(texts)
+    # As many digits as stand behind the point.
     points = rows == ord(".")
     lengths = np.count_nonzero(rows, axis=1)
     decimals = np.where(points.any(axis=1), lengths - points.argmax(axis=1) - 1, 0) if rows.shape[1] else lengths
-    result = -decimals.astype(np.int16)
-    for index in np.flatnonzero(~_PLAIN_DECIMAL[rows].all(axis=1)).tolist():
-        result[index] = max(-30_000, min(30_000, numerals[index].precision))
-    for index, numeral in enumerate(numerals):
-        if numeral.point != "." or len(numeral.text) > MAX_CHARACTERS:
-            result[index] = max(-30_000, min(30_000, numeral.precision))
-    return result
+    plain = _PLAIN_DECIMAL[rows].all(axis=1)
+    return -decimals.astype(np.int16), ~plain | (lengths == MAX_CHARACTERS)
+
+
+def clipped_precision(numeral: Numeral) -> int:
+    """A numeral's precision, within int16."""
+    return max(-30_000, min(30_000, numeral.precision))
 
 
 def _byte_rows(texts: Sequence[str]) -> np.ndarray:
@@ -112,6 +125,105 @@ def _byte_rows(texts: Sequence[str]) -> np.ndarray:
     if width == 0:
         return np.zeros((len(clipped), 0), dtype=np.uint8)
     return np.array(clipped, dtype=f"S{width}").view(np.uint8).reshape(len(clipped), width)
+
+
+def table_of(
+    counts: Sequence[int], texts: Sequence[str], values: np.ndarray, precision: np.ndarray, given: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The number table of a batch from its numbers, row after row.
+
+    Args:
+        counts: How many numbers each row has.
+        texts: All numbers as they are written.
+        values: (N,) float64.
+        precision: (N,) int16.
+        given: (N,) uint8, `GIVEN` or `ASKED`.
+
+    Returns:
+        `number_bits`, `number_precision` and `number_given` of shape (B, M), `number_chars` (B, M, L); M is the largest
+        count and may be 0, L is at least 1.
+    """
+    most = max(counts, default=0)
+    place = np.arange(most) < np.asarray(counts, dtype=np.int64)[:, None]
+    characters = character_rows(texts)
+    table = {
+        "number_bits": np.zeros(place.shape, dtype=np.int64),
+        "number_chars": np.zeros((*place.shape, max(1, characters.shape[1])), dtype=np.uint8),
+        "number_precision": np.zeros(place.shape, dtype=np.int16),
+        "number_given": np.full(place.shape, PADDING, dtype=np.uint8),
+    }
+    table["number_bits"][place] = bit_patterns(values)
+    if characters.shape[1]:
+        table["number_chars"][place] = characters
+    table["number_precision"][place] = precision
+    table["number_given"][place] = given
+    return table
+
+
+class NumberCollator:
+    """Pads processed examples to one batch of tensors, number table included; for the HF Trainer's `data_collator`.
+
+    Args:
+        tokenizer: Says the padding's id and side; a `NumberProcessor`'s `tokenizer`. It is not kept, so that workers
+            of a `DataLoader` get no more than a few numbers.
+        pad_to_multiple_of: Rounds the length of the rows up.
+        label_padding: What labels are padded with.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> collate = NumberCollator(SimpleNamespace(pad_token_id=0, padding_side="right", pad_token_type_id=0))
+        >>> rows = [{"input_ids": [5, 6], "number_slots": [0, 0]}, {"input_ids": [7], "number_slots": [1]}]
+        >>> collate(rows)["input_ids"].tolist()
+        [[5, 6], [7, 0]]
+    """
+
+    _TYPES: ClassVar[dict[str, torch.dtype]] = {
+        "number_chars": torch.uint8, "number_given": torch.uint8, "number_precision": torch.int16,
+    }  # fmt: skip
+
+    def __init__(self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100) -> None:
+        if tokenizer.pad_token_id is None:
+            raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
+        self.side: str = tokenizer.padding_side
+        self.multiple = pad_to_multiple_of or 1
+        self._fill: dict[str, int] = {
+            "input_ids": tokenizer.pad_token_id,
+            "token_type_ids": tokenizer.pad_token_type_id,
+            "special_tokens_mask": 1,
+            "labels": label_padding,
+            "number_given": PADDING,
+        }
+
+    def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        """One batch of examples with the same fields."""
+        rows = [dict(example) for example in examples]
+        for row in rows:
+            row.setdefault("attention_mask", [1] * len(row["input_ids"]))
+            if row.keys() != rows[0].keys():
+                raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
+        return {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+
+    def _column(self, key: str, cells: list[Any]) -> Tensor:
+        name = key.removeprefix("decoder_")
+        tensors = [torch.as_tensor(cell) for cell in cells]
+        if tensors[0].dim() == 0:
+            return torch.stack(tensors)
+        table = name.startswith("number_") and name != "number_slots"
+        length = max(len(tensor) for tensor in tensors)
+        if not table:  # a number's place in its table is what its slot says: tables are padded on the right always
+            length = -(-length // self.multiple) * self.multiple
+        if name == "number_chars":
+            width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
+            shape, fill = (len(cells), length, width), 0
+        else:
+            shape, fill = (len(cells), length), self._fill.get(name, 0)
+        floating = any(tensor.is_floating_point() and len(tensor) for tensor in tensors)
+        result = torch.full(shape, fill, dtype=tensors[0].dtype if floating else self._TYPES.get(name, torch.int64))
+        for row, tensor in zip(result, tensors, strict=True):
+            if len(tensor):
+                part = row[-len(tensor) :] if self.side == "left" and not table else row[: len(tensor)]
+                part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
+        return result
 
 
 @dataclass(frozen=True)

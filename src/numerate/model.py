@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
-from transformers.utils import ModelOutput
 
 from numerate.batch import ASKED
 from numerate.config import Config
+from numerate.doors import Doors, base_of, run_with_embeddings
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import push_artefact, save_artefact
 from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
@@ -24,7 +25,6 @@ from numerate.slots import PLACEMENTS, number_positions, place, table_of, vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from transformers import PreTrainedModel
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from numerate.heads.base import Head, NumberDistribution
     from numerate.processor import NumberProcessor
 
-__all__ = ["NumberModel", "NumberModelConfig", "NumberOutput", "hidden_dim"]
+__all__ = ["NumberModel", "NumberModelConfig", "NumberOutput"]
+
+BASE_FOLDER = "backbone"
+"""Where the backbone is saved, if the user asks for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,7 @@ class NumberModelConfig(Config):
     recipe: str | None = None
     base_model: str = ""
     base_task: str = ""
+    base_included: bool = False
     processor: dict[str, Any]
     embedder: dict[str, Any] | None = None
     placement: str = "replace"
@@ -54,23 +58,20 @@ class NumberModelConfig(Config):
     hidden_dim: int
 
 
-@dataclass
-class NumberOutput(ModelOutput):
-    """The backbone's output with what we add.
+class NumberOutput(Protocol):
+    """What a `NumberModel` returns: the backbone's own output object, with what we add.
 
     Attributes:
         loss: The objective's loss, or the backbone's own.
         logits: The backbone's logits; for language models our tokens' logits are appended.
         numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
         number_index: (N, 2) row and position in the row's table of each of them.
-        backbone: The backbone's own output.
     """
 
-    loss: Tensor | None = None
-    logits: Tensor | None = None
-    numbers: Any = None
-    number_index: Tensor | None = None
-    backbone: Any = None
+    loss: Tensor | None
+    logits: Tensor | None
+    numbers: NumberDistribution | None
+    number_index: Tensor | None
 
 
 class NumberModel(nn.Module):
@@ -87,6 +88,9 @@ class NumberModel(nn.Module):
         recipe: The recipe's name, for the record.
         citation: What the model card cites.
     """
+
+    accepts_loss_kwargs = False
+    """For the HF Trainer: our losses are means over the batch."""
 
     def __init__(
         self,
@@ -107,26 +111,27 @@ class NumberModel(nn.Module):
         if embedder is not None and (embedder.width == 1) != (placement == "scale"):
             need = "an embedder of width 1" if placement == "scale" else "placement='scale' or another embedder"
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
+        self.doors = Doors.of(backbone)
+        if self.doors.is_encoder_decoder and objective is not None and not objective.needs_labels:
+            raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
         self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
-        weight = backbone.get_input_embeddings().weight
         own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(_first_rows(weight, own))
-        output = backbone.get_output_embeddings()
-        self.is_language_model = output is not None
-        self.is_encoder_decoder = bool(getattr(backbone.config, "is_encoder_decoder", False))
-        self.is_causal = self.is_language_model and not self.is_encoder_decoder and _is_causal(backbone)
-        self.hidden_dim = hidden_dim(backbone)
-        self.own_logits = nn.Linear(self.hidden_dim, own) if self.is_language_model else None
+        self.own_rows = nn.Parameter(_first_rows(backbone.get_input_embeddings(), own))
+        self.own_logits = nn.Linear(self.doors.hidden_dim, own) if self.doors.is_language_model else None
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
             nn.init.zeros_(self.own_logits.bias)
         for part in (self.embedder, self.gate, self.head, self.own_logits):
             if part is not None:
-                part.to(device=weight.device, dtype=weight.dtype)
-        tokenizer = processor.tokenizer
-        self.vocabulary = Vocabulary(tokenizer.mask_token_id, processor.num_id, tuple(tokenizer.all_special_ids))
+                part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
+        words = processor.tokenizer
+        special = tuple(words.all_special_ids)
+        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None)
+        # Stands in for our tokens where the backbone wants ids of its own: any token that means nothing to it.
+        self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
+        self._frozen: list[nn.Parameter] = []
 
     @property
     def config(self) -> Any:
@@ -136,7 +141,7 @@ class NumberModel(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device of the backbone's embeddings."""
-        return self.backbone.get_input_embeddings().weight.device
+        return self.own_rows.device
 
     def forward(
         self,
@@ -187,47 +192,69 @@ class NumberModel(nn.Module):
             return_loss: Whether the objective masks the batch and gives a loss; by default in training, without labels.
             **kwargs: Passed to the backbone.
         """
-        names = ("slots", "bits", "chars", "precision", "given")
-        given = locals()
-        batch: dict[str, Any] = {f"number_{name}": given[f"number_{name}"] for name in names}
-        batch |= {"input_ids": input_ids, "attention_mask": attention_mask}
-        task: Task | None = None
-        wanted = self.training if return_loss is None else return_loss
-        if wanted and self.objective is not None and labels is None and not self.is_encoder_decoder:
-            task = self.objective.prepare(batch, self.vocabulary)
-            batch = task.inputs
+        if input_ids is None:
+            raise ValueError("input_ids are needed: a processor's batch has them")
+        fields: dict[str, Any] = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "number_slots": number_slots,
+            "number_bits": number_bits,
+            "number_chars": number_chars,
+            "number_precision": number_precision,
+            "number_given": number_given,
+        }
         passed = {"token_type_ids": token_type_ids, "start_positions": start_positions, "end_positions": end_positions}
-        passed |= {key: value for key, value in kwargs.items()}
-        passed["position_ids"] = self._positions(batch["input_ids"]) if position_ids is None else position_ids
-        if self.is_encoder_decoder:
-            decoder = {f"decoder_number_{name}": given[f"decoder_number_{name}"] for name in names}
-            passed |= self._decoder_inputs(decoder, decoder_input_ids, labels)
+        if self.doors.is_encoder_decoder:
+            decoder = {
+                "input_ids": decoder_input_ids,
+                "number_slots": decoder_number_slots,
+                "number_bits": decoder_number_bits,
+                "number_chars": decoder_number_chars,
+                "number_precision": decoder_number_precision,
+                "number_given": decoder_number_given,
+            }
+            passed["decoder_inputs_embeds"], predicted = self._decoder_inputs(decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
-            batch |= decoder
-        if not self.is_language_model and labels is not None:
+            task = self._task(predicted, labels, return_loss)
+        else:
+            task = self._task(fields, labels, return_loss)
+            fields = predicted = fields if task is None else task.inputs
+        if not self.doors.is_language_model:
             passed["labels"] = labels
-        passed = {key: value for key, value in passed.items() if value is not None}
-        embeddings = self._embed(batch["input_ids"], batch, "")
-        needs_hidden = self.is_language_model or self.head is not None
-        output = self.backbone(
-            inputs_embeds=embeddings,
-            attention_mask=batch["attention_mask"],
-            return_dict=True,
-            **({"output_hidden_states": True} if needs_hidden else {}),
-            **passed,
-        )
-        return self._finish(output, batch, task, labels)
+        passed["attention_mask"] = attention_mask
+        passed["position_ids"] = self.doors.position_ids(input_ids) if position_ids is None else position_ids
+        passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
+        if self.head is not None or self.own_logits is not None:
+            passed["output_hidden_states"] = True
+        ids: Tensor = fields["input_ids"]
+        plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
+        embeddings = self._embed(self.backbone.get_input_embeddings(), fields)
+        output = run_with_embeddings(self.backbone, self.doors, plain, embeddings, **passed)
+        states = bool(kwargs.get("output_hidden_states", self.config.output_hidden_states))
+        return self._finish(output, predicted, task, states)
 
-    def predict(self, text: str | list[str]) -> NumberDistribution:
-        """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order."""
+    def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
+        """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
+
+        Args:
+            text: One text or more; for an encoder-decoder, what its encoder reads.
+            target: For an encoder-decoder, what its decoder says, with the `[NUM]` asked for; one for all or one a text.
+        """
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
-        texts = [text] if isinstance(text, str) else text
-        batch = self.processor(texts, padding=True, return_tensors="pt").to(self.device)
+        texts = [text] if isinstance(text, str) else list(text)
+        batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
+        asking = texts
+        if self.doors.is_encoder_decoder:
+            asking = [target] * len(texts) if isinstance(target, str) else list(target)
+            answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
+            batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
+            batch |= {f"decoder_{key}": value for key, value in answer.items() if key.startswith("number_")}
         with self._evaluating(), torch.no_grad():
             numbers = self(**batch, return_loss=False).numbers
         if numbers is None:
-            raise ValueError(f"no text asks for a number: write [NUM] where it belongs, as in {texts[0][:60]!r}")
+            example = asking[0][:60] if asking else ""
+            raise ValueError(f"no text asks for a number: write [NUM] where it belongs, as in {example!r}")
         return numbers
 
     def trainable_parameters(self) -> tuple[int, int]:
@@ -241,8 +268,12 @@ class NumberModel(nn.Module):
         print(f"trainable params: {trained:,} || all params: {total:,} || trainable%: {100 * trained / total:.4f}")
 
     def freeze_backbone(self, frozen: bool = True) -> NumberModel:
-        """Freezes the backbone, or lets it train again."""
-        self.backbone.requires_grad_(not frozen)
+        """Freezes the backbone, or lets those of its weights train again that did before."""
+        if frozen:
+            self._frozen += [weight for weight in self.backbone.parameters() if weight.requires_grad]
+        for weight in self._frozen:
+            weight.requires_grad_(not frozen)
+        self._frozen = self._frozen if frozen else []
         return self
 
     def own_state(self) -> dict[str, Tensor]:
@@ -257,19 +288,29 @@ class NumberModel(nn.Module):
         """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_disable()
 
-    def save_pretrained(self, folder: str | Path, **options: Any) -> None:
-        """Writes config, weights of ours and a model card into `folder`; never the backbone."""
+    def save_pretrained(self, folder: str | Path, *, backbone: bool = False, **options: Any) -> None:
+        """Writes config, weights of ours and a model card into `folder`.
+
+        Args:
+            folder: Is made if need be.
+            backbone: Save the backbone and its tokenizer, too, in a folder of their own below: for one that was trained.
+            **options: What else Hugging Face tools pass; not used.
+        """
         del options
-        save_artefact(folder, self.describe(), self.own_state(), self.citation)
+        save_artefact(folder, replace(self.describe(), base_included=backbone), self.own_state(), self.citation)
+        if backbone:
+            inside = str(Path(folder) / BASE_FOLDER)
+            base_of(self.backbone).save_pretrained(inside)
+            self.processor.tokenizer.save_pretrained(inside)
 
     def describe(self) -> NumberModelConfig:
         """The config that `numerate.from_pretrained` builds the model from."""
-        # PEFT wraps the model; what is named in the config is the model inside.
-        inner = self.backbone.get_base_model() if hasattr(self.backbone, "get_base_model") else self.backbone
+        base = str(getattr(base_of(self.backbone).config, "_name_or_path", "") or "")
         return NumberModelConfig(
             recipe=self.recipe,
-            base_model=str(getattr(inner.config, "_name_or_path", "") or ""),
-            base_task=next((task for end, task in _TASK_OF_CLASS if type(inner).__name__.endswith(end)), "encoder"),
+            # A path must still lead there when the program runs in another folder.
+            base_model=str(Path(base).resolve()) if base and Path(base).is_dir() else base,
+            base_task=self.doors.task,
             processor=self.processor.config(),
             embedder=_described(self.embedder),
             placement=self.placement,
@@ -277,14 +318,14 @@ class NumberModel(nn.Module):
             head=_described(self.head),
             objective=_described(self.objective),
             first_id=self.processor.first_id,
-            embedding_dim=self.own_rows.shape[1],
-            hidden_dim=self.hidden_dim,
+            embedding_dim=self.doors.embedding_dim,
+            hidden_dim=self.doors.hidden_dim,
         )
 
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
         """Saves into a temporary folder and uploads it."""
         with tempfile.TemporaryDirectory() as folder:
-            self.save_pretrained(folder)
+            self.save_pretrained(folder, backbone=backbone)
             return push_artefact(folder, repo_id, **options)
 
     @contextmanager
@@ -297,15 +338,25 @@ class NumberModel(nn.Module):
             for module, mode in modes:
                 module.training = mode
 
-    def _embed(self, ids: Tensor, fields: dict[str, Any], prefix: str) -> Tensor:
+    def _task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
+        """What is to be learnt from a batch; None if nothing is, or if the backbone sees to it."""
+        if labels is not None:
+            if not self.doors.is_language_model:
+                return None
+            return Task(fields, labels) if self.objective is None else self.objective.label(fields, labels)
+        wanted = self.training if return_loss is None else return_loss
+        if not wanted or self.objective is None or self.objective.needs_labels:
+            return None
+        return self.objective.prepare(fields, self.vocabulary)
+
+    def _embed(self, words: nn.Module, fields: dict[str, Any]) -> Tensor:
         """Token embeddings with our own rows and the numbers' vectors in them."""
-        backbone = self.backbone.get_decoder() if prefix and hasattr(self.backbone, "get_decoder") else self.backbone
+        ids: Tensor = fields["input_ids"]
         own = ids >= self.processor.first_id
-        words = backbone.get_input_embeddings()
         embeddings = words(ids.masked_fill(own, 0))
         rows = self.own_rows.to(embeddings.dtype)[(ids - self.processor.first_id).clamp_min(0)]
         embeddings = torch.where(own[..., None], rows, embeddings)
-        table, slots = table_of(fields, prefix), fields.get(f"{prefix}number_slots")
+        table, slots = table_of(fields), fields["number_slots"]
         if self.embedder is None or table is None or slots is None:
             return embeddings
         vectors = vectors_of(self.embedder, table)
@@ -313,77 +364,84 @@ class NumberModel(nn.Module):
             vectors = self.gate(vectors)
         return place(embeddings, slots, table, vectors, self.placement)
 
-    def _positions(self, ids: Tensor) -> Tensor | None:
-        """Position ids for backbones that would derive them from the token ids (RoBERTa and its kin)."""
-        for module in self.backbone.modules():
-            if hasattr(module, "create_position_ids_from_inputs_embeds"):
-                real = ids.ne(module.padding_idx).int()
-                return (torch.cumsum(real, dim=1).type_as(real) * real).long() + module.padding_idx
-        return None
-
-    def _decoder_inputs(self, fields: dict[str, Any], ids: Tensor | None, labels: Tensor | None) -> dict[str, Any]:
-        """The decoder's embeddings; where the labels make its input, they and their slots move right by one."""
-        if ids is None:
+    def _decoder_inputs(self, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
+        """The decoder's embeddings, and its fields with the slots where their numbers are predicted, as labels are."""
+        slots = fields["number_slots"]
+        zero = None if slots is None else torch.zeros_like(slots[:, :1])
+        predicted = fields
+        if fields["input_ids"] is None:
             if labels is None:
                 raise ValueError("an encoder-decoder needs labels or decoder_input_ids")
+            shifted = None if slots is None or zero is None else torch.cat([zero, slots[:, :-1]], dim=1)
             ids = self.backbone.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
-            slots = fields["decoder_number_slots"]
-            if slots is not None:
-                shifted = torch.zeros_like(slots)
-                shifted[:, 1:] = slots[:, :-1]
-                fields = fields | {"decoder_number_slots": shifted}
-        return {"decoder_inputs_embeds": self._embed(ids, fields, "decoder_")}
+            fields = fields | {"input_ids": ids, "number_slots": shifted}
+        elif slots is not None and zero is not None:
+            predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
+        return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted
 
-    def _finish(self, output: Any, batch: dict[str, Any], task: Task | None, labels: Tensor | None) -> NumberOutput:
+    def _finish(self, output: Any, fields: dict[str, Any], task: Task | None, states: bool) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
-        hidden = _last_hidden(output, self.is_encoder_decoder) if self.head or self.own_logits else None
-        logits = getattr(output, "logits", None)
-        if self.own_logits is not None and hidden is not None and logits is not None:
-            logits = self._append(logits, self.own_logits(hidden.to(self.own_logits.weight.dtype)))
-        result = NumberOutput(loss=getattr(output, "loss", None), logits=logits, backbone=output)
-        prefix = "decoder_" if self.is_encoder_decoder else ""
-        table, slots = table_of(batch, prefix), batch.get(f"{prefix}number_slots")
-        number_loss: Tensor | None = None
-        # In a causal model the position before a number predicts it; a decoder's targets stand where they are predicted.
-        shift = -1 if self.is_causal else 0
-        if self.head is not None and hidden is not None and table is not None and slots is not None:
-            scored = task.scored if task is not None else None
-            if scored is not None and task is not None and task.targets is not None:
-                rows, tokens, numbers = number_positions(slots, scored, shift)
-                terms = self.head.loss(hidden[rows, tokens], task.targets[rows, numbers])
-                number_loss = terms.sum() / max(len(rows), 1)
-            rows, tokens, numbers = number_positions(slots, table.given == ASKED, shift)
-            if len(rows):
-                result.numbers = self.head(hidden[rows, tokens])
-                result.number_index = torch.stack([rows, numbers], dim=1)
-        token_labels = task.labels if task is not None else labels if self.is_language_model else None
-        tokens_loss = None
-        if token_labels is not None and logits is not None and self.is_language_model:
-            tokens_loss = token_loss(logits, token_labels, shift=self.is_causal)
-        if self.objective is not None and (tokens_loss is not None or number_loss is not None):
-            result.loss = self.objective.combine(tokens_loss, number_loss)
-        elif tokens_loss is not None:
-            result.loss = tokens_loss
+        items = dict(output)
+        key = "decoder_hidden_states" if self.doors.is_encoder_decoder else "hidden_states"
+        hidden: Tensor | None = items[key][-1] if items.get(key) is not None else None
+        if not states:
+            items = {name: value for name, value in items.items() if not name.endswith("hidden_states")}
+        if self.own_logits is not None and hidden is not None:
+            items["logits"] = self._append(items["logits"], self.own_logits(hidden.to(self.own_logits.weight)))
+        token_terms, number_terms = None, None
+        if task is not None and task.labels is not None and self.doors.is_language_model:
+            token_terms = token_loss(items["logits"], task.labels, shift=self.doors.is_causal)
+        if task is not None and hidden is not None:
+            number_terms = self._number_loss(hidden, fields, task)
+        loss = token_terms if self.objective is None else self.objective.combine(token_terms, number_terms)
+        if loss is not None:
+            items["loss"] = loss
+        known = {name: items.pop(name) for name in list(items) if name in type(output).__dataclass_fields__}
+        result: Any = type(output)(**known)
+        for name, value in items.items():  # a loss that the backbone has none of
+            result[name] = value
+        # Plain attributes: to the tools that gather a model's outputs, they would be tensors.
+        result.loss, result.logits = result.get("loss"), result.get("logits")
+        result.numbers, result.number_index = self._asked_numbers(hidden, fields)
         return result
+
+    def _number_loss(self, hidden: Tensor, fields: dict[str, Any], task: Task) -> Tensor | None:
+        slots = fields["number_slots"]
+        if self.head is None or slots is None or task.targets is None or task.scored is None:
+            return None
+        rows, tokens, numbers = number_positions(slots, task.scored, before=self._before(fields))
+        terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers])
+        return terms.sum() / max(len(rows), 1)
+
+    def _asked_numbers(self, hidden: Tensor | None, fields: dict[str, Any]) -> tuple[Any, Tensor | None]:
+        table, slots = table_of(fields), fields["number_slots"]
+        if self.head is None or hidden is None or table is None or slots is None:
+            return None, None
+        asked = table.given == ASKED
+        rows, tokens, numbers = number_positions(slots, asked, before=self._before(fields), stay=True)
+        if len(rows) == 0:
+            return None, None
+        return self.head(self._at(hidden, rows, tokens)), torch.stack([rows, numbers], dim=1)
+
+    def _at(self, hidden: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
+        """Some hidden states, on our device: a backbone may be spread over several."""
+        return hidden.to(self.device)[rows, tokens]
+
+    def _before(self, fields: dict[str, Any]) -> Tensor | None:
+        """In a causal model the token before a number predicts it: which tokens are real."""
+        if not self.doors.is_causal:
+            return None
+        attention = fields.get("attention_mask")
+        plain = attention is not None and attention.dim() == 2
+        return attention if plain else torch.ones_like(fields["input_ids"])
 
     def _append(self, logits: Tensor, own: Tensor) -> Tensor:
         """The backbone's logits with ours behind them, each at its token's id."""
         gap = self.processor.first_id - logits.shape[-1]
-        parts = [logits, own.to(logits.dtype)]
+        parts = [logits, own.to(logits)]
         if gap > 0:  # ids that neither side uses
             parts.insert(1, logits.new_full((*logits.shape[:-1], gap), torch.finfo(logits.dtype).min))
         return torch.cat(parts, dim=-1)
-
-
-_TASK_OF_CLASS = (
-    ("ForMaskedLM", "masked-lm"),
-    ("ForSequenceClassification", "sequence-classification"),
-    ("ForTokenClassification", "token-classification"),
-    ("ForQuestionAnswering", "question-answering"),
-    ("LMHeadModel", "causal-lm"),
-    ("ForCausalLM", "causal-lm"),
-    ("ForConditionalGeneration", "seq2seq-lm"),
-)
 
 
 def _described(part: Any) -> dict[str, Any] | None:
@@ -392,29 +450,11 @@ def _described(part: Any) -> dict[str, Any] | None:
     return {key: value for key, value in part.config.to_dict().items() if key != "version"}
 
 
-def _first_rows(weight: Tensor, count: int) -> Tensor:
+@torch.no_grad()
+def _first_rows(words: Any, count: int) -> Tensor:
     """New rows near the middle of the backbone's, which is where an unknown token does least harm."""
-    mean = weight.detach().float().mean(dim=0)
-    spread = weight.detach().float().std(dim=0)
-    noise = torch.randn(count, weight.shape[1], device="cpu").to(weight.device)
-    return (mean + 0.1 * spread * noise).to(weight.dtype)
-
-
-def _is_causal(backbone: PreTrainedModel) -> bool:
-    return bool(getattr(backbone.config, "is_decoder", False)) or "CausalLM" in type(backbone).__name__ or (
-        type(backbone).__name__.endswith("LMHeadModel")
-    )
-
-
-def hidden_dim(backbone: PreTrainedModel) -> int:
-    """The width of a backbone's last hidden state."""
-    config = backbone.config
-    for name in ("hidden_size", "d_model", "n_embd", "dim"):
-        if isinstance(size := getattr(config, name, None), int):
-            return size
-    return backbone.get_input_embeddings().weight.shape[1]
-
-
-def _last_hidden(output: Any, encoder_decoder: bool) -> Tensor:
-    states = output.decoder_hidden_states if encoder_decoder else output.hidden_states
-    return states[-1]
+    size = words.weight.shape[0]
+    sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
+    rows = words(sample)  # as they come out: some backbones scale them
+    noise = torch.randn(count, rows.shape[1]).to(rows.device)
+    return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)

@@ -1,4 +1,4 @@
-"""Numbers in a batch of token embeddings: placing their vectors, and finding the ones asked for."""
+"""Numbers in a batch of token embeddings: placing their vectors, and finding where they are predicted."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from torch import Tensor
 from numerate.batch import GIVEN, NumberTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numerate.embedders.base import Embedder
 
-__all__ = ["PLACEMENTS", "number_positions", "place", "table_of", "vectors_of"]
+__all__ = ["PLACEMENTS", "first_tokens", "number_positions", "place", "table_of", "vectors_of"]
 
 PLACEMENTS = ("replace", "add", "scale")
 """What a number's vector does to the embedding of its slot."""
 
 
-def table_of(fields: dict[str, Any], prefix: str = "") -> NumberTable | None:
-    """The number table among a model's keyword arguments; None if it is absent."""
-    bits = fields.get(f"{prefix}number_bits")
+def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
+    """The number table among a batch's fields; None if it is absent. Only `number_bits` is needed."""
+    bits = fields.get("number_bits")
     if bits is None:
         return None
-    given = fields.get(f"{prefix}number_given")
-    precision, characters = fields.get(f"{prefix}number_precision"), fields.get(f"{prefix}number_chars")
+    given, precision, characters = (fields.get(f"number_{name}") for name in ("given", "precision", "chars"))
     return NumberTable(
         bits,
         characters if characters is not None else bits.new_zeros((*bits.shape, 0), dtype=torch.uint8),
@@ -34,7 +35,7 @@ def table_of(fields: dict[str, Any], prefix: str = "") -> NumberTable | None:
 
 
 def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
-    """One vector for each number of a (B, M) table; equal numbers are embedded once.
+    """One vector for each number of a (B, M) table; numbers that are written alike are embedded once.
 
     Shape:
         Output: (B, M, width).
@@ -46,9 +47,10 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     if torch.compiler.is_compiling():  # the number of distinct numbers is no static shape
         return embedder(flat).reshape(shape)
     keys = torch.cat([flat.bits[:, None], flat.precision[:, None], flat.characters], dim=1)
-    _, inverse = torch.unique(keys, dim=0, return_inverse=True)
-    first = torch.full((int(inverse.max()) + 1,), len(inverse), device=inverse.device, dtype=torch.int64)
-    first.scatter_reduce_(0, inverse, torch.arange(len(inverse), device=inverse.device), "amin")
+    distinct, inverse = torch.unique(keys, dim=0, return_inverse=True)
+    order = torch.arange(len(inverse), device=inverse.device)
+    first = torch.full((len(distinct),), len(inverse), device=inverse.device, dtype=torch.int64)
+    first.scatter_reduce_(0, inverse, order, "amin")
     return embedder(flat[first])[inverse].reshape(shape)
 
 
@@ -74,20 +76,42 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     return torch.where(given[..., None], placed, embeddings)
 
 
-def number_positions(slots: Tensor, wanted: Tensor, shift: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """Where some numbers stand.
+def first_tokens(slots: Tensor, numbers: int) -> Tensor:
+    """The first token of each of a row's numbers, T for one that has none.
+
+    Shape:
+        slots: (B, T) int64. Output: (B, numbers) int64.
+
+    Example:
+        >>> first_tokens(torch.tensor([[0, 1, 1, 3]]), 3).tolist()
+        [[1, 4, 3]]
+    """
+    batch, length = slots.shape
+    first = torch.full((batch, numbers + 1), length, device=slots.device, dtype=torch.int64)
+    tokens = torch.arange(length, device=slots.device).expand(batch, -1)
+    return first.scatter_reduce(1, slots, tokens, "amin")[:, 1:]
+
+
+def number_positions(
+    slots: Tensor, wanted: Tensor, *, before: Tensor | None = None, stay: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Where some numbers are predicted.
 
     Args:
         slots: (B, T) slots.
         wanted: (B, M) which numbers are sought.
-        shift: -1 where the position *before* a number predicts it, as in causal models.
+        before: For causal models, (B, T): which tokens are real. A number is then predicted by the token before it.
+        stay: What becomes of a number with no real token before it: predicted where it stands, instead of left out.
 
     Returns:
         Row, token and number index of each that has a token: three (N,) tensors.
     """
-    batch, length = slots.shape
-    first = torch.full((batch, wanted.shape[1] + 1), length, device=slots.device, dtype=torch.int64)
-    tokens = torch.arange(length, device=slots.device).expand(batch, -1)
-    first = first.scatter_reduce(1, slots, tokens, "amin")[:, 1:]
-    rows, numbers = (wanted & (first < length)).nonzero(as_tuple=True)
-    return rows, (first[rows, numbers] + shift).clamp_min(0), numbers
+    position = first_tokens(slots, wanted.shape[1])
+    wanted = wanted & (position < slots.shape[1])
+    if before is not None:
+        previous = position - 1
+        seen = (previous >= 0) & before.bool().gather(1, previous.clamp(0, slots.shape[1] - 1))
+        wanted = wanted if stay else wanted & seen
+        position = torch.where(seen, previous, position)
+    rows, numbers = wanted.nonzero(as_tuple=True)
+    return rows, position[rows, numbers], numbers

@@ -156,8 +156,8 @@ class NumberDistribution(ABC):
 class ValueDistribution(NumberDistribution):
     """Distributions that look at a number's value and precision alone, whatever the way it is written.
 
-    A subclass is a dataclass of tensors whose first dimension is the row (and of anything that is no tensor and the same
-    for all rows), and defines the methods with an underscore for finite values of shape (N, C).
+    A subclass is a dataclass of tensors whose first dimension is the row (and of what is no tensor, the same for all
+    rows), and defines the methods with an underscore, for finite values of shape (N, C).
     """
 
     def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:

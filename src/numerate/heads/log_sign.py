@@ -79,7 +79,7 @@ class LogSignDistribution(ValueDistribution):
         return (2 * self.lean.sigmoid() - 1) * size
 
     def mode(self) -> Tensor:
-        """sgn · (exp(m) - eps) of the two outputs: (N,), the most probable sign and logarithm."""
+        """The most probable sign and logarithm, sgn · (exp(m) - eps) of the two outputs: (N,)."""
         return self.lean.sign() * (self.center.clamp_max(_HIGHEST).exp() - self.eps).clamp_min(0.0)
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:

@@ -30,7 +30,7 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
     """asinh(x / unit): odd, smooth, x / unit around 0 and ln(2·|x| / unit) far from it; for every finite float64.
 
     Example:
-        >>> signed_log(torch.tensor([0.0, 1e-3, -1e308]).double(), unit=1e-3).tolist()
+        >>> signed_log(torch.tensor([0.0, 1e-3, -1e308], dtype=torch.float64), unit=1e-3).tolist()
         [0.0, 0.8813..., -716.79...]
     """
     size = values.abs()
@@ -80,22 +80,21 @@ class MixtureDistribution(ValueDistribution):
         return (self.log_weights.exp()[:, None] * torch.special.ndtr(z)).sum(-1)
 
     def _value(self, logarithms: Tensor) -> Tensor:
-        """unit · sinh(u), within the range of float64."""
+        """The values unit · sinh(u), within the range of float64."""
         halved = torch.exp((logarithms.abs() + math.log(self.unit / 2)).clamp_max(math.log(LARGEST)))
         small = self.unit * torch.sinh(logarithms.clamp(-20.0, 20.0))
         return torch.where(logarithms.abs() < 20.0, small, logarithms.sign() * halved)
 
     def mean(self) -> Tensor:
         """Expected value, Σ w · unit · sinh(mean) · exp(width² / 2): (N,)."""
-        stretch = self.log_weights + self.widths.square() / 2
-        limit = math.log(LARGEST) - math.log(self.means.shape[1])  # so that their sum is finite, too
-        terms = self._value(self.means).abs()
-        size = torch.exp((terms.clamp_min(5e-324).log() + stretch).clamp_max(limit))
-        return (self.means.sign() * size).sum(-1)
+        stretch = self.log_weights + self.widths.square() / 2 + math.log(self.unit / 2)
+        limit = math.log(LARGEST / self.means.shape[1])  # so that their sum is finite, too
+        up, down = (stretch + self.means).clamp_max(limit), (stretch - self.means).clamp_max(limit)
+        return (up.exp() - down.exp()).sum(-1)
 
     @torch.no_grad()
     def mode(self) -> Tensor:
-        """Where the density of the *signed logarithm* is highest: (N,); in terms of x itself, 0 would nearly always win."""
+        """Where the density of the *signed logarithm* is highest: (N,); that of x itself favours whatever is near 0."""
         at = self.means
         precise = self.widths[:, None] ** -2
         for _ in range(_SHIFTS):
@@ -161,8 +160,8 @@ class MixtureHead(Head):
 
     Ours; xVal names it as the next step after its scalar. Components start at anchors, evenly over all magnitudes and
     both signs and as wide as the gaps between them; `fit` puts the anchors at the quantiles of some numbers instead.
-    The density is that of the value, Jacobian included. 0 and every finite float64 can be scored; NaN and the infinities
-    are no targets.
+    The density is that of the value, Jacobian included. Every finite float64 can be scored, 0 among them; NaN and the
+    infinities are no targets.
 
     **Shape**
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["log_interval", "log_normal", "normal_samples", "rounding_interval"]
 
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
-_FARTHEST = 1e150
-"""Distances from the mean are held here, in spreads: their squares stay within float64."""
+_FARTHEST = 1e15
+"""Distances from the mean are held here, in spreads: their squares, and as gradients they, stay within float32."""
 _NARROW = 1e-4
 """Half-widths up to here, in spreads, over which a normal density is an exponential function to 1e-8."""
 
 
 def log_normal(z: Tensor) -> Tensor:
-    """Log-density of the standard normal distribution, at most 10^150 spreads away."""
+    """Log-density of the standard normal distribution, at most 10^15 spreads away."""
     return -0.5 * z.clamp(-_FARTHEST, _FARTHEST).square() - _HALF_LOG_TAU
 
 

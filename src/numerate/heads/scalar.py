@@ -89,7 +89,7 @@ class ScalarConfig(Config):
 class ScalarHead(Head):
     """One real number through one hidden layer, learnt by its squared error (the number head of xVal, 2023).
 
-    Numbers are expected scaled already, into about [-5, 5]. The loss is the squared error itself, of which the mean over
+    Numbers are expected scaled already, into about [-5, 5]. The loss is the squared error itself, whose mean over the
     numbers is the paper's MSE; the distribution is normal, around the output. Targets past ±limit are clamped (see
     `clamped`), NaN and the infinities are no targets; `log_prob` does not clamp.
 

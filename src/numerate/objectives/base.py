@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from numerate.batch import GIVEN
+from numerate.slots import first_tokens, table_of
+
 if TYPE_CHECKING:
     from torch import Tensor
 
     from numerate.batch import NumberTable
     from numerate.config import Config
 
-__all__ = ["Objective", "Task", "Vocabulary", "token_loss"]
+__all__ = ["Objective", "Task", "Vocabulary", "labelled_numbers", "token_loss"]
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an objective must know of the tokens."""
+    """What an objective must know of the tokens and of the model.
+
+    Attributes:
+        mask_id: The mask token's id, if there is one.
+        num_id: The id of [NUM], the first of our own.
+        special_ids: Ids of the tokenizer's special tokens.
+        predicts_numbers: Whether the model has a number head.
+    """
 
     mask_id: int | None
     num_id: int
     special_ids: tuple[int, ...]
+    predicts_numbers: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,8 @@ class Task:
 
     inputs: dict[str, Any]
     labels: Tensor | None
-    targets: NumberTable | None
-    scored: Tensor | None
+    targets: NumberTable | None = None
+    scored: Tensor | None = None
 
 
 class Objective(ABC):
@@ -48,9 +59,11 @@ class Objective(ABC):
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
+        needs_labels: Whether there is nothing to learn from a batch without labels.
     """
 
     Config: ClassVar[type[Config]]
+    needs_labels: ClassVar[bool] = False
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
@@ -64,11 +77,30 @@ class Objective(ABC):
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:
         """Makes a task of a batch; draws its masks on the batch's device."""
 
+    def label(self, batch: dict[str, Any], labels: Tensor) -> Task:
+        """Makes a task of a batch that comes with token labels; nothing more is masked."""
+        return Task(batch, labels)
+
     def combine(self, tokens: Tensor | None, numbers: Tensor | None) -> Tensor | None:
         """The loss from the mean loss of the tokens and that of the numbers."""
         weight = getattr(self.config, "number_weight", 1.0)
         parts = [part for part in (tokens, None if numbers is None else weight * numbers) if part is not None]
         return sum(parts[1:], parts[0]) if parts else None
+
+
+def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:
+    """A task in which the labelled tokens are predicted, and the numbers that begin with one.
+
+    Args:
+        batch: Its slots are aligned with `labels`.
+        labels: (B, T), -100 where nothing is predicted.
+    """
+    table, slots = table_of(batch), batch.get("number_slots")
+    if table is None or slots is None:
+        return Task(batch, labels)
+    first = first_tokens(slots, table.bits.shape[1])
+    begins = labels.gather(1, first.clamp_max(labels.shape[1] - 1)) != -100
+    return Task(batch, labels, table, begins & (table.given == GIVEN) & table.values().isfinite())
 
 
 def token_loss(logits: Tensor, labels: Tensor, shift: bool = False) -> Tensor:
@@ -81,6 +113,7 @@ def token_loss(logits: Tensor, labels: Tensor, shift: bool = False) -> Tensor:
     """
     if shift:
         logits, labels = logits[:, :-1], labels[:, 1:]
+    labels = labels.to(logits.device)
     total = torch.nn.functional.cross_entropy(
         logits.reshape(-1, logits.shape[-1]).float(), labels.reshape(-1), ignore_index=-100, reduction="sum"
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from numerate.batch import GIVEN
 from numerate.config import Config
-from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.base import Objective, Task, Vocabulary, labelled_numbers
 from numerate.registry import objectives
-from numerate.slots import table_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Causal", "CausalConfig"]
 
@@ -30,9 +31,10 @@ class CausalConfig(Config):
 
 @objectives.register("causal")
 class Causal(Objective):
-    """Predicts each token from those before it, and each number from the position before its slot.
+    """Predicts each token from those before it, and each number from the token before its slot.
 
-    Nothing is hidden: the attention of a causal model never sees what it predicts.
+    Nothing is hidden: the attention of a causal model never sees what it predicts. A number with no token before it is
+    not predicted. Given labels, it predicts the labelled tokens and the numbers that begin with one.
     """
 
     Config = CausalConfig
@@ -43,6 +45,8 @@ class Causal(Objective):
         ids = batch["input_ids"]
         attention = batch.get("attention_mask")
         labels = ids if attention is None else torch.where(attention.bool(), ids, torch.full_like(ids, -100))
-        table = table_of(batch)
-        scored = None if table is None else (table.given == GIVEN) & table.values().isfinite()
-        return Task(dict(batch), labels, table, scored)
+        return labelled_numbers(dict(batch), labels)
+
+    def label(self, batch: dict[str, Any], labels: Tensor) -> Task:
+        """Asks for the labelled numbers, too."""
+        return labelled_numbers(batch, labels)

@@ -11,7 +11,7 @@ from numerate.batch import ASKED, GIVEN
 from numerate.config import Config, ConfigError
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.registry import objectives
-from numerate.slots import table_of
+from numerate.slots import first_tokens, table_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,10 +42,11 @@ class MaskedConfig(Config):
 
 @objectives.register("masked")
 class Masked(Objective):
-    """Hides tokens behind [MASK] and numbers with all their tokens; the model fills in both.
+    """Hides tokens behind [MASK] and numbers with all the tokens of their slots; the model fills in both.
 
-    A masked number's slot is no longer given, and its subwords are masked with it, so that it cannot be read off them.
-    Padding and special tokens are never masked.
+    A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number alone
+    is predicted; where it is the number's subwords, they are masked and predicted with it. Padding and special tokens are
+    never masked, nor is a number that neither a head nor subwords could give back.
     """
 
     Config = MaskedConfig
@@ -57,23 +58,23 @@ class Masked(Objective):
         if vocabulary.mask_id is None:
             raise ValueError("objective 'masked' needs a tokenizer with a mask token; use objective='causal'")
         inputs = dict(batch)
-        table = table_of(batch)
-        slots = batch.get("number_slots")
+        table, slots = table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
         special = torch.isin(ids, torch.tensor(vocabulary.special_ids, device=ids.device))
         attention = batch.get("attention_mask")
         real = ~special if attention is None else ~special & attention.bool()
         hidden = (torch.rand(ids.shape, device=ids.device) < self.config.ratio) & real & (slots == 0)
-        asked, masked = torch.zeros_like(hidden), None
+        masked = None
         if table is not None and table.bits.shape[1]:
             drawn = torch.rand(table.bits.shape, device=ids.device) < self.config.number_ratio
             masked = drawn & (table.given == GIVEN) & table.values().isfinite()
+            index, own = (slots - 1).clamp_min(0), ids >= vocabulary.num_id
+            if not vocabulary.predicts_numbers:
+                start = first_tokens(slots, masked.shape[1]).clamp_max(ids.shape[1] - 1)
+                masked = masked & ~own.gather(1, start)
             inputs["number_given"] = torch.where(masked, torch.full_like(table.given, ASKED), table.given)
-            asked = masked.gather(1, (slots - 1).clamp_min(0)) & (slots > 0)
+            hidden = hidden | (masked.gather(1, index) & (slots > 0) & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
-        # A masked number is [NUM] where it has a token of its own, and [MASK] on each of its subwords.
-        masked_id = torch.full_like(ids, vocabulary.mask_id)
-        own = asked & (ids >= vocabulary.num_id)
-        inputs["input_ids"] = torch.where(hidden | (asked & ~own), masked_id, ids)
+        inputs["input_ids"] = torch.where(hidden, torch.full_like(ids, vocabulary.mask_id), ids)
         return Task(inputs, labels, table, masked)

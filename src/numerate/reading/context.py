@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "BARRIERS",
     "CONNECTORS",
     "DATE_JOINTS",
     "LABELS",
@@ -86,13 +87,14 @@ SCORE_WORDS = (
     "lead", "vote", "triumph", "down",
 )  # fmt: skip
 
-NAME_PREFIXES = frozenset(
-    "mid pre post early late non sub top over under multi semi anti inter intra about of to in and up"
-)
+NAME_PREFIXES = _set("mid pre post early late non sub top over under multi semi anti inter intra about of to in and up")
 """What may stand before a hyphen without making a name of it: `mid-1990s`, `top-5`."""
 
 SIGN_LEADERS = frozenset(" \t\n\r\v\f([{=<>:;,*/|×÷≈~≤≥\"“”‘'`&\u00a0\u2009\u202f")
 """Behind these a minus is a sign, not a hyphen."""
+
+BARRIERS = frozenset('\t\r,;:<>|~*"/&?!%)')
+"""Directly before a number, these part it from the word before them."""
 
 CONNECTORS = frozenset(
     [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"]
@@ -104,7 +106,7 @@ DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd,
 
 _UNCOUNTED = _set(
     "was is has as its his this us thus plus versus series census status virus across news always towards afterwards "
-    "besides perhaps less unless does sometimes"
+    "besides perhaps less unless does sometimes includes excludes reflects represents shows remains"
 )
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from numerate.reading.context import (
+    BARRIERS,
     CONNECTORS,
     DATE_JOINTS,
     LABELS,
@@ -28,6 +29,7 @@ __all__ = [
     "pair_in_context",
     "settle_cluster",
     "share_with_partner",
+    "word_before",
 ]
 
 START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
@@ -46,7 +48,8 @@ def _forms(words: frozenset[str]) -> frozenset[str]:
 _DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p", "example", "examples"])
 _DOUBT = "?"
 CUE_KINDS: dict[str, str] = (
-    dict.fromkeys(_forms(VERSION_WORDS | _DOUBTFUL_LABELS) | CURRENCY_CUES, _DOUBT)
+    dict.fromkeys(_forms(VERSION_WORDS | _DOUBTFUL_LABELS), _DOUBT)
+    | {lead + cue: _DOUBT for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
     | {form: _DOUBT if form[-1] == ":" else "identifier" for form in _forms(LABELS - _DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
     | {"to": "to", "±": _DOUBT, "+/-": _DOUBT, "-": _DOUBT, "–": _DOUBT, "=": _DOUBT}
@@ -92,7 +95,7 @@ def kind_of(
     if before in "#@_" or (before in "+’'." and _glued_by_mark(text, begin)):
         return "identifier"
     if before in DASHES and record[START] == begin and begin > 1 and text[begin - 2].isalpha():
-        cue = _word_before(text, begin - 1).lower()
+        cue = word_before(text, begin - 1).lower()
         if cue not in NAME_PREFIXES and not (cue in YEAR_CUES or _looks_like_year(digits, value, 1500)):
             return shape or "identifier"
     attached = word is not None and text.startswith(word, end) and word[0].isalpha()
@@ -103,12 +106,12 @@ def kind_of(
         and not _letters_are_fine(text, end, word, digits, value)
     ):
         return shape or "identifier"
-    cue = _word_before(text, begin) if left else ""
+    cue = word_before(text, begin) if left else ""
     if cue.rstrip(".,") in MONTHS and _may_be_date(digits, value):
         return "date"
     if left and records and _continues_date(text, records[-1], begin, digits, value):
         return "date"
-    key = cue.strip("([.,:;\"'").lower()
+    key = _key_of(cue)
     whole = digits.isdecimal()
     if key in VERSION_WORDS and record[UNIT] is None and not (whole and _looks_like_year(digits, value)):
         return "version"
@@ -133,10 +136,23 @@ def kind_of(
     return "quantity"
 
 
-def _word_before(text: str, begin: int) -> str:
-    """The last word before `begin`, at most 20 characters back."""
+def word_before(text: str, begin: int) -> str:
+    """The word before `begin`, at most 20 characters back and no more than one space away."""
+    if begin and text[begin - 1] in BARRIERS:
+        return ""
+    if begin and text[begin - 1].isspace():
+        begin -= 1
+        if begin and text[begin - 1].isspace():
+            return ""  # another cell or paragraph
     words = text[begin - 20 if begin > 20 else 0 : begin].split()
     return words[-1] if words else ""
+
+
+def _key_of(cue: str) -> str:
+    """The bare word of a cue: `fig` of `(Fig.`."""
+    key = cue[1:] if cue[:1] in ("(", "[") else cue
+    key = key[:-1] if key[-1:] in (".", ",", ":") else key
+    return key.lower() if key != "=" else cue
 
 
 def _glued_before(text: str, begin: int, shape: str | None) -> str:
@@ -189,7 +205,7 @@ def _continues_date(text: str, last: tuple[Any, ...], begin: int, digits: str, v
         and len(digits) == 4
         and _may_be_date(digits, value)
         and (text[last[END] : begin] in DATE_JOINTS or text[last[END] : begin].strip(" ,.of\n") in MONTHS)
-        and (last[KIND] == "date" or _word_before(text, last[START]).rstrip(".,") in MONTHS)
+        and (last[KIND] == "date" or word_before(text, last[START]).rstrip(".,") in MONTHS)
     )
 
 
@@ -258,7 +274,7 @@ def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: s
 
 def may_be_mixed(text: str, start: int) -> bool:
     """Whether `5 1/2` at `start` can be one number: not behind a label or another digit."""
-    cue = _word_before(text, start)
+    cue = word_before(text, start)
     return cue.strip("(.,").lower() not in LABELS and cue.rstrip(".,") not in MONTHS and not _digit_before(text, start)
 
 
@@ -295,7 +311,7 @@ def _is_spoken_range(text: str, last: tuple[Any, ...], record: tuple[Any, ...]) 
         and record[START] - last[END] == 4
         and last[VALUE] < record[VALUE]
         and text[last[END] : record[START]] == " to "
-        and _word_before(text, last[START]) not in ("from", "From")
+        and word_before(text, last[START]) not in ("from", "From")
     )
 
 

@@ -16,11 +16,11 @@ __all__ = ["Record", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
-    r"[1-9]\d{0,2}(?: \d{3})++(?:(?![\d,.:/%'-]*+\d)(?! \d)|\.\d++(?![,.:/'-]?\d)|(,)\d\d?(?![,.:/'-]?\d| \d))"
+    r"[1-9]\d{0,2}(?: \d{3})++(?:\.\d++(?![,.:/']?\d)|(,)\d\d?(?![,.:/']?\d| \d)|(?![,.:/']?\d| \d))"
 )
 _SPACED_MIXED = re.compile(rf"([1-9]\d{{0,11}}) (?:([1-9]\d?)[/⁄]([1-9]\d{{0,3}})(?![\d/⁄]|[.,]\d)|([{_VULGAR}]))")
 _TELEPHONE = re.compile(
-    r"(?:\+\d{1,3}(?:(?:[ -]\(?\d{1,11}\)?){2,6}|(?:\.\d{2,11}){2,5})|\(\d{3}\) ?\d{3}[ .-]\d{4})(?![.,:/-]?\d)"
+    r"(?a:\+\d{1,3}(?:(?:[ -]\(?\d{1,11}\)?){2,6}|(?:\.\d{2,11}){2,5})|\(\d{3}\) ?\d{3}[ .-]\d{4})(?![.,:/-]?\d)"
 )
 _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
@@ -57,12 +57,12 @@ def read_number(
     first, negative = _sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
     currency = None
     if left and first and text[first - 1] not in DASHES:
-        currency = currency_before(text, first)
+        currency = _currency_before(text, first)
     # What follows them and belongs to the number: exponent, percent, scale word, ordinal suffix.
     stop = resume = end
     power, exponent, radix = 0, "", None
     unit = unit_span = None
-    if word is not None:
+    if word is not None and not (currency is None and before.isalpha() and word[0].isalpha() and _is_code(text, begin)):
         found = suffixes.suffix_after(text, start, end, word, digits, currency is not None)
         if found is not None:
             stop, power, exponent, suffix_kind, radix = found
@@ -100,6 +100,19 @@ def read_number(
         record = kinds.share_with_partner(text, records, record)
     records.append(record)
     return max(stop, resume)
+
+
+def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:
+    """The currency before a number; with a space between them it stands free: not in `for 10€ 5 times`."""
+    found = currency_before(text, first)
+    if found is not None and found[2] < first and kinds.word_before(text, first) not in kinds.CUE_KINDS:
+        return None
+    return found
+
+
+def _is_code(text: str, begin: int) -> bool:
+    """Whether the letter before a number makes a name of it, `i7 2700K`, and no size, `4x4 cm`."""
+    return text[begin - 1] not in "xX" or not text[begin - 2 : begin - 1].isdecimal()
 
 
 def _unit_behind(text: str, start: int, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
@@ -151,7 +164,7 @@ def _one_spaced(text: str, start: int, end: int, word: str | None, records: list
     before = text[start - 1] if start else ""
     if before:
         first, negative = _sign_before(text, start, before)
-        if (currency := currency_before(text, first)) is not None:
+        if (currency := _currency_before(text, first)) is not None:
             kind, unit, unit_span = "money", currency[0], (currency[1], currency[2])
             if first == start:
                 first, negative, last = _enclosing_sign(text, start, currency[1], last)

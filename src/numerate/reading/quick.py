@@ -8,10 +8,11 @@ from __future__ import annotations
 import string
 
 from numerate.reading import kinds, suffixes
-from numerate.reading.context import MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.context import BARRIERS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.number import Record
 from numerate.reading.shapes import pair_kind
 from numerate.style import VULGAR
+from numerate.unit_tables import CURRENCY_SIGNS
 from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "LINKING_KINDS",
     "LINK_STARTS",
     "easy_follower",
+    "may_be_date",
     "quick_pair",
     "sign_at_first_sight",
 ]
@@ -30,7 +32,7 @@ __all__ = [
 LEADER_KINDS: dict[str, str | None] = (
     # Letters make a code of the digits behind them, but for those that may end a currency or begin a version.
     dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
-    | dict.fromkeys(["", *'\t\r,;:<>|~*"/&?!%)'])
+    | dict.fromkeys(["", *BARRIERS])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
 """What the character directly before a number says at first sight; None: nothing, absent: a closer look is needed."""
@@ -39,12 +41,13 @@ COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is no year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE"}
 """Words that may belong to the number before them."""
-CURRENCY_ENDS = frozenset(string.ascii_uppercase + "$€£¥₹.s")
+CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share, if the gap between them begins with one of LINK_STARTS."""
 LINK_STARTS = frozenset(" ,-–;/.±−+\n")
+_SPACES = frozenset(" \u00a0\u2009\u202f")
 _IN_TELEPHONES = frozenset(" -.(")
 JOINT_ENDS = frozenset("±-–−o/+")
 """What ends the gap between the two ends of a range, one character before the number."""
@@ -56,9 +59,14 @@ def sign_at_first_sight(text: str, start: int, end: int, before: str, calm: bool
         return "?", start  # a telephone number, C++11
     leader = text[start - 2] if start > 1 else ""
     if leader == "" or leader in SIGN_LEADERS:
-        free = calm and (leader != " " or text[start - 3] not in CURRENCY_ENDS)
+        free = calm and (leader not in _SPACES or text[start - 3] not in CURRENCY_ENDS)
         return ("quantity" if free else "?"), start - 1
     return (None if leader in "+-−" or (before == "+" and leader.isalpha()) else "?"), start
+
+
+def may_be_date(digits: str) -> bool:
+    """Whether whole digits may be a day, a month or a year."""
+    return len(digits) <= 2 or (len(digits) == 4 and "1000" <= digits <= "2199")
 
 
 def quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
@@ -86,10 +94,12 @@ def easy_follower(
     stop = end + (0 if attached else 1) + len(word)
     power = suffixes.SIMPLE_SCALES.get(word)
     if word in COUNTED:
-        return ("quantity" if kind is None else None), end, 0, None, None
+        return ("quantity" if kind is None and attached is None else None), end, 0, None, None
     if word in MONTHS:
-        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
+        return ("date" if attached is None and whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
     if power is not None:
+        if text[stop : stop + 1].isalnum() and word[0] not in "%‰％":
+            return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
         if text[stop : stop + 1] == " " and kind is None:
@@ -110,13 +120,14 @@ def easy_follower(
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
                 return plain, end, 0, None, None
-        elif kind == "date" and word == "in":
+        elif kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif word in ("e", "E"):
-        return ("identifier" if kind is None and not suffixes.has_exponent(text, end) else None), end, 0, None, None
+        return ("identifier" if kind is None and len(digits) != 4 and not suffixes.has_exponent(text, end) else None), end, 0, None, None
     elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
         if not text[stop : stop + 1].isalnum():
             return "ordinal", stop, 0, None, None
     elif word == "s" and kind is None and whole and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
-        return "year", end, 0, None, None  # the 1990s
+        if not text[stop : stop + 1].isalnum():
+            return "year", end, 0, None, None  # the 1990s
     return None, end, 0, None, None

@@ -21,6 +21,7 @@ from numerate.reading.quick import (
     LINK_STARTS,
     LINKING_KINDS,
     easy_follower,
+    may_be_date,
     quick_pair,
     sign_at_first_sight,
 )
@@ -46,6 +47,7 @@ _UNICODE = re.compile(rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
+_SPACE = re.compile(r"\s").search
 _RUN = re.compile(r"\d++")
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
 _PERCENT = re.compile(r"[ -](?:percent|per cent|pct)\b")
@@ -112,7 +114,7 @@ class StandardReader(Reader):
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
         find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
         leader_kind, cue_kind = self._leaders.get, kinds.CUE_KINDS.get
-        last_end, last_kind, lines = -9, "", "\n" in text
+        last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         start = next_digit(b"0")
         while start >= 0:
             digits, attached, spaced = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
@@ -128,7 +130,7 @@ class StandardReader(Reader):
                     kind = cue_kind(cue)
                     if kind == "to":
                         kind = "?" if start - last_end == 4 else None
-                    elif lines and kind is None and "\n" in cue:
+                    elif spaces and kind is None and not cue.isalpha() and _SPACE(cue):
                         kind = "?"
                 elif kind == "open":
                     kind = None if text[end : end + 1] not in ")%" else "?"
@@ -164,7 +166,7 @@ class StandardReader(Reader):
                             kind = "year"
                         else:
                             kind = kinds.four_digits(digits, spaced)
-                    elif kind == "date" and not (whole and (end - start <= 2 or "1000" <= digits <= "2199")):
+                    elif kind == "date" and not (whole and may_be_date(digits)):
                         kind = None
                     if kind is not None:
                         value = float(digits if whole else digits.replace(",", ""))

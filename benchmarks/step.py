@@ -1,0 +1,153 @@
+"""What number sense costs in a training step: attached models against the bare one, in one run.
+
+    python benchmarks/step.py                                        # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
+    python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step/step-gpu.json
+
+Every contestant takes one step a round, in turn; what is shown is the ratio of the medians over all rounds to the bare
+model's. The bare model runs twice: its ratio to itself is the noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+
+import machine
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+import numerate
+
+SIZES = {
+    "small": {"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024},
+    "base": {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072},
+}
+EMBEDDERS = {
+    "float": {"kind": "float"},
+    "log-fourier": {"kind": "log-fourier"},
+    "char-lstm 1M": {"kind": "char-lstm", "size": "1M"},
+}
+BARS = {"float": 1.15, "log-fourier": 1.15, "char-lstm 1M": 1.3}
+GPU_BAR = 1.05
+VOCABULARY = 30522
+TOKENS_PER_NUMBER = 4
+"""What BERT's own tokenizer spends on a number of real text (`numerate audit`: 4.09)."""
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+    words |= {f"w{index}": index for index in range(5, VOCABULARY)}
+    inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]", cls_token="[CLS]",
+        sep_token="[SEP]",
+    )  # fmt: skip
+
+
+def make_batch(model: numerate.NumberModel, rows: int, length: int, numbers: int, seed: int) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    texts = []
+    for _ in range(rows):
+        words = [f"w{int(i)}" for i in torch.randint(5, VOCABULARY, (length - numbers,), generator=generator)]
+        values = (10 ** (torch.rand(numbers, generator=generator, dtype=torch.float64) * 8 - 2)).tolist()
+        places = sorted(torch.randperm(length - numbers, generator=generator)[:numbers].tolist(), reverse=True)
+        for place, value in zip(places, values, strict=True):
+            words.insert(place, f"{value:.4g}")
+        texts.append(" ".join(words))
+    batch = dict(model.processor(texts, return_tensors="pt", padding=True))
+    labels = torch.full_like(batch["input_ids"], -100)
+    masked = torch.rand(labels.shape, generator=generator) < 0.15
+    masked &= batch["number_slots"] == 0
+    labels[masked] = batch["input_ids"][masked]
+    return batch | {"labels": labels}
+
+
+class Contestant:
+    """A model, its optimiser and its batch; `step` is one training step and gives its seconds."""
+
+    def __init__(self, name: str, model: torch.nn.Module, batch: dict[str, torch.Tensor], arguments) -> None:
+        self.name, self.cuda, self.bf16 = name, arguments.device == "cuda", arguments.bf16
+        self.model = model.to(arguments.device).train()
+        self.batch = {key: value.to(arguments.device) for key, value in batch.items()}
+        self.run = torch.compile(self.model) if arguments.compile else self.model
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=self.cuda)
+
+    def step(self) -> float:
+        if self.cuda:
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        with torch.autocast("cuda" if self.cuda else "cpu", torch.bfloat16, enabled=self.bf16):
+            loss = self.run(**self.batch).loss
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.cuda:
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+
+def contestants(arguments) -> list[Contestant]:
+    words = tokenizer()
+    config = BertConfig(vocab_size=VOCABULARY, max_position_embeddings=512, **SIZES[arguments.size])
+
+    def backbone() -> BertForMaskedLM:
+        torch.manual_seed(0)
+        return BertForMaskedLM(config)
+
+    result = []
+    for name, embedder in EMBEDDERS.items():
+        model = numerate.attach(backbone(), words, notation="marker", embedder=embedder, placement="add")
+        batch = make_batch(model, arguments.batch, arguments.length, arguments.numbers, seed=1)
+        result.append(Contestant(name, model, batch, arguments))
+    plain = {key: result[0].batch[key].clamp_max(VOCABULARY - 1) for key in ("input_ids", "attention_mask", "labels")}
+    for name in ("bare", "bare again"):
+        result.insert(0, Contestant(name, backbone(), plain, arguments))
+    # The same text as the bare model reads it: every number is several subwords.
+    longer = arguments.length + arguments.numbers * (TOKENS_PER_NUMBER - 1)
+    ids = torch.randint(5, VOCABULARY, (arguments.batch, longer), generator=torch.Generator().manual_seed(2))
+    labels = torch.where(torch.rand(ids.shape) < 0.15, ids, -100)
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
+    result.append(Contestant("bare, same text", backbone(), batch, arguments))
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--size", default="small", choices=SIZES)
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--numbers", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", default=None)
+    arguments = parser.parse_args()
+    racers = contestants(arguments)
+    for racer in racers:  # compilation, allocation and caches are not what is measured
+        for _ in range(3):
+            racer.step()
+    times: dict[str, list[float]] = {racer.name: [] for racer in racers}
+    for _ in range(arguments.rounds):
+        for racer in racers:
+            times[racer.name].append(racer.step())
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    rows = []
+    for name, seconds in medians.items():
+        bar = None if name.startswith("bare") else GPU_BAR if arguments.device == "cuda" else BARS[name]
+        ratio = seconds / medians["bare"]
+        verdict = "" if bar is None else "pass" if ratio <= bar else "miss"
+        rows.append({"name": name, "ms": round(1000 * seconds, 2), "ratio": round(ratio, 3), "bar": bar, "": verdict})
+        print(
+            f"{name:18} {1000 * seconds:9.2f} ms   {ratio:6.3f}x   {'' if bar is None else f'at most {bar}'} {verdict}"
+        )
+    if arguments.json:
+        machine.write(arguments.json, config=vars(arguments), figures=rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The public doors of a Hugging Face backbone: what it is, how wide it is, and what it would read off the token ids."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+__all__ = ["TASKS", "Doors", "base_of", "first_free_id", "run_with_embeddings", "task_of"]
+
+TASKS = {
+    "seq2seq-lm": "AutoModelForSeq2SeqLM",
+    "masked-lm": "AutoModelForMaskedLM",
+    "causal-lm": "AutoModelForCausalLM",
+    "sequence-classification": "AutoModelForSequenceClassification",
+    "token-classification": "AutoModelForTokenClassification",
+    "question-answering": "AutoModelForQuestionAnswering",
+    "encoder": "AutoModel",
+}
+"""What a backbone is for, and the Auto class that loads it again."""
+_MAPPINGS = {
+    "seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM",
+    "masked-lm": "MASKED_LM",
+    "causal-lm": "CAUSAL_LM",
+    "sequence-classification": "SEQUENCE_CLASSIFICATION",
+    "token-classification": "TOKEN_CLASSIFICATION",
+    "question-answering": "QUESTION_ANSWERING",
+}
+_ENDINGS = {
+    "ForConditionalGeneration": "seq2seq-lm",
+    "ForMaskedLM": "masked-lm",
+    "ForCausalLM": "causal-lm",
+    "LMHeadModel": "causal-lm",
+    "ForSequenceClassification": "sequence-classification",
+    "ForTokenClassification": "token-classification",
+    "ForQuestionAnswering": "question-answering",
+}
+"""For classes that transformers does not list."""
+
+
+@dataclass(frozen=True)
+class Doors:
+    """What a model must know of its backbone.
+
+    Attributes:
+        task: One of `TASKS`.
+        is_language_model: Whether its logits are over tokens.
+        is_encoder_decoder: Whether it has a decoder beside its encoder.
+        is_causal: Whether a position sees only those before it, so that a number is predicted one position early.
+        embedding_dim: Width of its token embeddings.
+        hidden_dim: Width of its last hidden state.
+        positions_after: The padding id from which RoBERTa and its kin count the positions of real tokens; else None.
+        pools_by_ids: Whether it looks for the last token of a text in the ids, as causal classifiers do.
+    """
+
+    task: str
+    is_language_model: bool
+    is_encoder_decoder: bool
+    is_causal: bool
+    embedding_dim: int
+    hidden_dim: int
+    positions_after: int | None
+    pools_by_ids: bool
+
+    @classmethod
+    def of(cls, backbone: PreTrainedModel) -> Doors:
+        """Looks a backbone over; one that PEFT has wrapped, too."""
+        inner = base_of(backbone)
+        if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
+            raise TypeError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+        task = task_of(inner)
+        both = bool(getattr(inner.config, "is_encoder_decoder", False))
+        if both and task not in ("seq2seq-lm", "encoder"):
+            raise TypeError(f"{type(inner).__name__}: encoder-decoders for {task} are not supported")
+        causal = not both and _sees_only_back(inner, task)
+        embedding_dim = int(inner.get_input_embeddings().weight.shape[1])
+        return cls(
+            task=task,
+            is_language_model=task.endswith("-lm"),
+            is_encoder_decoder=both,
+            is_causal=causal,
+            embedding_dim=embedding_dim,
+            hidden_dim=_hidden_dim(inner, embedding_dim),
+            positions_after=None if both else _positions_after(inner),
+            pools_by_ids=causal and task == "sequence-classification",
+        )
+
+    def position_ids(self, ids: Tensor) -> Tensor | None:
+        """Position ids for a backbone that would derive them from the token ids, as it would; else None."""
+        if self.positions_after is None:
+            return None
+        real = ids.ne(self.positions_after).int()
+        return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
+
+
+def base_of(backbone: PreTrainedModel) -> PreTrainedModel:
+    """The model itself, where PEFT has wrapped it."""
+    return backbone.get_base_model() if hasattr(backbone, "get_base_model") else backbone  # type: ignore[operator]
+
+
+def task_of(backbone: PreTrainedModel) -> str:
+    """What a backbone is for: one of `TASKS`."""
+    from transformers.models.auto import modeling_auto
+
+    names = {base.__name__ for base in type(backbone).__mro__}
+    for task, mapping in _MAPPINGS.items():
+        listed = getattr(modeling_auto, f"MODEL_FOR_{mapping}_MAPPING_NAMES").values()
+        if any(not names.isdisjoint([entry] if isinstance(entry, str) else entry) for entry in listed):
+            return task
+    endings = (task for end, task in _ENDINGS.items() if type(backbone).__name__.endswith(end))
+    return next(endings, "causal-lm" if backbone.get_output_embeddings() is not None else "encoder")
+
+
+def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+    """The first id that neither tokenizer, embeddings nor logits use (Qwen's logits are wider than its tokenizer)."""
+    inner = base_of(backbone)
+    output: Any = inner.get_output_embeddings()
+    widths = [len(tokenizer), inner.get_input_embeddings().weight.shape[0]]
+    if output is not None and getattr(output, "weight", None) is not None:
+        widths.append(output.weight.shape[0])
+    elif task_of(inner).endswith("-lm"):
+        widths.append(inner.config.get_text_config().vocab_size)
+    return int(max(widths))
+
+
+def run_with_embeddings(
+    backbone: PreTrainedModel, doors: Doors, ids: Tensor, embeddings: Tensor, **passed: Any
+) -> Any:
+    """Runs a backbone on token embeddings of ours.
+
+    Args:
+        backbone: The backbone.
+        doors: What is known of it.
+        ids: (B, T) ids of its own, with a plain token in place of each of ours.
+        embeddings: (B, T, D).
+        **passed: Its other arguments.
+    """
+    if not doors.pools_by_ids:
+        return backbone(inputs_embeds=embeddings, **passed)
+    # Given embeddings alone, a causal classifier would pool the padding: it gets the ids, and a hook for this one call
+    # hands it our embeddings.
+    handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
+    try:
+        return backbone(input_ids=ids, **passed)
+    finally:
+        handle.remove()
+
+
+def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:
+    from transformers.models.auto import modeling_auto
+
+    if task in ("causal-lm", "masked-lm"):
+        return task == "causal-lm"
+    if getattr(backbone.config, "is_decoder", False):
+        return True
+    kind = backbone.config.model_type
+    causal, masked = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return kind in causal and kind not in masked
+
+
+def _hidden_dim(backbone: PreTrainedModel, embedding_dim: int) -> int:
+    config = backbone.config.get_text_config()
+    sizes = (getattr(config, name, None) for name in ("hidden_size", "d_model", "n_embd", "dim"))
+    return next((size for size in sizes if isinstance(size, int)), embedding_dim)
+
+
+def _positions_after(backbone: PreTrainedModel) -> int | None:
+    if "position_ids" not in inspect.signature(backbone.forward).parameters:
+        return None
+    for module in backbone.modules():
+        if hasattr(module, "create_position_ids_from_inputs_embeds") and hasattr(module, "padding_idx"):
+            return int(module.padding_idx)  # type: ignore[arg-type]
+    return None

@@ -1,0 +1,38 @@
+"""Numbers and heads that the tests of heads share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.batch import NumberTable
+from numerate.registry import heads
+
+if TYPE_CHECKING:
+    from numerate.heads.base import Head
+
+DIM = 12
+EXTREMES = (
+    *(0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan),
+    *(5e-324, -5e-324, 2.2250738585072014e-308, 1e-300, -1e-100, 1e-45, 1.1754943508222875e-38, 1e-20),
+    *(1e-9, 6e-8, 0.1, 1 / 3, -0.5, math.pi, 9.999999999999998, 10.0, 257.0),
+    *(65504.0, 65520.0, 70000.0, 999999.5, 16777217.0, -123456789.123, 2.0**53 - 1, 2.0**53 + 2),
+    *(1e15, 1e16, -1e22, 3.4028234663852886e38, 3.5e38, -1e100, 1e300, 1.7976931348623157e308, -1.7976931348623157e308),
+)
+"""40 values, and one more, at which floating formats break."""
+FINITE = tuple(value for value in EXTREMES if math.isfinite(value))
+
+
+def table(values: Any) -> NumberTable:
+    return NumberTable.of_values(values.tolist() if isinstance(values, torch.Tensor) else values)
+
+
+def fresh(name: str, seed: int = 0, **options: Any) -> Head:
+    torch.manual_seed(seed)
+    return heads[name].build(DIM, **options).eval()
+
+
+def states(count: int, seed: int = 1, size: float = 2.0) -> torch.Tensor:
+    return size * torch.randn(count, DIM, generator=torch.Generator().manual_seed(seed))
