@@ -37,9 +37,18 @@ TOKENS_PER_NUMBER = 4
 """What BERT's own tokenizer spends on a number of real text (`numerate audit`: 4.09)."""
 
 
+def word(index: int) -> str:
+    """A word for each id, in letters: a digit in it would be read as a number."""
+    letters = ""
+    while index:
+        index, rest = divmod(index, 26)
+        letters = chr(97 + rest) + letters
+    return "w" + letters
+
+
 def tokenizer() -> PreTrainedTokenizerFast:
     words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
-    words |= {f"w{index}": index for index in range(5, VOCABULARY)}
+    words |= {word(index): index for index in range(5, VOCABULARY)}
     inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return PreTrainedTokenizerFast(
@@ -52,13 +61,15 @@ def make_batch(model: numerate.NumberModel, rows: int, length: int, numbers: int
     generator = torch.Generator().manual_seed(seed)
     texts = []
     for _ in range(rows):
-        words = [f"w{int(i)}" for i in torch.randint(5, VOCABULARY, (length - numbers,), generator=generator)]
+        words = [word(int(i)) for i in torch.randint(5, VOCABULARY, (length - numbers,), generator=generator)]
         values = (10 ** (torch.rand(numbers, generator=generator, dtype=torch.float64) * 8 - 2)).tolist()
         places = sorted(torch.randperm(length - numbers, generator=generator)[:numbers].tolist(), reverse=True)
         for place, value in zip(places, values, strict=True):
             words.insert(place, f"{value:.4g}")
         texts.append(" ".join(words))
     batch = dict(model.processor(texts, return_tensors="pt", padding=True))
+    if batch["input_ids"].shape[1] != length or batch["number_bits"].shape[1] != numbers:
+        raise ValueError(f"expected {length} tokens and {numbers} numbers, got {batch['number_bits'].shape}")
     labels = torch.full_like(batch["input_ids"], -100)
     masked = torch.rand(labels.shape, generator=generator) < 0.15
     masked &= batch["number_slots"] == 0

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import sys
+import types
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
+
 from numerate.config import Config, ConfigError
-from numerate.hub import ArtefactError, checked_base, load_artefact
-from numerate.model import NumberModel, NumberModelConfig, hidden_dim
+from numerate.doors import TASKS, Doors, first_free_id
+from numerate.hub import (
+    BASE_FOLDER,
+    Artefact,
+    ArtefactError,
+    NumberModelConfig,
+    check_bounds,
+    check_layout,
+    checked_base,
+    load_artefact,
+)
+from numerate.model import NumberModel
 from numerate.processor import NumberProcessor
 from numerate.reading import make_reader
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations, objectives
@@ -86,9 +100,11 @@ def attach(
     """Gives a Hugging Face model a sense of numbers.
 
     Args:
-        backbone: A masked, causal or encoder-decoder language model, a classifier, a question answerer, or a bare encoder.
+        backbone: A masked, causal or encoder-decoder language model, a classifier, a question answerer, or a bare
+            encoder.
         tokenizer: Its fast tokenizer; neither is changed.
-        recipe: A recipe's name (`numerate.recipe_names()`); by default `in-place`, unless notation or embedder are given.
+        recipe: A recipe's name (`numerate.recipe_names()`); by default `in-place`, unless notation or embedder are
+            given.
         reader: Overrides the recipe's reader; so do the following their parts. Each is a name, a `{"kind": ...}` with
             options, or the object itself.
         notation: How numbers are written into the token sequence.
@@ -106,8 +122,8 @@ def attach(
         >>> model(**model.processor(["It cost $5."], return_tensors="pt")).loss                # doctest: +SKIP
     """
     plan = _plan(recipe, notation, embedder)
-    if not hasattr(backbone, "get_input_embeddings"):
-        raise TypeError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+    doors = Doors.of(backbone)
+    changed = (reader, notation, embedder, placement, gated, head, kinds) != (None,) * 7
     processor = NumberProcessor(
         tokenizer,
         make_reader(plan.reader, **(plan.reader_options or {})) if reader is None else make_reader(reader),
@@ -115,17 +131,17 @@ def attach(
         kinds=plan.kinds if kinds is None else kinds,
         written=plan.written,
         scaling=scaling,
-        first_id=_first_free_id(backbone, tokenizer),
+        first_id=first_free_id(backbone, tokenizer),
     )
     model = NumberModel(
         backbone,
         processor,
-        embedder=_part(embedder if embedder is not None else plan.embedder, embedders, _embedding_dim(backbone)),
+        embedder=_part(embedder if embedder is not None else plan.embedder, embedders, doors.embedding_dim),
         placement=plan.placement if placement is None else placement,
         gated=plan.gated if gated is None else gated,
-        head=_part(head if head is not None else plan.head, heads, hidden_dim(backbone)),
-        objective=_objective(objective, backbone, tokenizer),
-        recipe=_name_of(recipe, notation, embedder),
+        head=_part(head if head is not None else plan.head, heads, doors.hidden_dim),
+        objective=_objective(objective, doors, tokenizer),
+        recipe=None if changed or isinstance(recipe, Recipe) else recipe or "in-place",
         citation=plan.citation,
     )
     return model.freeze_backbone() if freeze else model
@@ -133,7 +149,7 @@ def attach(
 
 def detach(model: NumberModel) -> PreTrainedModel:
     """Gives the backbone back, as it was but for what training changed."""
-    return model.backbone
+    return model.freeze_backbone(False).backbone
 
 
 def _plan(recipe: str | Recipe | None, notation: Any, embedder: Any) -> Recipe:
@@ -141,15 +157,7 @@ def _plan(recipe: str | Recipe | None, notation: Any, embedder: Any) -> Recipe:
         return recipe
     if recipe is None and (notation is not None or embedder is not None):
         return Recipe(notation={"kind": "marker"})
-    plan = load_recipe(recipe or "in-place")
-    # A part that is replaced takes its options with it.
-    return plan if embedder is None else replace(plan, embedder=None)
-
-
-def _name_of(recipe: str | Recipe | None, notation: Any, embedder: Any) -> str | None:
-    if isinstance(recipe, str):
-        return recipe
-    return "in-place" if recipe is None and notation is None and embedder is None else None
+    return load_recipe(recipe or "in-place")
 
 
 def _part(given: Any, registry: Any, *dim: int) -> Any:
@@ -167,26 +175,11 @@ def _part(given: Any, registry: Any, *dim: int) -> Any:
     return given
 
 
-def _objective(given: Any, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Objective | None:
+def _objective(given: Any, doors: Doors, tokenizer: PreTrainedTokenizerFast) -> Objective | None:
     if given != "auto":
         return _part(given, objectives)
-    if backbone.get_output_embeddings() is None or getattr(backbone.config, "is_encoder_decoder", False):
-        return None
-    masked = "MaskedLM" in type(backbone).__name__ and tokenizer.mask_token_id is not None
-    return _part("masked" if masked else "causal", objectives)
-
-
-def _embedding_dim(backbone: PreTrainedModel) -> int:
-    return backbone.get_input_embeddings().weight.shape[1]
-
-
-def _first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """The first id that neither tokenizer, embeddings nor logits use (Qwen's logits are wider than its tokenizer)."""
-    output = backbone.get_output_embeddings()
-    widths = [len(tokenizer), backbone.get_input_embeddings().weight.shape[0]]
-    if output is not None and getattr(output, "weight", None) is not None:
-        widths.append(output.weight.shape[0])
-    return max(widths)
+    usual = {"masked-lm": "masked", "causal-lm": "causal", "seq2seq-lm": "labelled"}.get(doors.task)
+    return None if usual == "masked" and tokenizer.mask_token_id is None else _part(usual, objectives)
 
 
 def from_pretrained(
@@ -206,15 +199,16 @@ def from_pretrained(
     Raises:
         ArtefactError: What was saved cannot be trusted or does not fit.
     """
-    config, tensors = load_artefact(folder, NumberModelConfig)
-    if backbone is None or tokenizer is None:
-        base, words = _load_base(config, backbone is None, tokenizer is None, options)
-        backbone, tokenizer = backbone or base, tokenizer or words
+    artefact = load_artefact(folder, NumberModelConfig)
+    config = artefact.config
     try:
-        processor = NumberProcessor.from_config(tokenizer, config.processor, first_id=config.first_id)
+        _check_parts(artefact)
+        backbone = _load_base(artefact, options) if backbone is None else backbone
+        tokenizer = _load_tokenizer(artefact) if tokenizer is None else tokenizer
+        _check_base(config, backbone, tokenizer)
         model = NumberModel(
             backbone,
-            processor,
+            NumberProcessor.from_config(tokenizer, config.processor, first_id=config.first_id),
             embedder=_part(config.embedder, embedders, config.embedding_dim),
             placement=config.placement,
             gated=config.gated,
@@ -223,41 +217,78 @@ def from_pretrained(
             recipe=config.recipe,
             citation=load_recipe(config.recipe).citation if config.recipe in recipe_names() else "",
         )
-    except (ConfigError, UnknownNameError, ValueError, TypeError) as error:
+    except ArtefactError:
+        raise
+    except Exception as error:  # a hostile config may go wrong in any way; it is one named error
         raise ArtefactError(f"{folder}: {error}") from None
-    own = model.own_state()
-    for key in sorted(own.keys() ^ tensors.keys()):
-        raise ArtefactError(f"{folder}: tensor {key!r} is {'missing' if key in own else 'unknown'}")
-    for key, value in tensors.items():
-        if own[key].shape != value.shape:
-            raise ArtefactError(f"{folder}: tensor {key!r} is {tuple(value.shape)}, expected {tuple(own[key].shape)}")
-    model.load_state_dict(tensors, strict=False)
+    check_layout(artefact.layout, model.own_state(), folder)
+    model.load_state_dict(artefact.tensors(), strict=False)
     return model
 
 
-def _load_base(config: NumberModelConfig, model: bool, tokenizer: bool, options: dict[str, Any]) -> tuple[Any, Any]:
+def _check_parts(artefact: Artefact[NumberModelConfig]) -> None:
+    """Refuses a config whose embedder or head the weights do not fit, before any memory is spent on them."""
+    config, layout = artefact.config, artefact.layout
+    _part(config.objective, objectives)
+    parts = (
+        ("embedder.", config.embedder, embedders, config.embedding_dim),
+        ("head.", config.head, heads, config.hidden_dim),
+    )
+    for prefix, description, registry, dim in parts:
+        found = {key.removeprefix(prefix): entry for key, entry in layout.items() if key.startswith(prefix)}
+        try:
+            with torch.device("meta"):  # shapes alone
+                part = _part(description, registry, dim)
+        except NotImplementedError:  # it computes on its tensors; there are not many such, and none is large
+            check_bounds(description, prefix, 1 << 14)
+            part = _part(description, registry, min(dim, 1 << 14))
+        check_layout(found, {} if part is None else part.state_dict(), f"{artefact.folder}: {prefix[:-1]}")
+
+
+def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    doors = Doors.of(backbone)
+    for what, saved, here in (
+        ("token embeddings", config.embedding_dim, doors.embedding_dim),
+        ("hidden states", config.hidden_dim, doors.hidden_dim),
+        ("token ids", config.first_id, first_free_id(backbone, tokenizer)),
+    ):
+        if saved != here:
+            raise ArtefactError(
+                f"it was made for a backbone with {saved} {what}, this {type(backbone).__name__} has {here}"
+            )
+
+
+def _load_base(artefact: Artefact[NumberModelConfig], options: dict[str, Any]) -> PreTrainedModel:
+    task = artefact.config.base_task
+    if task not in TASKS:
+        raise ArtefactError(f"base task {task[:80]!r}: {near_names(task[:80], list(TASKS))}")
+    return _fetched(TASKS[task], artefact, options | {"use_safetensors": True})
+
+
+def _load_tokenizer(artefact: Artefact[NumberModelConfig]) -> PreTrainedTokenizerFast:
+    return _fetched("AutoTokenizer", artefact, {})
+
+
+def _fetched(auto: str, artefact: Artefact[NumberModelConfig], options: dict[str, Any]) -> Any:
+    """What an Auto class of transformers gives for the base model, without any code of its own."""
     import transformers
 
-    name = checked_base(config.base_model)
-    classes = {task: getattr(transformers, auto) for task, auto in TASKS.items()}
-    if config.base_task not in classes:
-        raise ArtefactError(f"base task {config.base_task!r}: {near_names(config.base_task, list(TASKS))}")
+    inside = str(artefact.folder / BASE_FOLDER)
+    name = inside if artefact.config.base_included else checked_base(artefact.config.base_model)
     try:
-        base = classes[config.base_task].from_pretrained(name, trust_remote_code=False, **options) if model else None
-        words = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False) if tokenizer else None
-    except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise ArtefactError(f"base model {name!r} cannot be loaded: {first}; pass backbone= and tokenizer=") from None
-    return base, words
+        return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
+    except Exception as error:  # whatever is wrong with a folder that a config names
+        raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None
 
 
-TASKS = {
-    "masked-lm": "AutoModelForMaskedLM",
-    "causal-lm": "AutoModelForCausalLM",
-    "seq2seq-lm": "AutoModelForSeq2SeqLM",
-    "sequence-classification": "AutoModelForSequenceClassification",
-    "token-classification": "AutoModelForTokenClassification",
-    "question-answering": "AutoModelForQuestionAnswering",
-    "encoder": "AutoModel",
-}
-"""Which Auto class loads the backbone again."""
+class _Callable(types.ModuleType):
+    """This module, which can be called like the function that it is named for.
+
+    Python binds `numerate.attach` to the module whenever something else is imported from it first.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> NumberModel:
+        return attach(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

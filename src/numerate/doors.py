@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["TASKS", "Doors", "base_of", "first_free_id", "run_with_embeddings", "task_of"]
+    from numerate.heads.base import NumberDistribution
+
+__all__ = [
+    "TASKS",
+    "Doors",
+    "NumberOutput",
+    "append_logits",
+    "base_of",
+    "first_free_id",
+    "first_rows",
+    "list_ties_once",
+    "rebuilt",
+    "run_with_embeddings",
+    "task_of",
+]
 
 TASKS = {
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
@@ -42,6 +58,22 @@ _ENDINGS = {
     "ForQuestionAnswering": "question-answering",
 }
 """For classes that transformers does not list."""
+
+
+class NumberOutput(Protocol):
+    """What a `NumberModel` returns: the backbone's own output object, with what we add.
+
+    Attributes:
+        loss: The objective's loss, or the backbone's own.
+        logits: The backbone's logits; for language models our tokens' logits are appended.
+        numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
+        number_index: (N, 2) row and position in the row's table of each of them.
+    """
+
+    loss: Tensor | None
+    logits: Tensor | None
+    numbers: NumberDistribution | None
+    number_index: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +111,8 @@ class Doors:
         if both and task not in ("seq2seq-lm", "encoder"):
             raise TypeError(f"{type(inner).__name__}: encoder-decoders for {task} are not supported")
         causal = not both and _sees_only_back(inner, task)
-        embedding_dim = int(inner.get_input_embeddings().weight.shape[1])
+        words: Any = inner.get_input_embeddings()
+        embedding_dim = int(words.weight.shape[1])
         return cls(
             task=task,
             is_language_model=task.endswith("-lm"),
@@ -119,8 +152,8 @@ def task_of(backbone: PreTrainedModel) -> str:
 
 def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
     """The first id that neither tokenizer, embeddings nor logits use (Qwen's logits are wider than its tokenizer)."""
-    inner = base_of(backbone)
-    output: Any = inner.get_output_embeddings()
+    inner: Any = base_of(backbone)
+    output = inner.get_output_embeddings()
     widths = [len(tokenizer), inner.get_input_embeddings().weight.shape[0]]
     if output is not None and getattr(output, "weight", None) is not None:
         widths.append(output.weight.shape[0])
@@ -129,9 +162,7 @@ def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast)
     return int(max(widths))
 
 
-def run_with_embeddings(
-    backbone: PreTrainedModel, doors: Doors, ids: Tensor, embeddings: Tensor, **passed: Any
-) -> Any:
+def run_with_embeddings(backbone: PreTrainedModel, doors: Doors, ids: Tensor, embeddings: Tensor, **passed: Any) -> Any:
     """Runs a backbone on token embeddings of ours.
 
     Args:
@@ -150,6 +181,68 @@ def run_with_embeddings(
         return backbone(input_ids=ids, **passed)
     finally:
         handle.remove()
+
+
+def rebuilt(output: Any, items: dict[str, Any]) -> NumberOutput:
+    """A backbone's output object with other items in it; `numbers` is still to be set."""
+    fields = type(output).__dataclass_fields__
+    result: Any = type(output)(**{key: value for key, value in items.items() if key in fields})
+    for key in items.keys() - fields.keys():  # a loss, where the backbone has none
+        result[key] = items[key]
+    # Plain attributes: tools that gather a model's items would take a distribution for a tensor.
+    result.loss, result.logits = result.get("loss"), result.get("logits")
+    result.numbers = result.number_index = None
+    return result
+
+
+def append_logits(logits: Tensor, own: Tensor, first_id: int) -> Tensor:
+    """The backbone's logits with ours behind them, each at its token's id."""
+    parts = [logits, own.to(logits)]
+    if (gap := first_id - logits.shape[-1]) > 0:  # ids that neither side uses
+        parts.insert(1, logits.new_full((*logits.shape[:-1], gap), torch.finfo(logits.dtype).min))
+    return torch.cat(parts, dim=-1)
+
+
+@torch.no_grad()
+def first_rows(words: Any, count: int) -> Tensor:
+    """New rows near the middle of the backbone's, which is where an unknown token does least harm: (count, D)."""
+    size = words.weight.shape[0]
+    sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
+    rows = words(sample)  # as they come out: some backbones scale them
+    noise = torch.randn(count, rows.shape[1]).to(rows.device)
+    return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
+
+
+def list_ties_once(model: nn.Module, prefix: str) -> None:
+    """Lets a model's state list each weight that a backbone below it has tied under one name only.
+
+    So whoever saves the state as safetensors, as the HF Trainer does, can; it loads with or without the other names.
+    """
+    model.register_state_dict_post_hook(lambda module, state, start, _: _drop(state, _ties(state, start + prefix)))
+
+    def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
+        inner = module.get_submodule(prefix.rstrip("."))
+        for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
+            if first in state:
+                state.setdefault(name, state[first])
+
+    model.register_load_state_dict_pre_hook(fill)
+
+
+def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
+    """Second and further names of one weight, with its first."""
+    first: dict[Any, str] = {}
+    ties: dict[str, str] = {}
+    for name, value in state.items():
+        if name.startswith(prefix) and value.numel() and value.device.type != "meta" and value.data_ptr():
+            same = first.setdefault((value.data_ptr(), value.shape, value.stride()), name)
+            ties |= {name: same} if same != name else {}
+    return ties
+
+
+def _drop(state: dict[str, Any], names: Iterable[str]) -> None:
+    for name in list(names):
+        del state[name]
 
 
 def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:

@@ -1,25 +1,34 @@
 """`NumberModel`: a Hugging Face backbone that sees and predicts numbers.
 
-The backbone is never resized or edited. [NUM] and every other token of ours live in rows of our own, with ids above all of
-the backbone's; their logits are appended to the backbone's. So text without numbers gives the very logits it gave before.
+The backbone is never resized or edited. [NUM] and every other token of ours live in rows of our own, with ids above all
+of the backbone's; their logits are appended to the backbone's. So text without numbers gives the very logits it gave
+before.
 """
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from numerate.batch import ASKED
-from numerate.config import Config
-from numerate.doors import Doors, base_of, run_with_embeddings
+from numerate.doors import (
+    Doors,
+    NumberOutput,
+    append_logits,
+    base_of,
+    first_rows,
+    list_ties_once,
+    rebuilt,
+    run_with_embeddings,
+)
 from numerate.embedders.gate import ZeroGate
-from numerate.hub import push_artefact, save_artefact
+from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, table_of, vectors_of
 
@@ -32,46 +41,7 @@ if TYPE_CHECKING:
     from numerate.heads.base import Head, NumberDistribution
     from numerate.processor import NumberProcessor
 
-__all__ = ["NumberModel", "NumberModelConfig", "NumberOutput"]
-
-BASE_FOLDER = "backbone"
-"""Where the backbone is saved, if the user asks for it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumberModelConfig(Config):
-    """Everything that is needed to build a `NumberModel` again on the same backbone."""
-
-    kind: ClassVar[str] = "number-model"
-    recipe: str | None = None
-    base_model: str = ""
-    base_task: str = ""
-    base_included: bool = False
-    processor: dict[str, Any]
-    embedder: dict[str, Any] | None = None
-    placement: str = "replace"
-    gated: bool = False
-    head: dict[str, Any] | None = None
-    objective: dict[str, Any] | None = None
-    first_id: int
-    embedding_dim: int
-    hidden_dim: int
-
-
-class NumberOutput(Protocol):
-    """What a `NumberModel` returns: the backbone's own output object, with what we add.
-
-    Attributes:
-        loss: The objective's loss, or the backbone's own.
-        logits: The backbone's logits; for language models our tokens' logits are appended.
-        numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
-        number_index: (N, 2) row and position in the row's table of each of them.
-    """
-
-    loss: Tensor | None
-    logits: Tensor | None
-    numbers: NumberDistribution | None
-    number_index: Tensor | None
+__all__ = ["NumberModel"]
 
 
 class NumberModel(nn.Module):
@@ -118,7 +88,7 @@ class NumberModel(nn.Module):
         self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
         self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
         own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(_first_rows(backbone.get_input_embeddings(), own))
+        self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(self.doors.hidden_dim, own) if self.doors.is_language_model else None
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
@@ -132,6 +102,7 @@ class NumberModel(nn.Module):
         # Stands in for our tokens where the backbone wants ids of its own: any token that means nothing to it.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
+        list_ties_once(self, "backbone.")
 
     @property
     def config(self) -> Any:
@@ -238,7 +209,8 @@ class NumberModel(nn.Module):
 
         Args:
             text: One text or more; for an encoder-decoder, what its encoder reads.
-            target: For an encoder-decoder, what its decoder says, with the `[NUM]` asked for; one for all or one a text.
+            target: For an encoder-decoder, what its decoder says, with the `[NUM]` asked for; one for all, or one a
+                text.
         """
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
@@ -293,7 +265,7 @@ class NumberModel(nn.Module):
 
         Args:
             folder: Is made if need be.
-            backbone: Save the backbone and its tokenizer, too, in a folder of their own below: for one that was trained.
+            backbone: Save the backbone and its tokenizer, too, in a folder below: for one that was trained.
             **options: What else Hugging Face tools pass; not used.
         """
         del options
@@ -387,7 +359,8 @@ class NumberModel(nn.Module):
         if not states:
             items = {name: value for name, value in items.items() if not name.endswith("hidden_states")}
         if self.own_logits is not None and hidden is not None:
-            items["logits"] = self._append(items["logits"], self.own_logits(hidden.to(self.own_logits.weight)))
+            own = self.own_logits(hidden.to(self.own_logits.weight))
+            items["logits"] = append_logits(items["logits"], own, self.processor.first_id)
         token_terms, number_terms = None, None
         if task is not None and task.labels is not None and self.doors.is_language_model:
             token_terms = token_loss(items["logits"], task.labels, shift=self.doors.is_causal)
@@ -396,12 +369,7 @@ class NumberModel(nn.Module):
         loss = token_terms if self.objective is None else self.objective.combine(token_terms, number_terms)
         if loss is not None:
             items["loss"] = loss
-        known = {name: items.pop(name) for name in list(items) if name in type(output).__dataclass_fields__}
-        result: Any = type(output)(**known)
-        for name, value in items.items():  # a loss that the backbone has none of
-            result[name] = value
-        # Plain attributes: to the tools that gather a model's outputs, they would be tensors.
-        result.loss, result.logits = result.get("loss"), result.get("logits")
+        result = rebuilt(output, items)
         result.numbers, result.number_index = self._asked_numbers(hidden, fields)
         return result
 
@@ -435,26 +403,8 @@ class NumberModel(nn.Module):
         plain = attention is not None and attention.dim() == 2
         return attention if plain else torch.ones_like(fields["input_ids"])
 
-    def _append(self, logits: Tensor, own: Tensor) -> Tensor:
-        """The backbone's logits with ours behind them, each at its token's id."""
-        gap = self.processor.first_id - logits.shape[-1]
-        parts = [logits, own.to(logits)]
-        if gap > 0:  # ids that neither side uses
-            parts.insert(1, logits.new_full((*logits.shape[:-1], gap), torch.finfo(logits.dtype).min))
-        return torch.cat(parts, dim=-1)
-
 
 def _described(part: Any) -> dict[str, Any] | None:
     if part is None:
         return None
     return {key: value for key, value in part.config.to_dict().items() if key != "version"}
-
-
-@torch.no_grad()
-def _first_rows(words: Any, count: int) -> Tensor:
-    """New rows near the middle of the backbone's, which is where an unknown token does least harm."""
-    size = words.weight.shape[0]
-    sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
-    rows = words(sample)  # as they come out: some backbones scale them
-    noise = torch.randn(count, rows.shape[1]).to(rows.device)
-    return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
-from transformers import BatchEncoding
 
-from numerate.batch import ASKED, GIVEN, PADDING, bit_patterns, character_rows, precisions
+from numerate.assembly import Frame, Plan, align, assemble, cut, plan_for, shaped
+from numerate.batch import NumberCollator
+from numerate.config import Config, ConfigError
+from numerate.found import BareSpans, Found, NumberBatch, number_table, reads_bare_spans
 from numerate.notation.base import NUM, Notation
 from numerate.numeral import KINDS, Numeral
 from numerate.reading import make_reader
-from numerate.registry import notations
-from numerate.rewriting import FIRST_MARK, OWN_MARKS, Rewritten, rewrite
+from numerate.registry import UnknownNameError, notations, readers
+from numerate.rewriting import Rewriter, mark
+from numerate.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
+from numerate.sections import SectionEncoder, add_marks, lead_only_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,25 +27,39 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from numerate.reading.base import Reader
-    from numerate.scaling import Scaling
+    from numerate.rewriting import Rewritten
 
-__all__ = ["NumberBatch", "NumberProcessor"]
-
-TABLE_FIELDS = ("number_bits", "number_chars", "number_precision", "number_given")
+__all__ = ["NumberBatch", "NumberProcessor", "ProcessorConfig"]
 
 
-class NumberBatch(BatchEncoding):
-    """A tokenizer's batch with the number table beside it.
+@dataclass(frozen=True, kw_only=True)
+class ProcessorConfig(Config):
+    """A processor without its tokenizer, as it is saved.
 
     Attributes:
-        numerals: For each row the numerals in its table, in order; None stands for a number asked for.
+        reader: The reader's `kind` and options.
+        notation: The notation's config.
+        kinds: Which kinds of numeral are treated; None for all.
+        written: Whether the table holds the bare numbers.
+        scaling: Fitted scalers.
+        implied_commas: Whether the comma between two numbers is left out.
     """
 
-    numerals: list[list[Numeral | None]]
+    kind: ClassVar[str] = "processor"
+    reader: dict[str, Any]
+    notation: dict[str, Any]
+    kinds: tuple[str, ...] | None = None
+    written: bool = False
+    scaling: Scaling | None = None
+    implied_commas: bool = False
 
 
 class NumberProcessor:
     """Tokenizes texts and says where their numbers are and what they are.
+
+    A text without numbers gets the ids that the tokenizer itself gives it. (Characters at the upper end of the last
+    private plane, U+10FFFD and below, one for each token of our own, are read as U+FFFD.) Where one token holds parts
+    of two numbers, it is the first one's slot; a number without any token of its own is left out of the table.
 
     Args:
         tokenizer: Any fast tokenizer; it is copied, never changed.
@@ -49,7 +68,7 @@ class NumberProcessor:
         kinds: Which kinds of numeral get the notation and a slot; None for all, as in the papers.
         written: Put the bare number into the table (1.5 of `1.5 billion`) instead of what it means.
         scaling: Per-field scalers applied to the values in the table.
-        first_id: Id of the first token of our own; at least `len(tokenizer)`.
+        first_id: Id of the first token of our own; above all ids of the tokenizer.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does.
 
     Example:
@@ -78,23 +97,22 @@ class NumberProcessor:
         self.kinds = None if kinds is None else frozenset(kinds)
         if self.kinds is not None and (unknown := sorted(self.kinds - set(KINDS))):
             raise ValueError(f"unknown kinds {unknown}; known: {', '.join(KINDS)}")
-        self.written = written
-        self.scaling = scaling
-        self.implied_commas = implied_commas
-        self.first_id = len(tokenizer) if first_id is None else first_id
-        if self.first_id < len(tokenizer):
-            raise ValueError(f"first_id must be at least len(tokenizer) = {len(tokenizer)}, however: {first_id=}")
+        self.written, self.scaling, self.implied_commas = written, scaling, implied_commas
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
-        self._index = {token: index for index, token in enumerate(self.own_tokens)}
-        if len(self._index) > OWN_MARKS:
-            raise ValueError(f"a notation may have {OWN_MARKS} tokens of its own, this one has {len(self._index)}")
-        self._copy = copy.deepcopy(tokenizer)
         # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
-        self._copy.add_tokens([chr(FIRST_MARK + index) for index in range(len(self.own_tokens))], special_tokens=True)
-        self._first_added = self._copy.convert_tokens_to_ids(chr(FIRST_MARK))
-        self._slotted = self.notation.write(Numeral("1", 0, 1, 1.0))
-        self._writes_nothing = not self._slotted
-        self._keeps_text = [(piece.own, piece.slot) for piece in self._slotted] in ([(False, True)], [(False, False)])
+        self._copy = copy.deepcopy(tokenizer)
+        backend = self._copy.backend_tokenizer
+        leading = lead_only_once(backend, (token.content for token in backend.get_added_tokens_decoder().values()))
+        self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, leading)
+        self._length, self._first_added = len(tokenizer), add_marks(backend, len(self.own_tokens))
+        self.first_id = self._first_added if first_id is None else first_id
+        if self.first_id < self._first_added:
+            raise ValueError(f"first_id must be at least {self._first_added}, above the tokenizer's: {first_id=}")
+        self._sections = SectionEncoder(backend, self.first_id, implied_commas)
+        self._frames: dict[bool, Frame] = {}
+        bare = reads_bare_spans(self.reader) and not written and (scaling is None or scaling.by == "none")
+        self._bare = bare and self._rewriter.only_marker
+        self._joint = backend.decode([self._first_added] * 2, skip_special_tokens=False)[1:-1]
 
     @property
     def own_ids(self) -> range:
@@ -105,6 +123,43 @@ class NumberProcessor:
     def num_id(self) -> int:
         """The id of [NUM]."""
         return self.first_id
+
+    def config(self) -> dict[str, Any]:
+        """All but the tokenizer, as JSON types; `from_config` is the way back."""
+        name = next((name for name in readers if readers[name] is type(self.reader)), None)
+        if name is None:
+            raise ConfigError(f"reader {type(self.reader).__name__} is not registered, so it cannot be saved")
+        options = [option for option in inspect.signature(type(self.reader)).parameters if hasattr(self.reader, option)]
+        return ProcessorConfig(
+            reader={"kind": name, **{option: getattr(self.reader, option) for option in options}},
+            notation=self.notation.config.to_dict(),
+            kinds=None if self.kinds is None else tuple(sorted(self.kinds)),
+            written=self.written,
+            scaling=self.scaling,
+            implied_commas=self.implied_commas,
+        ).to_dict()
+
+    @classmethod
+    def from_config(cls, tokenizer: PreTrainedTokenizerFast, config: Any, first_id: int | None = None) -> Self:
+        """Builds a processor from what `config` gave.
+
+        Raises:
+            ConfigError: It is not what `config` gives; the message quotes what is wrong.
+        """
+        plan = ProcessorConfig.from_dict(config)
+        reader, notation = dict(plan.reader), dict(plan.notation)
+        try:
+            reading = make_reader(str(reader.pop("kind", None)), **reader)
+            notation_class = notations[str(notation.get("kind"))]
+        except (UnknownNameError, TypeError, ValueError) as error:
+            raise ConfigError(f"processor config: {error}") from None
+        try:
+            return cls(
+                tokenizer, reading, notation_class(notation_class.Config.from_dict(notation)), first_id=first_id,
+                kinds=plan.kinds, written=plan.written, scaling=plan.scaling, implied_commas=plan.implied_commas,
+            )  # fmt: skip
+        except ValueError as error:
+            raise error if isinstance(error, ConfigError) else ConfigError(f"processor config: {error}") from None
 
     def __call__(
         self,
@@ -122,25 +177,28 @@ class NumberProcessor:
             The tokenizer's batch with `number_slots` and the number table (see `numerate.batch`). Offsets refer to the
             text as it was given; a token that stands for a rewritten number has that number's span.
         """
+        if return_tensors not in (None, "pt", "np"):
+            raise ValueError(f"return_tensors must be 'pt' or 'np', however: {return_tensors!r}")
         if options.get("return_overflowing_tokens"):
             raise ValueError("return_overflowing_tokens is not supported: split long texts before the processor")
+        self._follow_tokenizer()
         single = isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
-        sequences = [[text] if single else list(text)]
-        if text_pair is not None:
-            sequences.append([text_pair] if isinstance(text_pair, str) else list(text_pair))
-        if is_split_into_words:
-            rewritten = [[[self._rewrite(word) for word in words] for words in texts] for texts in sequences]
-            inputs: list[Any] = [[[word.text for word in words] for words in texts] for texts in rewritten]
-        else:
-            rewritten = [[[self._rewrite(one)] for one in texts] for texts in sequences]
-            inputs = [[words[0].text for words in texts] for texts in rewritten]
-        batch = self._copy(
-            *inputs,
-            is_split_into_words=is_split_into_words,
-            return_offsets_mapping=return_offsets_mapping,
-            **options,
-        )
-        return self._finish(batch, rewritten, is_split_into_words, single, return_tensors)
+        texts: list[Any] = [text] if single else list(text)
+        special = options.get("add_special_tokens", True)
+        done, plan = None, plan_for(self._copy, options)
+        if not texts:
+            done = self._by_sections([], plan or plan_for(self._copy, {}), special)  # type: ignore[arg-type]
+        elif not (text_pair or is_split_into_words or return_offsets_mapping or self._rewriter.slots_on_text) and plan:
+            done = self._by_sections(texts, plan, special)
+        if done is None:
+            pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
+            options["return_offsets_mapping"] = return_offsets_mapping
+            done = self._by_texts([texts, *pairs], is_split_into_words, options)
+        data, found = done
+        padded = options.get("padding", False) not in (None, False, "do_not_pad")
+        table = number_table(found, self.written, self.scaling)
+        fields = shaped(data, table, [len(row) for row in found], single, padded, return_tensors)
+        return NumberBatch.of(fields, found)
 
     def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
         """The text behind token ids.
@@ -151,16 +209,11 @@ class NumberProcessor:
                 that is not given, is written `[NUM]`.
             **options: The tokenizer's own, as `skip_special_tokens`.
         """
-        from numerate.rewriting import restore
-
-        row = [int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids)]
-        added = [i - self.first_id + self._first_added if i >= self.first_id else i for i in row]
-        marks = {self._first_added + index for index in range(len(self.own_tokens))}
-        if options.pop("skip_special_tokens", False):
-            special = set(self.tokenizer.all_special_ids)
-            added = [i for i in added if i in marks or i not in special]
-        text = self._copy.decode(added, **options)
-        return restore(text, self.own_tokens, self.notation, list(numerals or []), self.implied_commas)
+        shift = self._first_added - self.first_id
+        row = (int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids))
+        # Ids between the tokenizer's and ours are nobody's: rows that round off an embedding matrix.
+        known = [i + shift if i >= self.first_id else i for i in row if i < self._first_added or i >= self.first_id]
+        return self._rewriter.restore(str(self._copy.decode(known, **options)), list(numerals or []), self._joint)
 
     def batch_decode(self, rows: Iterable[Any], numerals: Sequence[Any] | None = None, **options: Any) -> list[str]:
         """`decode` for many rows."""
@@ -168,120 +221,91 @@ class NumberProcessor:
         given = numerals if numerals is not None else [None] * len(rows)
         return [self.decode(row, one, **options) for row, one in zip(rows, given, strict=True)]
 
-    def pad(self, *arguments: Any, **options: Any) -> Any:
-        """The tokenizer's own `pad`, for collators; number fields must be of one length already."""
-        return self.tokenizer.pad(*arguments, **options)
+    def pad(self, examples: Sequence[Any], pad_to_multiple_of: int | None = None, **options: Any) -> NumberBatch:
+        """Pads processed examples to a batch of tensors, as a tokenizer's `pad` does for a collator."""
+        del options
+        return NumberBatch(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples))
 
-    def _rewrite(self, text: str) -> Rewritten:
+    def _follow_tokenizer(self) -> None:
+        """Takes over what users set on their tokenizer at any time."""
+        if len(self.tokenizer) != self._length:
+            raise ValueError("tokens were added to the tokenizer: make the processor after that")
+        for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
+            value = getattr(self.tokenizer, name)
+            if getattr(self._copy, name) != value:
+                setattr(self._copy, name, value)
+
+    def _numerals(self, text: str) -> list[Numeral]:
         numerals = self.reader.find(text)
-        if self.kinds is not None:
-            numerals = [numeral for numeral in numerals if numeral.kind in self.kinds]
-        return rewrite(text, numerals, self.notation, self._index, self.implied_commas)
+        return numerals if self.kinds is None else [numeral for numeral in numerals if numeral.kind in self.kinds]
 
-    def _finish(
-        self, batch: BatchEncoding, rewritten: list[Any], split: bool, single: bool, return_tensors: str | None
-    ) -> NumberBatch:
-        """Adds slots and table, renumbers our tokens, makes tensors."""
-        ids = batch["input_ids"]
-        slots: list[list[int]] = []
-        table: list[list[Numeral | None]] = []
-        for row in range(len(ids)):
-            line = [0] * len(ids[row])
-            present: list[Numeral | None] = []
-            encoding = batch.encodings[row]  # type: ignore[index]
-            for sequence, texts in enumerate(rewritten):
-                for word_index, word in enumerate(texts[row]):
-                    for begin, end, numeral in word.slots:
-                        tokens = _tokens_of(encoding, sequence, word_index if split else None, begin, end)
-                        if tokens is None:  # cut off by truncation, and its number with it
-                            continue
-                        present.append(numeral)
-                        line[tokens[0] : tokens[1]] = [len(present)] * (tokens[1] - tokens[0])
-            slots.append(line)
-            table.append(present)
-        if "offset_mapping" in batch:
-            batch["offset_mapping"] = [
-                [_original(pair, encoding, rewritten, row, token, split) for token, pair in enumerate(offsets)]
-                for row, (offsets, encoding) in enumerate(zip(batch["offset_mapping"], batch.encodings, strict=True))  # type: ignore[arg-type]
-            ]
-        shift = self.first_id - self._first_added
+    def _by_sections(self, texts: list[str], plan: Plan, special: bool) -> tuple[dict[str, Any], list[Found]] | None:
+        """Single texts whose numbers are tokens of our own; None for what is left to the tokenizer itself."""
+        found: list[Found] = []
+        sections: list[list[str]] = []
+        marks: dict[int, list[int]] = {}
+        for index, text in enumerate(map(self._rewriter.clean, texts)):
+            numbers: Found
+            if self._bare:
+                spans = self.reader.spans(text)
+                if self.kinds is not None:
+                    spans = [span for span in spans if span[3] in self.kinds]
+                numbers, parts = BareSpans(text, spans, self._numerals), self._rewriter.plain_sections(text, spans)
+            else:
+                numbers = list(self._numerals(text))
+                parts = self._rewriter.plain_sections(text, [(n.start, n.end) for n in numbers])  # type: ignore[union-attr]
+            if parts is None:
+                rewritten = self._rewriter.rewrite(text, self._numerals(text))
+                numbers = [numeral for _, _, numeral in rewritten.slots]
+                parts, own = self._rewriter.sections(rewritten.text)
+                if any(own):
+                    marks[index] = own
+            found.append(numbers)
+            sections.append(parts)
+        rows = self._sections.rows(sections)
+        for index, own in marks.items():  # every mark is [NUM] so far
+            row = np.array(rows[index])
+            row[row == self.first_id] = np.array(own) + self.first_id
+            rows[index] = row.tolist()
+        frame = self._frame(special)
+        shorter = cut(rows, plan, frame)
+        if shorter is None:
+            return None
+        for index, (row, kept) in enumerate(zip(rows, shorter, strict=True)):
+            if len(kept) < len(row):
+                left, numbers = kept.count(self.first_id), found[index]
+                begin, end = (len(numbers) - left, len(numbers)) if plan.cut_left else (0, left)
+                found[index] = numbers.part(begin, end) if isinstance(numbers, BareSpans) else numbers[begin:end]
+        pad: Any = (self._copy.pad_token_id or 0, self._copy.pad_token_type_id)
+        return assemble(shorter, plan, frame, pad, self.first_id), found
+
+    def _frame(self, special: bool) -> Frame:
+        """What the tokenizer writes round a text."""
+        if special not in self._frames:
+            one = self._copy(mark(0), add_special_tokens=special, return_token_type_ids=True)
+            self._frames[special] = Frame.around(one["input_ids"], one["token_type_ids"], self._first_added)
+        return self._frames[special]
+
+    def _by_texts(
+        self, sequences: list[list[Any]], split: bool, options: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[Found]]:
+        """Whatever a tokenizer takes, by its own call; pre-split words are read one by one."""
+
+        def rewritten_of(text: str) -> Rewritten:
+            text = self._rewriter.clean(text)
+            return self._rewriter.rewrite(text, self._numerals(text))
+
+        changed = [[[rewritten_of(word) for word in (one if split else (one,))] for one in some] for some in sequences]
+        if split:
+            inputs: list[Any] = [[[word.text for word in words] for words in some] for some in changed]
+        else:
+            inputs = [[words[0].text for words in some] for some in changed]
+        batch = self._copy(*inputs, is_split_into_words=split, **options)
+        data, found = align(batch, changed, split)
+        shift, first = self.first_id - self._first_added, self._first_added
         if shift:
-            first = self._first_added
-            batch["input_ids"] = [[i + shift if i >= first else i for i in row] for row in ids]
-        data = dict(batch.data) | {"number_slots": slots} | self._table(table)
-        if single and return_tensors is None:
-            data = {key: value[0] for key, value in data.items()}
-        elif return_tensors is None:
-            data = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
-        result = NumberBatch(data, tensor_type=None)
-        if return_tensors is not None:
-            result = NumberBatch(_tensors(data, return_tensors))
-        result.numerals = table
-        return result
-
-    def _table(self, rows: list[list[Numeral | None]]) -> dict[str, np.ndarray]:
-        """The number table of a batch: (B, M) and (B, M, L) arrays."""
-        flat = [numeral for row in rows for numeral in row if numeral is not None]
-        values = [n.written if self.written else n.value for n in flat]
-        if self.scaling is not None:
-            values = self.scaling.apply(flat, values)
-        bits = bit_patterns(np.array(values, dtype=np.float64))
-        characters, exponents = character_rows([n.text for n in flat]), precisions(flat)
-        most = max(map(len, rows), default=0)
-        width = characters.shape[1]
-        given = np.full((len(rows), most), PADDING, dtype=np.uint8)
-        for index, row in enumerate(rows):
-            given[index, : len(row)] = [ASKED if numeral is None else GIVEN for numeral in row]
-        table = {
-            "number_bits": np.zeros((len(rows), most), dtype=np.int64),
-            "number_chars": np.zeros((len(rows), most, width), dtype=np.uint8),
-            "number_precision": np.zeros((len(rows), most), dtype=np.int16),
-            "number_given": given,
-        }
-        place = given == GIVEN
-        table["number_bits"][place] = bits
-        table["number_chars"][place] = characters
-        table["number_precision"][place] = exponents
-        return table
-
-
-def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: int) -> tuple[int, int] | None:
-    """First and last-plus-one token of the characters [begin, end) of one sequence; None if none is left."""
-    if word is not None:
-        span = encoding.word_to_tokens(word, sequence)
-        if span is None:
-            return None
-        inside = [t for t in range(*span) if encoding.offsets[t][0] < end and encoding.offsets[t][1] > begin]
-        return (inside[0], inside[-1] + 1) if inside else None
-    first = encoding.char_to_token(begin, sequence)
-    last = encoding.char_to_token(end - 1, sequence)
-    if first is None or last is None:  # cut in two by truncation, or its first character has no token of its own
-        tokens = [t for char in range(begin, end) if (t := encoding.char_to_token(char, sequence)) is not None]
-        if not tokens:
-            return None
-        first, last = tokens[0], tokens[-1]
-    return first, last + 1
-
-
-def _original(pair: Any, encoding: Any, rewritten: list[Any], row: int, token: int, split: bool) -> tuple[int, int]:
-    """A token's offsets in the text as it was given."""
-    sequence = encoding.sequence_ids[token]
-    if sequence is None:
-        return (0, 0)
-    words = rewritten[sequence][row]
-    word = words[encoding.word_ids[token]] if split else words[0]
-    return word.original(pair[0]), word.original(pair[1], end=True)
-
-
-def _tensors(data: dict[str, Any], kind: str) -> dict[str, Any]:
-    if kind not in ("pt", "np"):
-        raise ValueError(f"return_tensors must be 'pt' or 'np', however: {kind!r}")
-    arrays = {}
-    for key, value in data.items():
-        try:
-            arrays[key] = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=np.int64)
-        except ValueError:
-            raise ValueError(
-                f"rows of {key!r} differ in length: pass padding=True, and truncation=True if need be"
-            ) from None
-    return {key: torch.from_numpy(value) if kind == "pt" else value for key, value in arrays.items()}
+            rows = data["input_ids"]
+            data["input_ids"] = [
+                [i + shift if i >= first else i for i in r] if max(r, default=0) >= first else r for r in rows
+            ]
+        return data, found

@@ -1,9 +1,9 @@
 """How a number is written: `Style` describes a surface form, `render` writes any value in it.
 
 A style holds no text of its own, only conventions (sign form, grouping, decimals, scale word ...), so that the number
-in `$1,234.50` can be replaced by another one *written the same way*. The one exception is `anchor`: where float64 cannot
-hold the digits that were written (more than 15 significant ones, overflow, underflow), they are kept beside the value
-they stood for and used when that very value is rendered again.
+in `$1,234.50` can be replaced by another one *written the same way*. The one exception is `anchor`: where float64 does
+not hold the digits that were written (more than 15 significant ones, overflow, underflow), they are kept beside the
+value they stood for and used when that very value is rendered again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from numerate.spelling import render_roman, render_special, render_words
 __all__ = ["Exponent", "Style", "render"]
 
 MINUS_SIGNS = "-−"
-VULGAR = {
-    char: tuple(int(part) for part in unicodedata.normalize("NFKC", char).split("⁄")) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+VULGAR: dict[str, tuple[int, int]] = {
+    char: (int(parts[0]), int(parts[1]))
+    for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+    for parts in [unicodedata.normalize("NFKC", char).split("⁄")]
 }
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
 _VULGAR_OF = {pair: char for char, pair in VULGAR.items()}
@@ -160,6 +162,8 @@ def _exponent_text(form: Exponent, digits: str) -> str:
 
 
 def _fraction_body(style: Style, value: float) -> str:
+    if style.anchor is not None and style.anchor[0] == value:
+        return style.anchor[1] + style.suffix
     exact = Fraction(repr(value)) / Fraction(10) ** style.power
     total = round(exact * style.denominator)
     whole, numerator = divmod(total, style.denominator) if style.joint else (0, total)

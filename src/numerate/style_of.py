@@ -61,7 +61,7 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
     if radix := _RADIX.match(rest):
         form |= _describe_radix(radix, rest, value)
     elif fraction := _FRACTION.match(rest):
-        form |= _describe_fraction(fraction, rest)
+        form |= _describe_fraction(fraction, rest, value)
     else:
         form |= _describe_decimal(rest, value, point)
     return Style(**form)
@@ -126,7 +126,7 @@ def _describe_radix(match: re.Match[str], rest: str, value: float) -> dict[str, 
     }
 
 
-def _describe_fraction(match: re.Match[str], rest: str) -> dict[str, Any]:
+def _describe_fraction(match: re.Match[str], rest: str, value: float) -> dict[str, Any]:
     vulgar, whole = match["vulgar"], match["whole"]
     return {
         "family": "fraction",
@@ -136,6 +136,8 @@ def _describe_fraction(match: re.Match[str], rest: str) -> dict[str, Any]:
         "zero": _zero_of(whole or match["num"] or "0"),
         "width": len(whole) if whole and int(whole[0]) == 0 else 0,
         "suffix": rest[match.end() :],
+        # Zero thirds: no value asks for them.
+        "anchor": (abs(value), match.group(), "", "") if vulgar == "↉" else None,
     }
 
 

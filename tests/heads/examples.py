@@ -36,3 +36,7 @@ def fresh(name: str, seed: int = 0, **options: Any) -> Head:
 
 def states(count: int, seed: int = 1, size: float = 2.0) -> torch.Tensor:
     return size * torch.randn(count, DIM, generator=torch.Generator().manual_seed(seed))
+
+
+def f64(value: Any, requires_grad: bool = False) -> torch.Tensor:
+    return torch.tensor(value, dtype=torch.float64, requires_grad=requires_grad)

@@ -103,7 +103,7 @@ def test_rows(distribution: NumberDistribution, index: Any) -> None:
 def test_cdf_is_monotone(distribution: NumberDistribution) -> None:
     ends = torch.tensor([-math.inf, math.inf], dtype=torch.float64).expand(ROWS, 2)
     assert distribution.cdf(ends).tolist() == [[0.0, 1.0]] * ROWS
-    around = distribution.quantile(torch.linspace(0.01, 0.99, 41).double().expand(ROWS, 41))
+    around = distribution.quantile(torch.linspace(0.01, 0.99, 41, dtype=torch.float64).expand(ROWS, 41))
     near = from_order(to_order(around) + 1)
     fixed = torch.tensor(sorted(FINITE), dtype=torch.float64).expand(ROWS, -1)
     values = torch.cat([around, near, fixed], dim=1).sort(dim=1).values
@@ -161,7 +161,7 @@ def test_mean_agrees_with_quantiles(distribution: NumberDistribution) -> None:
 def test_density_is_the_slope_of_the_cdf_or_mass_its_jump(distribution: NumberDistribution) -> None:
     if distribution.is_density:
         points, weights = legendre(6)
-        ends = distribution.quantile(torch.linspace(0.002, 0.998, 2500).double().expand(ROWS, -1))
+        ends = distribution.quantile(torch.linspace(0.002, 0.998, 2500, dtype=torch.float64).expand(ROWS, -1))
         ends = torch.cat([ends, torch.zeros(ROWS, 1, dtype=torch.float64)], dim=1).sort(dim=1).values
         low, width = ends[:, :-1, None], ends.diff(dim=1)[..., None]
         at = (low + width * points).reshape(ROWS, -1)

@@ -39,7 +39,7 @@ NUMBERS = [
 ]  # fmt: skip
 PIECES = WORDS + NUMBERS * 2
 GAPS = [" ", " ", " ", " ", "", "  ", "\n", "\t", "-", ", ", "\u00a0", " (", ") "]
-# Hypothesis draws a seed, and the seed a batch of texts: drawing each character by itself takes a hundred times as long.
+# Hypothesis draws a seed, and the seed a batch of texts: to draw each character takes a hundred times as long.
 SEEDS = st.integers(0, 2**64 - 1).map(random.Random)
 
 

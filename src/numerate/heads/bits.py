@@ -104,7 +104,7 @@ class BitsDistribution(ValueDistribution):
         return torch.where(values < 0, self._minus.sigmoid() * (1 - less), 1 - (-self._minus).sigmoid() * (1 - less))
 
     def mean(self) -> Tensor:
-        """Expected value: (N,)."""
+        """Expected value: (N,). One exponent bit in a million astray outweighs all the rest: prefer the median."""
         chances = self._sizes.sigmoid()
         halves = torch.pow(0.5, torch.arange(1, _FRACTION + 1, dtype=torch.float64, device=self.device))
         fraction = (chances[:, _EXPONENT:] * halves).sum(-1)

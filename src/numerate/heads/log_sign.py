@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.heads.base import Head, ValueDistribution
-from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.normal import log_cdf, log_interval, log_normal, normal_samples, rounding_interval
 from numerate.registry import heads
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class LogSignDistribution(ValueDistribution):
         del precision
         above = self._above(values.abs())
         density = self._log_sign(values) + log_normal(above) - torch.log(self.spread * (self.eps + values.abs()))
-        return torch.where(values == 0, torch.special.log_ndtr(-above), density)
+        return torch.where(values == 0, log_cdf(-above), density)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
         size = values.abs()

@@ -13,9 +13,10 @@ from numerate.heads.base import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["log_interval", "log_normal", "normal_samples", "rounding_interval"]
+__all__ = ["log_cdf", "log_interval", "log_normal", "normal_samples", "rounding_interval"]
 
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+_ROOT_HALF = math.sqrt(0.5)
 _FARTHEST = 1e15
 """Distances from the mean are held here, in spreads: their squares, and as gradients they, stay within float32."""
 _NARROW = 1e-4
@@ -25,6 +26,16 @@ _NARROW = 1e-4
 def log_normal(z: Tensor) -> Tensor:
     """Log-density of the standard normal distribution, at most 10^15 spreads away."""
     return -0.5 * z.clamp(-_FARTHEST, _FARTHEST).square() - _HALF_LOG_TAU
+
+
+def log_cdf(z: Tensor) -> Tensor:
+    """Log of Φ(z), at most 10^15 spreads below the mean.
+
+    (PyTorch 2.13 has it too, but from a million spreads on its gradient is lost in rounding: NaN or inf.)
+    """
+    far = z.clamp(-_FARTHEST, -1.0)
+    low = torch.log(0.5 * torch.special.erfcx(-far * _ROOT_HALF)) - 0.5 * far.square()
+    return torch.where(z < -1, low, torch.log1p(-0.5 * torch.special.erfc(z.clamp_min(-1.0) * _ROOT_HALF)))
 
 
 def log_interval(middle: Tensor, log_half: Tensor) -> Tensor:
@@ -48,7 +59,7 @@ def log_interval(middle: Tensor, log_half: Tensor) -> Tensor:
     thin = log_normal(middle) + math.log(2) + log_half + growth
     # Wide: on the negative side, where Φ is small and its logarithm exact.
     half = torch.where(narrow, 0.0, log_half).clamp_max(math.log(_FARTHEST)).exp()
-    inner, outer = torch.special.log_ndtr(half - middle), torch.special.log_ndtr(-half - middle)
+    inner, outer = log_cdf(half - middle), log_cdf(-half - middle)
     gap = (inner - outer).clamp_min(1e-12)
     wide = inner + torch.where(gap < 0.7, torch.log(-torch.expm1(-gap)), torch.log1p(-torch.exp(-gap.clamp_min(0.1))))
     return torch.where(narrow, thin, wide)

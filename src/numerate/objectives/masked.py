@@ -45,8 +45,8 @@ class Masked(Objective):
     """Hides tokens behind [MASK] and numbers with all the tokens of their slots; the model fills in both.
 
     A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number alone
-    is predicted; where it is the number's subwords, they are masked and predicted with it. Padding and special tokens are
-    never masked, nor is a number that neither a head nor subwords could give back.
+    is predicted; where it is the number's subwords, they are masked and predicted with it. Padding and special tokens
+    are never masked, nor is a number that neither a head nor subwords could give back.
     """
 
     Config = MaskedConfig

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from numerate.reading.context import (
-    BARRIERS,
     CONNECTORS,
     DATE_JOINTS,
     LABELS,
@@ -17,11 +16,12 @@ from numerate.reading.context import (
     YEAR_CUES,
     counts_things,
 )
+from numerate.reading.cues import DOUBTFUL_LABELS, key_of, word_before
 from numerate.reading.shapes import DASHES
-from numerate.units import CURRENCIES, CURRENCY_CUES
+from numerate.units import CURRENCIES
 
 __all__ = [
-    "CUE_KINDS",
+    "PARTNER_JOINTS",
     "four_digits",
     "kind_of",
     "may_be_grouped",
@@ -29,32 +29,13 @@ __all__ = [
     "pair_in_context",
     "settle_cluster",
     "share_with_partner",
-    "word_before",
 ]
 
 START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
-_PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
+PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
 _PLAIN = ("quantity", "range", "ratio")
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
-
-
-def _forms(words: frozenset[str]) -> frozenset[str]:
-    """A cue as it may stand in a text: `fig`, `Fig`, `(Fig.`, `FIG:`."""
-    cases = {case for word in words for case in (word, word.capitalize(), word.upper())}
-    return frozenset(lead + case + tail for case in cases for lead in ("", "(", "[") for tail in ("", ".", ",", ":"))
-
-
-_DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p", "example", "examples"])
-_DOUBT = "?"
-CUE_KINDS: dict[str, str] = (
-    dict.fromkeys(_forms(VERSION_WORDS | _DOUBTFUL_LABELS), _DOUBT)
-    | {lead + cue: _DOUBT for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
-    | {form: _DOUBT if form[-1] == ":" else "identifier" for form in _forms(LABELS - _DOUBTFUL_LABELS - VERSION_WORDS)}
-    | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "±": _DOUBT, "+/-": _DOUBT, "-": _DOUBT, "–": _DOUBT, "=": _DOUBT}
-)
-"""What the word before a number says of it at first sight; "?" where a closer look is needed."""
 
 
 def four_digits(digits: str, follower: str | None) -> str | None:
@@ -98,9 +79,10 @@ def kind_of(
         cue = word_before(text, begin - 1).lower()
         if cue not in NAME_PREFIXES and not (cue in YEAR_CUES or _looks_like_year(digits, value, 1500)):
             return shape or "identifier"
-    attached = word is not None and text.startswith(word, end) and word[0].isalpha()
     if (
-        attached
+        word is not None
+        and word[0].isalpha()
+        and text.startswith(word, end)
         and record[UNIT] is None
         and record[END] == end
         and not _letters_are_fine(text, end, word, digits, value)
@@ -109,9 +91,9 @@ def kind_of(
     cue = word_before(text, begin) if left else ""
     if cue.rstrip(".,") in MONTHS and _may_be_date(digits, value):
         return "date"
-    if left and records and _continues_date(text, records[-1], begin, digits, value):
+    if left and records and shape is None and _continues_date(text, records[-1], begin, digits, value):
         return "date"
-    key = _key_of(cue)
+    key = key_of(cue)
     whole = digits.isdecimal()
     if key in VERSION_WORDS and record[UNIT] is None and not (whole and _looks_like_year(digits, value)):
         return "version"
@@ -134,25 +116,6 @@ def kind_of(
     if records and records[-1][KIND] == "ratio" and key == "in" and _FORMER.search(text[max(0, begin - 6) : begin]):
         return "ratio"
     return "quantity"
-
-
-def word_before(text: str, begin: int) -> str:
-    """The word before `begin`, at most 20 characters back and no more than one space away."""
-    if begin and text[begin - 1] in BARRIERS:
-        return ""
-    if begin and text[begin - 1].isspace():
-        begin -= 1
-        if begin and text[begin - 1].isspace():
-            return ""  # another cell or paragraph
-    words = text[begin - 20 if begin > 20 else 0 : begin].split()
-    return words[-1] if words else ""
-
-
-def _key_of(cue: str) -> str:
-    """The bare word of a cue: `fig` of `(Fig.`."""
-    key = cue[1:] if cue[:1] in ("(", "[") else cue
-    key = key[:-1] if key[-1:] in (".", ",", ":") else key
-    return key.lower() if key != "=" else cue
 
 
 def _glued_before(text: str, begin: int, shape: str | None) -> str:
@@ -226,7 +189,7 @@ def _is_reference(
     if key in LABELS or (key == "p" and cue.endswith(".")):
         if cue[-1] == ":" and len(digits) == 4 and "1600" <= digits <= "2100":
             return False  # Note: 1986 includes
-        return key not in _DOUBTFUL_LABELS or cue[:1].isupper() or cue[-1] == "."
+        return key not in DOUBTFUL_LABELS or cue[:1].isupper() or cue[-1] == "."
     if records and records[-1][KIND] == "identifier" and text[records[-1][END] : begin] in CONNECTORS:
         last = records[-1]
         return text[last[START] - 1 : last[START]] not in ("-",) and _is_listed(text, last)
@@ -321,7 +284,7 @@ def share_with_partner(text: str, records: list[tuple[Any, ...]], record: tuple[
     Mends the last of `records` where it gains something, and gives `record` with what it gains itself.
     """
     last = records[-1]
-    if record[START] - last[END] > 5 or text[last[END] : record[START]] not in _PARTNER_JOINTS:
+    if record[START] - last[END] > 5 or text[last[END] : record[START]] not in PARTNER_JOINTS:
         return record
     if last[KIND] in ("date", "time", "identifier", "version", "year", "ordinal"):
         return record

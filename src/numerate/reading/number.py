@@ -7,6 +7,7 @@ from typing import Any
 
 from numerate.reading import kinds, suffixes
 from numerate.reading.context import SIGN_LEADERS
+from numerate.reading.cues import CUE_KINDS, word_before
 from numerate.reading.shapes import DASHES, Part
 from numerate.style import VULGAR
 from numerate.unit_tables import CURRENCY_SIGNS
@@ -49,10 +50,9 @@ def read_number(
             joined = _joined(text, start, end, digits, records)
             if joined is not None:
                 return joined
-        if before == "." and point == "." and fraction is None and digits.isdecimal() and text[end : end + 1] != ".":
-            if start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"):
-                begin, digits = start - 1, "." + digits
-                before = text[begin - 1] if begin else ""
+        if before == "." and point == "." and fraction is None and digits.isdecimal() and _is_point(text, start, end):
+            begin, digits = start - 1, "." + digits
+            before = text[begin - 1] if begin else ""
     # What stands before the digits: sign, currency.
     first, negative = _sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
     currency = None
@@ -102,10 +102,15 @@ def read_number(
     return max(stop, resume)
 
 
+def _is_point(text: str, start: int, end: int) -> bool:
+    """Whether the full stop before text[start:end] is a decimal point: `.5`, not `sentence.5`, `...5`, `).5`."""
+    return text[end : end + 1] != "." and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
+
+
 def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:
     """The currency before a number; with a space between them it stands free: not in `for 10€ 5 times`."""
     found = currency_before(text, first)
-    if found is not None and found[2] < first and kinds.word_before(text, first) not in kinds.CUE_KINDS:
+    if found is not None and found[2] < first and word_before(text, first) not in CUE_KINDS:
         return None
     return found
 
@@ -133,8 +138,8 @@ def read_telephone(text: str, start: int, records: list[Record]) -> int | None:
     match = _TELEPHONE.match(text, start - 1) if start and text[start - 1] in "+(" else None
     if match is None or not 8 <= sum(map(str.isdecimal, match.group())) <= 15:
         return None
-    for run in _RUN.finditer(text, start, match.end()):
-        records.append((*run.span(), float(run.group()), "identifier", None, None, 0, "."))
+    runs = _RUN.finditer(text, start, match.end())
+    records.extend((*run.span(), float(run.group()), "identifier", None, None, 0, ".") for run in runs)
     return match.end()
 
 
@@ -148,11 +153,13 @@ def _joined(text: str, start: int, end: int, digits: str, records: list[Record])
             part = Part(0, 0, fraction=(int(whole), *fraction))
             if numerator is None or fraction[1] in suffixes.DENOMINATORS:
                 return max(_one_spaced(text, start, mixed.end(), word, records, part), mixed.end())
-    if digits.isascii() and len(digits) <= 3 and digits.isdecimal() and (spaced := _SPACED_GROUPS.match(text, start)):
-        if kinds.may_be_grouped(text, start, spaced.group()):
-            word = suffixes.word_at(text, spaced.end())
-            part = Part(0, 0, spaced[1] or ".")
-            return max(_one_spaced(text, start, spaced.end(), word, records, part), spaced.end())
+    if not (digits.isascii() and len(digits) <= 3 and digits.isdecimal()):
+        return None
+    spaced = _SPACED_GROUPS.match(text, start)
+    if spaced is not None and kinds.may_be_grouped(text, start, spaced.group()):
+        word = suffixes.word_at(text, spaced.end())
+        part = Part(0, 0, spaced[1] or ".")
+        return max(_one_spaced(text, start, spaced.end(), word, records, part), spaced.end())
     return None
 
 
@@ -209,6 +216,7 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
 
 
 def plain_value(digits: str, point: str) -> float:
+    """The value of digits with grouping marks and at most one decimal mark."""
     if digits.isdecimal():
         return float(digits)
     if point and point in digits:

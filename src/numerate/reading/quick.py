@@ -6,14 +6,17 @@ Each function answers at first sight, or says that the number takes the careful 
 from __future__ import annotations
 
 import string
+from typing import TYPE_CHECKING
 
 from numerate.reading import kinds, suffixes
-from numerate.reading.context import BARRIERS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
-from numerate.reading.number import Record
+from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.shapes import pair_kind
 from numerate.style import VULGAR
 from numerate.unit_tables import CURRENCY_SIGNS
 from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
+
+if TYPE_CHECKING:
+    from numerate.reading.number import Record
 
 __all__ = [
     "BUSY_FOLLOWERS",
@@ -22,7 +25,7 @@ __all__ = [
     "JOINT_ENDS",
     "LEADER_KINDS",
     "LINKING_KINDS",
-    "LINK_STARTS",
+    "LINKS",
     "easy_follower",
     "may_be_date",
     "quick_pair",
@@ -45,8 +48,9 @@ CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
-"""Kinds that the next number may share, if the gap between them begins with one of LINK_STARTS."""
-LINK_STARTS = frozenset(" ,-–;/.±−+\n")
+"""Kinds that the next number may share."""
+LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
+"""What may stand between two numbers where the kind of the second depends on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _IN_TELEPHONES = frozenset(" -.(")
 JOINT_ENDS = frozenset("±-–−o/+")
@@ -91,12 +95,10 @@ def easy_follower(
     The kind is None where it takes more than a look-up.
     """
     word = attached or spaced or ""
+    if attached is None and word in MONTHS:
+        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
     stop = end + (0 if attached else 1) + len(word)
     power = suffixes.SIMPLE_SCALES.get(word)
-    if word in COUNTED:
-        return ("quantity" if kind is None and attached is None else None), end, 0, None, None
-    if word in MONTHS:
-        return ("date" if attached is None and whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
     if power is not None:
         if text[stop : stop + 1].isalnum() and word[0] not in "%‰％":
             return None, end, 0, None, None
@@ -120,14 +122,16 @@ def easy_follower(
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
                 return plain, end, 0, None, None
-        elif kind == "date" and word == "in" and whole and may_be_date(digits):
+        if kind is None and word in COUNTED:
+            return "quantity", end, 0, None, None
+        if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif word in ("e", "E"):
-        return ("identifier" if kind is None and len(digits) != 4 and not suffixes.has_exponent(text, end) else None), end, 0, None, None
-    elif word in ORDINAL_SUFFIXES and whole and kind is None and suffixes.ordinal_suffix(digits) == word.lower():
-        if not text[stop : stop + 1].isalnum():
+        code = kind is None and len(digits) != 4 and not suffixes.has_exponent(text, end)
+        return ("identifier" if code else None), end, 0, None, None
+    elif kind is None and whole and not text[stop : stop + 1].isalnum():
+        if word in ORDINAL_SUFFIXES and suffixes.ordinal_suffix(digits) == word.lower():
             return "ordinal", stop, 0, None, None
-    elif word == "s" and kind is None and whole and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
-        if not text[stop : stop + 1].isalnum():
+        if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s
     return None, end, 0, None, None

@@ -1,6 +1,6 @@
 """What a run of digits and separators is: one number, a range, a date, a time, a version, a telephone number ...
 
-A *cluster* is a maximal run of digits joined by single separators (`1,234.5`, `2019-12-31`, `12:30`, `1.2.3`, `120/80`).
+A *cluster* is a maximal run of digits joined by single separators (`1,234.5`, `2019-12-31`, `12:30`, `120/80`).
 `split_cluster` cuts it into parts, each a number of its own. Only what is certain is joined; the rest is cut apart, and
 no digit is ever lost. Every pattern is possessive: the time is linear in the cluster.
 """
@@ -82,8 +82,16 @@ _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+")
 _MIXED = re.compile(r"([1-9]\d{0,11})[-‐‑]([1-9]\d?)[/⁄]([1-9]\d{0,3})")
 _SLASHED = re.compile(r"([1-9]\d{0,3})[/⁄]([1-9]\d{0,3})")
 _COLONS = re.compile(r"\d++(?:\.\d++)?(?::\d++(?:\.\d++)?)++")
-_CODE = re.compile(r"\d++(?:-\d++){2,}+")
+_ROW = re.compile(r"\d++(?:-\d++){2,}+")
+_LIST_CUTS = re.compile(rf"[{DASHES},]")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
+
+
+_DATES = ((_ISO_DATE, "date"), (_DAY_FIRST, "date"), (_MONTH_FIRST, "date"))
+_CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"))
+_DOTTED_SHAPES = (*_DATES, (_TELEPHONE, "identifier"), (_ADDRESS, "identifier"), (_DOTTED, "version"))
+_RUN = re.compile(r"\d++()")
+_DECIMAL_RUN = re.compile(r"\d++(?:([.,])\d++)?")
 
 
 def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
@@ -97,26 +105,21 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
     """
     if not cluster.isascii() and len({_script(char) for char in cluster if char.isdecimal()}) > 1:
         return _one_script_each(cluster, locale)
-    point = _number_point(cluster, locale)
-    if point is not None and not (point == "" and _ADDRESS.fullmatch(cluster)):
-        return [Part(0, len(cluster), point)]
-    for shape, kind in (
-        (_ISO_DATE, "date"),
-        (_DAY_FIRST, "date"),
-        (_MONTH_FIRST, "date"),
-        (_TIME, "time"),
-        (_TELEPHONE, "identifier"),
-        (_ADDRESS, "identifier"),
-        (_DOTTED, "version"),
-    ):
+    cuts = [match.start() for match in _CUTS.finditer(cluster)]
+    if not cuts:
+        if cluster.isdecimal():
+            return [Part(0, len(cluster))]
+        point = _number_point(cluster, locale)
+        if point is not None and not (point == "" and _ADDRESS.fullmatch(cluster)):
+            return [Part(0, len(cluster), point)]
+    for shape, kind in _CUT_SHAPES if cuts else _DOTTED_SHAPES:
         if shape.fullmatch(cluster):
-            pattern = r"\d++(?:([.,])\d++)?" if kind == "time" else r"\d++()"
-            return [Part(*match.span(), match[1] or ".", kind, None) for match in re.finditer(pattern, cluster)]
+            runs = (_DECIMAL_RUN if kind == "time" else _RUN).finditer(cluster)
+            return [Part(*match.span(), match[1] or ".", kind, None) for match in runs]
     if (fraction := _as_fraction(cluster)) is not None:
         return [Part(0, len(cluster), kind=None, fraction=fraction)]
-    cuts = [match.start() for match in _CUTS.finditer(cluster)]
-    if ":" in cluster and any(map(_TIME.fullmatch, cluster.split(","))):  # 10:30,11:30
-        cuts = [match.start() for match in re.finditer(",", cluster)]
+    if ":" in cluster and any(map(_TIME.fullmatch, _LIST_CUTS.split(cluster))):  # 10:30-11:30, 10:30,11:30
+        cuts = [match.start() for match in _LIST_CUTS.finditer(cluster)]
     if cuts:
         return _cut_apart(cluster, cuts, locale)
     whole = _LIST_ITEM[locale].finditer(cluster)
@@ -161,17 +164,23 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
     parts: list[Part] = []
     begin = 0
     for cut in [*cuts, len(cluster)]:
-        for part in split_cluster(cluster[begin:cut], locale):
-            parts.append(part._replace(start=part.start + begin, end=part.end + begin))
+        parts += [
+            part._replace(start=part.start + begin, end=part.end + begin)
+            for part in split_cluster(cluster[begin:cut], locale)
+        ]
         begin = cut + 1
     if len(cuts) == 1 and len(parts) == 2:
         kind = pair_kind(cluster[parts[0].start : parts[0].end], cluster[cuts[0]], cluster[parts[1].start :])
     elif _COLONS.fullmatch(cluster):
         kind = "ratio"
     else:
-        # 978-3-16-148410-0: three or more that make no date are a code.
-        kind = "identifier" if len(cuts) > 1 and _CODE.fullmatch(cluster) else None
+        kind = _row_kind(cluster) if len(cuts) > 1 and _ROW.fullmatch(cluster) else None
     return [part._replace(kind=part.kind or kind) for part in parts]
+
+
+def _row_kind(cluster: str) -> str:
+    """Three or more whole numbers with hyphens that make no date: a code, 978-3-16-148410-0, or a record, 8-0-1."""
+    return "ratio" if max(map(len, cluster.split("-"))) <= 3 else "identifier"
 
 
 def pair_kind(first: str, mark: str, second: str) -> str | None:

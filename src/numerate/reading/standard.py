@@ -11,6 +11,7 @@ from numerate.numeral import Numeral, make_numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
 from numerate.reading.context import DATE_JOINTS
+from numerate.reading.cues import CUE_KINDS
 from numerate.reading.number import Record, plain_value, read_number, read_telephone
 from numerate.reading.quick import (
     BUSY_FOLLOWERS,
@@ -18,8 +19,8 @@ from numerate.reading.quick import (
     GROUP_SIGNS,
     JOINT_ENDS,
     LEADER_KINDS,
-    LINK_STARTS,
     LINKING_KINDS,
+    LINKS,
     easy_follower,
     may_be_date,
     quick_pair,
@@ -37,13 +38,16 @@ LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
 _LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
-# A cluster of digits (group 1); group 2 is the word or mark directly behind it, group 3 the one behind a space or hyphen.
-_FOLLOWED = rf"(?:(?=([{_LETTERS}]++|[%*^'\"{_MARKS}]|/(?=[A-Za-z]))|[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}]|\d)))?"
+# A cluster of digits (group 1); group 2 is the word or mark behind it and a space or hyphen, group 3 the one directly
+# behind it.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:(?=([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z]))|[ \-\n]([A-Za-z]++|[%$*]|[0-9])))?"
+    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z])))?"
 )
-# One set of characters first, so that the search for it is one tight loop.
-_UNICODE = re.compile(rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)" + _FOLLOWED)
+_UNICODE = re.compile(
+    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
+    rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
+    rf"|([{_LETTERS}]++|[%*^'\"{_MARKS}]|/(?=[A-Za-z])))?"
+)
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
@@ -113,26 +117,25 @@ class StandardReader(Reader):
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
         find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
-        leader_kind, cue_kind = self._leaders.get, kinds.CUE_KINDS.get
+        leader_kind, cue_kind, blank = self._leaders.get, CUE_KINDS.get, " " if self._leaders else None
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         start = next_digit(b"0")
         while start >= 0:
-            digits, attached, spaced = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
-            end = start + len(digits)
+            digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
+            first, end = start, start + len(digits)
             before = text[start - 1 : start]
             calm = attached is None and (spaced is None or spaced not in busy)
-            first = start
             # What stands before it says: a kind, nothing (None), or that it takes a closer look ("?").
-            kind = leader_kind(before, "?")
-            if kind is not None:
-                if kind == "cue":
-                    cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
-                    kind = cue_kind(cue)
-                    if kind == "to":
-                        kind = "?" if start - last_end == 4 else None
-                    elif spaces and kind is None and not cue.isalpha() and _SPACE(cue):
-                        kind = "?"
-                elif kind == "open":
+            if before == blank:
+                cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
+                kind = cue_kind(cue)
+                if kind == "to":
+                    kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
+                elif spaces and kind is None and not cue.isalpha() and _SPACE(cue):
+                    kind = "?"
+            else:
+                kind = leader_kind(before, "?")
+                if kind == "open":
                     kind = None if text[end : end + 1] not in ")%" else "?"
                 elif kind == "identifier":
                     if calm or (attached is not None and attached.isalpha()):
@@ -141,25 +144,23 @@ class StandardReader(Reader):
                         kind = "?"
                 elif kind == "sign":
                     kind, first = sign_at_first_sight(text, start, end, before, calm)
-            if not calm and attached is None and spaced in DIGITS and text[end + 2 : end + 3] not in GROUP_SIGNS:
-                calm = True  # a digit behind a space, but no group of three: 816 000
-            if last_kind in LINKING_KINDS and first - last_end <= 6 and kind != "date" and kind != "identifier":
-                if last_kind == "date" and kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
-                    kind = "date"
-                elif text[last_end] in LINK_STARTS:
+            if not calm and attached is None:
+                if spaced == "in":
+                    calm = text[end + 3 : end + 4] == " " and digits != "1"  # a preposition; `1 in 5` is a rate
+                elif spaced in DIGITS:
+                    calm = text[end + 2 : end + 3] not in GROUP_SIGNS  # no group of three: 816 000
+            if first - last_end <= 6 and last_kind in LINKING_KINDS and kind != "date" and kind != "identifier":
+                if last_kind == "date":
+                    if kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+                        kind = "date"
+                elif first != start or end - start == 4 or text[last_end:start] in LINKS:
                     kind = "?"
             whole = digits.isdecimal()
             if (whole or simple(digits)) and (ascii_only or digits.isascii()):
-                if kind != "?":
-                    stop, power, unit, unit_span = end, 0, None, None
-                    if not calm:
-                        if first - last_end <= 6 and text[first - 2] in JOINT_ENDS:
-                            kind = None
-                        else:
-                            kind, stop, power, unit, unit_span = easy_follower(
-                                text, end, digits, whole, kind, attached, spaced
-                            )
-                    elif kind is None:
+                if kind == "?":
+                    pass
+                elif calm:
+                    if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
                         elif "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
@@ -170,8 +171,17 @@ class StandardReader(Reader):
                         kind = None
                     if kind is not None:
                         value = float(digits if whole else digits.replace(",", ""))
-                        if power:
-                            value = float(f"{digits.replace(',', '')}e{power}")
+                        if first != start and before != "+":
+                            value = -value
+                        append((first, end, value, kind, None, None, 0, "."))
+                        last_end, last_kind = end, kind
+                        start = next_digit(b"0", end)
+                        continue
+                elif first - last_end > 6 or text[first - 2] not in JOINT_ENDS:
+                    kind, stop, power, unit, unit_span = easy_follower(text, end, digits, whole, kind, attached, spaced)
+                    if kind is not None:
+                        plain = digits if whole else digits.replace(",", "")
+                        value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
                         append((first, stop, value, kind, unit, unit_span, power, "."))

@@ -39,9 +39,9 @@ MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
 _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _TO_ASCII = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
 
+_STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = frozenset(
-    [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS]
-    + ["per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O"]
+    [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
 )
 
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])

@@ -1,0 +1,107 @@
+r"""A compact tokenizer for records: keys and bracket runs are tokens, and nothing is dropped.
+
+xVal's data are dicts such as `{'description':{'planet0':{'m':1.31}},'data':[[[1.7,0.2],[-0.4,1.1]]]}`. With the reader
+`records`, the notation `marker` and implied commas, one costs a token a number, a token a key and a token a bracket run.
+Whatever else a text holds (strings, spaces, letters of any script) is written in bytes, so that every text is decoded as
+it was. xVal's own tokenizer leaves such text out without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["BRACKETS", "SPECIALS", "record_keys", "record_tokenizer"]
+
+SPECIALS = ("[END]", "[MASK]", "[PAD]", "[CLS]", "[SEP]")
+"""xVal's own (its fourth, [NUM], is the processor's), and two for those who use pairs and classifiers."""
+BRACKETS = (
+    *("{", "}", "[", "]", ",", "]]]", "[[[", "]]", "[[", "]]],[[[", "]],[[", "],["),
+    # The same with the space that `repr` and `json.dumps` write.
+    *(", ", "]]], [[[", "]], [[", "], ["),
+)
+MAX_KEY = 100
+# Bounded, so that an unclosed quote costs no more than the longest key from each of its characters.
+_KEY = rf"'(?:[^'\\\n]|\\.){{1,{MAX_KEY}}}': ?|" rf'"(?:[^"\\\n]|\\.){{1,{MAX_KEY}}}": ?'
+_KEYS = re.compile(_KEY)
+
+
+def record_keys(texts: Iterable[str]) -> list[str]:
+    """The keys of records as they are written, quotes and colon included, most frequent first.
+
+    Example:
+        >>> record_keys(["{'m':1.5,'a':2}", "{'m':3}"])
+        ["'m':", "'a':"]
+    """
+    counts = Counter(key for text in texts for key in _KEYS.findall(text))
+    return [key for key, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def record_tokenizer(
+    texts: Iterable[str] = (),
+    *,
+    keys: Iterable[str] | None = None,
+    words: Iterable[str] = (),
+    add_end: bool = False,
+    max_keys: int = 10_000,
+    model_max_length: int | None = None,
+) -> PreTrainedTokenizerFast:
+    """Builds the tokenizer from records, or from their keys.
+
+    Args:
+        texts: Records whose keys become tokens.
+        keys: The keys themselves, as `record_keys` gives them, or bare names (`m` stands for `'m':`).
+        words: Other strings that become tokens, as frequent values.
+        add_end: Write [END] behind every record.
+        max_keys: The most frequent ones are taken.
+        model_max_length: Where truncation cuts.
+
+    Example:
+        >>> tokenizer = record_tokenizer(["{'m':1.5,'data':[[1,2],[3,4]]}"])
+        >>> tokenizer.tokenize("{'m':[[],[[")
+        ['{', "'m':", '[', '[', '],[', '[']
+        >>> tokenizer.decode(tokenizer("{'über': [7, ½]}")["input_ids"])
+        "{'über': [7, ½]}"
+    """
+    chosen = record_keys(texts) if keys is None else [k if k.rstrip().endswith(":") else f"'{k}':" for k in keys]
+    extra = [word for word in dict.fromkeys(words) if word]
+    pieces = [*BRACKETS, *dict.fromkeys(chosen[:max_keys]), *extra]
+    too_long = [key for key in pieces if len(key) > MAX_KEY + 4]
+    if too_long:
+        raise ValueError(f"a token may have {MAX_KEY} characters, however: {too_long[0][:60]!r}...")
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    vocabulary = {token: index for index, token in enumerate(SPECIALS)}
+    for token in (*(as_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces), *sorted(alphabet)):
+        vocabulary.setdefault(token, len(vocabulary))
+    # No merges: what the pattern cuts out is one token if it is known, and single bytes if not.
+    inner = Tokenizer(models.BPE(vocab=vocabulary, merges=[], ignore_merges=True))
+    runs = sorted((*BRACKETS, *extra), key=len, reverse=True)
+    pattern = "|".join([_KEY, *(re.escape(run) for run in runs)])
+    inner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), as_bytes])  # type: ignore[assignment]
+    inner.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    inner.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
+    if add_end:
+        end = [("[END]", vocabulary["[END]"])]
+        inner.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]
+            single="$A [END]", pair="$A [END] $B:1 [END]:1", special_tokens=end
+        )
+    limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        pad_token="[PAD]",
+        mask_token="[MASK]",
+        eos_token="[END]",
+        bos_token="[END]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        clean_up_tokenization_spaces=False,
+        **limit,
+    )

@@ -1,0 +1,182 @@
+"""`fourier-digits` and `bits`: against enumeration and `struct`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+
+import mpmath
+import pytest
+import torch
+
+from numerate.heads.bits import BitsDistribution, BitsHead
+from numerate.heads.fourier import DigitsDistribution, FourierDigitsHead
+
+from .examples import FINITE, f64, fresh, states, table
+
+
+def small(rows: int = 3) -> DigitsDistribution:
+    head = fresh("fourier-digits", integer_digits=2, fraction_digits=1)
+    distribution = head(states(rows)[:, :12])
+    assert isinstance(distribution, DigitsDistribution)
+    return distribution
+
+
+def enumerated(distribution: DigitsDistribution, row: int) -> dict[float, float]:
+    """Each value's probability, by going through all signs and digits."""
+    result: dict[float, float] = {}
+    plus = 1 / (1 + math.exp(-distribution.lean[row].item()))
+    chances = distribution.log_digits[row].exp().tolist()
+    for sign, a, b, c in itertools.product((1, -1), range(10), range(10), range(10)):
+        value = sign * float(f"{a}{b}.{c}") + 0.0
+        chance = (plus if sign > 0 else 1 - plus) * chances[0][a] * chances[1][b] * chances[2][c]
+        result[value] = result.get(value, 0.0) + chance
+    return result
+
+
+def test_digits_against_enumeration() -> None:
+    distribution = small()
+    for row in range(3):
+        masses = enumerated(distribution, row)
+        values = sorted(masses)
+        assert math.fsum(masses.values()) == pytest.approx(1.0)
+        one = distribution[row]
+        scores = one.scores(table(values))[0].exp()
+        assert scores.tolist() == pytest.approx([masses[v] for v in values])
+        cdf = one.cdf(f64([values]))[0]
+        assert cdf.tolist() == pytest.approx(list(itertools.accumulate(masses[v] for v in values)))
+        assert one.mean().item() == pytest.approx(math.fsum(v * m for v, m in masses.items()))
+        assert one.mode().item() == max(values, key=masses.__getitem__)
+        for p in (0.01, 0.3, 0.5, 0.9):
+            smallest = next(v for v, total in zip(values, cdf.tolist(), strict=True) if total >= p)
+            assert one.quantile(p).item() == smallest
+        whole = table([7.0, -7.0, 0.0, 42.0, 98.0])
+        for value, mass in zip(whole.values().tolist(), one.scores(whole)[0], strict=True):
+            inside = math.fsum(m for v, m in masses.items() if value - 0.5 < v <= value + 0.5)
+            assert one.log_mass(table([value])).exp().item() == pytest.approx(inside, rel=1e-9)
+            assert mass.exp().item() == pytest.approx(masses[value])
+
+
+def test_digit_scores_and_loss_by_hand() -> None:
+    head = fresh("fone", integer_digits=2, fraction_digits=1)
+    assert isinstance(head, FourierDigitsHead)
+    outputs = head.layers(states(1))[0].tolist()
+    loss = 0.0
+    for place, digit in enumerate((4, 0, 7)):
+        a, b = outputs[2 * place : 2 * place + 2]
+        scores = [a * math.cos(2 * math.pi * j / 10) + b * math.sin(2 * math.pi * j / 10) for j in range(10)]
+        loss += math.log(sum(map(math.exp, scores))) - scores[digit]
+    sign = math.log1p(math.exp(outputs[6]))  # of the minus sign
+    assert head.loss(states(1), table([-40.7])).item() == pytest.approx(loss / 3 + sign, rel=1e-5)
+
+
+def test_digits_clamp_and_say_so() -> None:
+    head = fresh("fourier-digits", integer_digits=2, fraction_digits=1)
+    numbers = table([99.9, 99.94, 99.96, -1e308, math.nan])
+    assert head.clamped(numbers).tolist() == [False, False, True, True, False]
+    hidden = states(1).expand(3, -1)
+    loss = head.loss(hidden, table([99.9, 99.96, 1e308]))
+    assert loss.tolist() == [loss[0].item()] * 3
+    zero = head.loss(states(1), table([0.0])).item()
+    assert zero == head.loss(states(1), table([-0.04])).item()
+
+
+def test_digits_learn_by_heart() -> None:
+    head = fresh("fourier-digits", integer_digits=4, fraction_digits=2)
+    hidden, values = states(6), f64([3.14, -1987.0, 0.0, 9999.99, 12.5, -0.01])
+    optimizer = torch.optim.Adam(head.parameters(), lr=0.1)
+    for _ in range(300):
+        optimizer.zero_grad()
+        head.loss(hidden, table(values)).mean().backward()
+        optimizer.step()
+    assert torch.equal(head(hidden).mode(), values)
+    assert torch.equal(head(hidden).median(), values)
+
+
+def bits_for(values: list[float], sure: float = 4.0) -> BitsDistribution:
+    rows = [f"{struct.unpack('>Q', struct.pack('>d', value))[0]:064b}" for value in values]
+    return BitsDistribution(f64([[sure if bit == "1" else -sure for bit in row] for row in rows]))
+
+
+def test_bits_decode_every_float() -> None:
+    values = list(FINITE)
+    distribution = bits_for(values)
+    assert distribution.mode().tolist() == values
+    assert bits_for(values, sure=60.0).median().tolist() == values
+    assert bits_for(values, sure=60.0).sample(3).tolist() == [values] * 3
+    assert distribution.log_prob(table(values)).exp().min() > 0.2
+
+
+def test_bits_never_say_infinity_or_nan() -> None:
+    distribution = bits_for([math.inf, -math.inf, math.nan], sure=3.0)
+    assert distribution.mode().isfinite().all()
+    assert distribution.sample(2000, torch.Generator().manual_seed(0)).isfinite().all()
+    assert distribution.cdf(torch.full((3,), 1.7976931348623157e308, dtype=torch.float64)).tolist() == [1.0] * 3
+    assert bits_for([math.inf], sure=1e6).log_prob(table([1.0])).isfinite().all()
+    assert bits_for([math.inf], sure=1e6).sample(50).isfinite().all()
+
+
+def test_bits_loss_by_hand() -> None:
+    head = fresh("bittokens")
+    assert isinstance(head, BitsHead)
+    logits = head.layers(states(1))[0].tolist()
+    pattern = f"{struct.unpack('>Q', struct.pack('>d', -28.5))[0]:064b}"
+    terms = [math.log1p(math.exp(-x if bit == "1" else x)) for x, bit in zip(logits, pattern, strict=True)]
+    assert head.loss(states(1), table([-28.5])).item() == pytest.approx(sum(terms) / 64, rel=1e-5)
+    log_prob = head(states(1)).log_prob(table([-28.5])).item()
+    endless = math.prod(1 / (1 + math.exp(-x)) for x in logits[1:12])
+    assert log_prob == pytest.approx(-sum(terms) - math.log1p(-endless), rel=1e-5)
+
+
+def test_bits_mean_by_hand() -> None:
+    """Exponent by exponent; the fraction, independent of it, by its own mean."""
+    distribution = BitsDistribution(3 * torch.randn(1, 64, generator=torch.Generator().manual_seed(1)).double())
+    ones = [mpmath.mpf(1) / (1 + mpmath.exp(-x)) for x in distribution.logits[0].tolist()]
+    fraction = mpmath.fsum(p * mpmath.mpf(2) ** -k for k, p in enumerate(ones[12:], start=1))
+    total, finite = mpmath.mpf(0), mpmath.mpf(0)
+    for exponent in range(2047):
+        chance = mpmath.fprod(p if exponent >> 10 - k & 1 else 1 - p for k, p in enumerate(ones[1:12]))
+        size = mpmath.mpf(2) ** (max(exponent, 1) - 1023) * (fraction + (exponent > 0))
+        total, finite = total + chance * size, finite + chance
+    expected = (1 - 2 * ones[0]) * total / finite
+    assert distribution.mean().item() == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_bits_cdf_against_enumeration() -> None:
+    """All bits but six are certain: 64 values."""
+    generator = torch.Generator().manual_seed(0)
+    distribution = bits_for([-13.3], sure=200.0)
+    free = [0, 8, 9, 11, 12, 14]
+    logits = distribution.logits.clone()
+    logits[0, free] = torch.randn(6, generator=generator).double()
+    distribution = BitsDistribution(logits)
+    base = struct.unpack(">Q", struct.pack(">d", -13.3))[0]
+    masses: dict[float, float] = {}
+    for choice in itertools.product((0, 1), repeat=6):
+        pattern, mass = base, 1.0
+        for place, bit in zip(free, choice, strict=True):
+            pattern = pattern & ~(1 << 63 - place) | bit << 63 - place
+            mass /= 1 + math.exp(-logits[0, place].item() * (2 * bit - 1))
+        masses[struct.unpack(">d", struct.pack(">Q", pattern))[0]] = mass
+    values = sorted(masses)
+    cdf = distribution.cdf(f64([values]))[0].tolist()
+    assert cdf == pytest.approx(list(itertools.accumulate(masses[v] for v in values)))
+    assert distribution.scores(table(values))[0].exp().tolist() == pytest.approx([masses[v] for v in values])
+    for number in (-13.0, 13.0, 3.0, -0.8):
+        numbers = table([number])
+        half = 0.5 * 10.0 ** numbers.precision.item()
+        inside = math.fsum(m for v, m in masses.items() if number - half < v <= number + half)
+        if inside > 0:
+            assert distribution.log_mass(numbers).exp().item() == pytest.approx(inside)
+
+
+def test_bits_learn_by_heart() -> None:
+    head = fresh("bits")
+    hidden, values = states(6), f64([3.14, -1987.0, 0.0, 1e300, 5e-324, -0.1])
+    optimizer = torch.optim.Adam(head.parameters(), lr=0.1)
+    for _ in range(300):
+        optimizer.zero_grad()
+        head.loss(hidden, table(values)).mean().backward()
+        optimizer.step()
+    assert torch.equal(head(hidden).mode(), values)

@@ -1,0 +1,101 @@
+"""Placing numbers' vectors, and finding where numbers are predicted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from numerate.batch import ASKED, GIVEN, PADDING, NumberTable
+from numerate.embedders.scalar import LogValueEmbedder
+from numerate.slots import PLACEMENTS, first_tokens, number_positions, place, table_of, vectors_of
+
+
+def table(rows: list[list[float]], given: list[list[int]] | None = None) -> NumberTable:
+    flat = NumberTable.of_values([value for row in rows for value in row])
+    shape = (len(rows), len(rows[0]))
+    marks = torch.tensor(given, dtype=torch.uint8) if given else torch.full(shape, GIVEN, dtype=torch.uint8)
+    characters = flat.characters.reshape(*shape, flat.characters.shape[-1])
+    return NumberTable(flat.bits.reshape(shape), characters, flat.precision.reshape(shape), marks)
+
+
+class Counting(LogValueEmbedder):
+    """Counts how many numbers it embeds."""
+
+    def forward(self, numbers: NumberTable) -> torch.Tensor:
+        self.count = len(numbers)
+        return super().forward(numbers)
+
+
+def test_equal_numbers_are_embedded_once() -> None:
+    embedder = Counting.build(6).eval()
+    numbers = table([[1.5, 2.0, 1.5], [2.0, 2.0, -0.0]])
+    vectors = vectors_of(embedder, numbers)
+    assert embedder.count == 3
+    assert vectors.shape == (2, 3, 6)
+    assert torch.equal(vectors.reshape(6, 6), LogValueEmbedder.forward(embedder, numbers.flat()))
+    assert torch.equal(vectors[0, 0], vectors[0, 2]) and torch.equal(vectors[0, 1], vectors[1, 0])
+
+
+def test_numbers_written_differently_are_different() -> None:
+    embedder = Counting.build(6)
+    one = table([[1.5, 1.5]])
+    other = NumberTable(one.bits, one.characters, torch.tensor([[-1, -2]], dtype=torch.int16), one.given)
+    vectors_of(embedder, other)
+    assert embedder.count == 2
+
+
+def test_no_numbers_give_no_vectors() -> None:
+    embedder = Counting.build(6).to(torch.bfloat16)
+    empty = NumberTable(*(torch.zeros(2, 0, dtype=kind) for kind in (torch.int64,)), torch.zeros(2, 0, 3).byte(),
+                        torch.zeros(2, 0).short(), torch.zeros(2, 0).byte())  # fmt: skip
+    vectors = vectors_of(embedder, empty)
+    assert vectors.shape == (2, 0, 6) and vectors.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_only_the_slots_of_given_numbers_change(placement: str) -> None:
+    embeddings = torch.randn(2, 5, 4)
+    slots = torch.tensor([[0, 1, 1, 2, 0], [2, 0, 1, 0, 3]])
+    numbers = table([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[GIVEN, ASKED, PADDING], [GIVEN, GIVEN, ASKED]])
+    vectors = torch.randn(2, 3, 1 if placement == "scale" else 4)
+    placed = place(embeddings, slots, numbers, vectors, placement)
+    changed = {(0, 1): 0, (0, 2): 0, (1, 0): 1, (1, 2): 0}
+    for row in range(2):
+        for token in range(5):
+            old = embeddings[row, token]
+            if (row, token) not in changed:
+                assert torch.equal(placed[row, token], old)
+                continue
+            vector = vectors[row, changed[row, token]]
+            new = {"replace": vector.expand(4), "add": old + vector, "scale": old * vector}[placement]
+            assert torch.equal(placed[row, token], new)
+
+
+def test_an_unknown_placement_is_told() -> None:
+    with pytest.raises(ValueError, match="placement must be one of"):
+        place(torch.zeros(1, 1, 2), torch.ones(1, 1).long(), table([[1.0]]), torch.zeros(1, 1, 2), "beside")
+
+
+def test_where_numbers_are_predicted() -> None:
+    slots = torch.tensor([[0, 1, 1, 2], [3, 0, 1, 0]])
+    assert first_tokens(slots, 3).tolist() == [[1, 3, 4], [2, 4, 0]]
+    wanted = torch.ones(2, 3, dtype=torch.bool)
+    rows, tokens, numbers = number_positions(slots, wanted)
+    assert list(zip(rows.tolist(), tokens.tolist(), numbers.tolist(), strict=True)) == [
+        (0, 1, 0), (0, 3, 1), (1, 2, 0), (1, 0, 2),
+    ]  # fmt: skip
+
+
+def test_causal_models_predict_from_the_token_before() -> None:
+    slots = torch.tensor([[0, 1, 1, 2], [3, 0, 1, 0], [0, 0, 1, 0]])
+    wanted, real = torch.ones(3, 3, dtype=torch.bool), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]])
+    _, tokens, _ = number_positions(slots, wanted, before=real)
+    assert tokens.tolist() == [0, 2, 1], "what has no real token before it is left out"
+    _, tokens, _ = number_positions(slots, wanted, before=real, stay=True)
+    assert tokens.tolist() == [0, 2, 1, 0, 2], "or predicted where it stands"
+
+
+def test_a_table_needs_only_its_bits() -> None:
+    assert table_of({"number_bits": None}) is None and table_of({}) is None
+    bare = table_of({"number_bits": torch.zeros(2, 3, dtype=torch.int64)})
+    assert bare is not None and bare.characters.shape == (2, 3, 0) and (bare.given == GIVEN).all()
