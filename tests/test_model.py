@@ -285,7 +285,7 @@ def test_gradient_checkpointing_gives_the_same_gradients(name: str, reentrant: b
 
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # processors that know no bfloat16
 @pytest.mark.parametrize("name", ["bert", "modernbert", "gpt2", "qwen3", "t5"])
-@pytest.mark.parametrize("recipe", ["in-place", "xval", "luna", "fone", "bittokens"])
+@pytest.mark.parametrize("recipe", ["in-place", "xval", "float", "fone", "bittokens"])
 def test_half_precision(name: str, recipe: str) -> None:
     backbone = new_backbone(name).to(torch.bfloat16)
     model = numerate.attach(backbone, tokenizer_of(name), recipe)
@@ -410,9 +410,8 @@ def test_attached_twice_the_backbone_is_the_same() -> None:
             assert torch.equal(found[..., : logits.shape[-1]], logits)
 
 
-@pytest.mark.parametrize("first", ["recipe_names", "load_recipe", "detach"])
-def test_attach_is_a_function_whatever_is_touched_first(first: str) -> None:
-    code = f"import numerate; numerate.{first}; assert callable(numerate.attach)"
+def test_attach_is_a_function_whatever_is_touched_first() -> None:
+    code = "import numerate; numerate.recipe_names(); assert callable(numerate.attach)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

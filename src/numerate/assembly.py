@@ -258,15 +258,12 @@ def shaped(
         counts: How many numbers each row has.
         single: One text was given, not a list.
         padded: Rows of the table are to be of one length.
-        kind: "pt" or "np" for tensors; None for lists.
+        kind: "pt" or "np" for tensors; None for lists, the table's as arrays so that data sets keep their small types.
     """
     if kind is None:
         lists = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
         for key, value in table.items():
-            if padded:
-                lists[key] = value.tolist()
-            else:
-                lists[key] = [row[:count].tolist() for row, count in zip(value, counts, strict=True)]
+            lists[key] = list(value) if padded else [row[:n] for row, n in zip(value, counts, strict=True)]
         return {key: value[0] for key, value in lists.items()} if single else lists
     arrays = {}
     for key, value in (data | table).items():

@@ -273,8 +273,10 @@ def _fetched(auto: str, artefact: Artefact[NumberModelConfig], options: dict[str
     """What an Auto class of transformers gives for the base model, without any code of its own."""
     import transformers
 
-    inside = str(artefact.folder / BASE_FOLDER)
-    name = inside if artefact.config.base_included else checked_base(artefact.config.base_model)
+    inside = artefact.folder.resolve() / BASE_FOLDER
+    if artefact.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
+        raise ArtefactError(f"{artefact.folder} has no {BASE_FOLDER}/config.json, but its config says that it has")
+    name = str(inside) if artefact.config.base_included else checked_base(artefact.config.base_model)
     try:
         return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
     except Exception as error:  # whatever is wrong with a folder that a config names

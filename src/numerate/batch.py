@@ -28,11 +28,12 @@ __all__ = [
     "NumberCollator",
     "NumberTable",
     "bit_patterns",
+    "byte_rows",
     "character_rows",
     "clipped_precision",
     "encode_characters",
+    "plain_precisions",
     "precisions",
-    "precisions_of_texts",
     "table_of",
 ]
 
@@ -80,7 +81,7 @@ def character_rows(texts: Sequence[str]) -> np.ndarray:
         array([[12,  2, 14,  6],
                [ 8,  0,  0,  0]], dtype=uint8)
     """
-    return _TO_IDS[_byte_rows(texts)]
+    return _TO_IDS[byte_rows(texts)]
 
 
 def encode_characters(text: str) -> list[int]:
@@ -95,22 +96,22 @@ def encode_characters(text: str) -> list[int]:
 
 def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
     """Power of ten of each numeral's last written digit: (N,) int16."""
-    result, unsettled = precisions_of_texts([n.text for n in numerals])
+    result, unsettled = plain_precisions(byte_rows([n.text for n in numerals]))
     for index, numeral in enumerate(numerals):
         if unsettled[index] or numeral.point != ".":
             result[index] = clipped_precision(numeral)
     return result
 
 
-def precisions_of_texts(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """What `precisions` is for plain English decimals: (N,) int16, and (N,) bool, true where a text is none."""
-    rows = _byte_rows(texts)
+def plain_precisions(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `precisions` is for plain English decimals as `byte_rows`: (N,) int16; and (N,) bool, true for all else."""
+    columns = np.ascontiguousarray(rows.T)  # sums over short rows are slow, those over long columns are not
+    written = columns != 0
+    behind = np.logical_or.accumulate(columns == ord("."), axis=0) & written
     # As many digits as stand behind the point.
-    points = rows == ord(".")
-    lengths = np.count_nonzero(rows, axis=1)
-    decimals = np.where(points.any(axis=1), lengths - points.argmax(axis=1) - 1, 0) if rows.shape[1] else lengths
-    plain = _PLAIN_DECIMAL[rows].all(axis=1)
-    return -decimals.astype(np.int16), ~plain | (lengths == MAX_CHARACTERS)
+    decimals = np.maximum(np.count_nonzero(behind, axis=0) - 1, 0)
+    plain = _PLAIN_DECIMAL[columns].all(axis=0) & (np.count_nonzero(written, axis=0) < MAX_CHARACTERS)
+    return -decimals.astype(np.int16), ~plain
 
 
 def clipped_precision(numeral: Numeral) -> int:
@@ -118,23 +119,27 @@ def clipped_precision(numeral: Numeral) -> int:
     return max(-30_000, min(30_000, numeral.precision))
 
 
-def _byte_rows(texts: Sequence[str]) -> np.ndarray:
-    """Texts as rows of bytes, one a character ("?" beyond ASCII, but for the minus sign)."""
-    clipped = [text[:MAX_CHARACTERS].replace("−", "-").encode("ascii", "replace") for text in texts]
-    width = max(map(len, clipped), default=0)
+def byte_rows(texts: Sequence[str]) -> np.ndarray:
+    """Texts as rows of bytes, one a character ("?" beyond ASCII, but for the minus sign): (N, L) uint8, 0-padded."""
+    width = min(MAX_CHARACTERS, max(map(len, texts), default=0))
     if width == 0:
-        return np.zeros((len(clipped), 0), dtype=np.uint8)
-    return np.array(clipped, dtype=f"S{width}").view(np.uint8).reshape(len(clipped), width)
+        return np.zeros((len(texts), 0), dtype=np.uint8)
+    codes = np.array(texts, dtype=f"U{width}").view(np.uint32).reshape(len(texts), width)
+    rows = codes.astype(np.uint8)
+    if codes.max(initial=0) > 127:
+        rows[codes > 127] = ord("?")
+        rows[codes == ord("−")] = ord("-")
+    return rows
 
 
 def table_of(
-    counts: Sequence[int], texts: Sequence[str], values: np.ndarray, precision: np.ndarray, given: np.ndarray
+    counts: Sequence[int], written: np.ndarray, values: np.ndarray, precision: np.ndarray, given: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The number table of a batch from its numbers, row after row.
 
     Args:
         counts: How many numbers each row has.
-        texts: All numbers as they are written.
+        written: All numbers as `byte_rows`.
         values: (N,) float64.
         precision: (N,) int16.
         given: (N,) uint8, `GIVEN` or `ASKED`.
@@ -145,7 +150,7 @@ def table_of(
     """
     most = max(counts, default=0)
     place = np.arange(most) < np.asarray(counts, dtype=np.int64)[:, None]
-    characters = character_rows(texts)
+    characters = _TO_IDS[written]
     table = {
         "number_bits": np.zeros(place.shape, dtype=np.int64),
         "number_chars": np.zeros((*place.shape, max(1, characters.shape[1])), dtype=np.uint8),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -22,6 +23,7 @@ __all__ = [
     "NumberOutput",
     "append_logits",
     "base_of",
+    "evaluating",
     "first_free_id",
     "first_rows",
     "list_ties_once",
@@ -211,6 +213,18 @@ def first_rows(words: Any, count: int) -> Tensor:
     rows = words(sample)  # as they come out: some backbones scale them
     noise = torch.randn(count, rows.shape[1]).to(rows.device)
     return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """A context in which a model is in evaluation mode; each module is then as it was."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 def list_ties_once(model: nn.Module, prefix: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from transformers import BatchEncoding
 
-from numerate.batch import ASKED, GIVEN, clipped_precision, precisions, precisions_of_texts, table_of
+from numerate.batch import ASKED, GIVEN, byte_rows, clipped_precision, plain_precisions, precisions, table_of
 from numerate.numeral import Numeral
 from numerate.reading.luna import LunaReader
 from numerate.reading.plain import PlainReader
@@ -38,30 +38,37 @@ class BareSpans:
 
     Attributes:
         source: The text.
-        rows: A reader's `spans`.
+        columns: Starts, ends, values and kinds.
         read: Gives the numerals of a text, one for each span.
+        first: How many numerals of the text come before these.
     """
 
     source: str
-    rows: Sequence[Sequence[Any]]
+    columns: tuple[Sequence[Any], ...]
     read: Callable[[str], list[Numeral]]
     first: int = 0
 
+    @classmethod
+    def of(cls, source: str, rows: Sequence[Sequence[Any]], read: Callable[[str], list[Numeral]]) -> BareSpans:
+        """From what a reader's `spans` gives."""
+        return cls(source, tuple(zip(*rows, strict=True)) if rows else ((), (), (), ()), read)
+
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.columns[0])
 
     def part(self, begin: int, end: int) -> BareSpans:
         """The numbers from `begin` to `end`."""
-        return BareSpans(self.source, self.rows[begin:end], self.read, self.first + begin)
+        columns = tuple(column[begin:end] for column in self.columns)
+        return BareSpans(self.source, columns, self.read, self.first + begin)
 
     def numerals(self) -> list[Numeral | None]:
         """The numerals, read now."""
-        return list(self.read(self.source)[self.first : self.first + len(self.rows)])
+        return list(self.read(self.source)[self.first : self.first + len(self)])
 
     def texts(self) -> list[str]:
         """The numbers as they are written."""
         source = self.source
-        return [source[row[0] : row[1]] for row in self.rows]
+        return [source[start:end] for start, end in zip(self.columns[0], self.columns[1], strict=True)]
 
 
 Found = BareSpans | list[Numeral | None]
@@ -99,14 +106,16 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     counts = [len(row) for row in rows]
     if all(isinstance(row, BareSpans) for row in rows) and not written:
         texts = list(chain.from_iterable(row.texts() for row in rows))  # type: ignore[union-attr]
-        spans = [span for row in rows for span in row.rows]  # type: ignore[union-attr]
-        values = np.array([span[2] for span in spans], dtype=np.float64)
+        values = meant = np.fromiter(chain.from_iterable(row.columns[2] for row in rows), float, len(texts))  # type: ignore[union-attr]
         if scaling is not None:
-            values = scaling.apply([""] * len(texts), values)  # type: ignore[arg-type]
-        precision, unsettled = precisions_of_texts(texts)
-        for index in np.flatnonzero(unsettled).tolist():
-            precision[index] = clipped_precision(_numeral_of(texts[index], spans[index]))
-        return table_of(counts, texts, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
+            values = scaling.apply([""] * len(texts), meant)  # type: ignore[arg-type]
+        written_forms = byte_rows(texts)
+        precision, unsettled = plain_precisions(written_forms)
+        if unsettled.any():
+            kinds = list(chain.from_iterable(row.columns[3] for row in rows))  # type: ignore[union-attr]
+            for index in np.flatnonzero(unsettled).tolist():
+                precision[index] = clipped_precision(_numeral_of(texts[index], float(meant[index]), kinds[index]))
+        return table_of(counts, written_forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
     lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
     given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
     flat = [n for row in lists for n in row if n is not None]
@@ -117,12 +126,11 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     values, precision = np.zeros(len(given)), np.zeros(len(given), dtype=np.int16)
     values[present], precision[present] = numbers, precisions(flat)
     texts = [n.text if n is not None else "" for row in lists for n in row]
-    return table_of(counts, texts, values, precision, given)
+    return table_of(counts, byte_rows(texts), values, precision, given)
 
 
-def _numeral_of(text: str, span: Sequence[Any]) -> Numeral:
-    """The numeral behind one of the spans, as far as its precision goes."""
-    value, kind = span[2], span[3]
+def _numeral_of(text: str, value: float, kind: str) -> Numeral:
+    """The numeral behind a span, as far as its precision goes."""
     special = None
     if not math.isfinite(value) and not any(char.isdigit() for char in text):
         special = "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

@@ -8,7 +8,6 @@ before.
 from __future__ import annotations
 
 import tempfile
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from numerate.doors import (
     NumberOutput,
     append_logits,
     base_of,
+    evaluating,
     first_rows,
     list_ties_once,
     rebuilt,
@@ -33,8 +33,6 @@ from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, table_of, vectors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from transformers import PreTrainedModel
 
     from numerate.embedders.base import Embedder
@@ -222,7 +220,7 @@ class NumberModel(nn.Module):
             answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             batch |= {f"decoder_{key}": value for key, value in answer.items() if key.startswith("number_")}
-        with self._evaluating(), torch.no_grad():
+        with evaluating(self), torch.no_grad():
             numbers = self(**batch, return_loss=False).numbers
         if numbers is None:
             example = asking[0][:60] if asking else ""
@@ -253,11 +251,10 @@ class NumberModel(nn.Module):
         return {key: value for key, value in self.state_dict().items() if not key.startswith("backbone.")}
 
     def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
-        """Passed on to the backbone."""
+        """Passed on to the backbone; so is its counterpart."""
         self.backbone.gradient_checkpointing_enable(*arguments, **options)
 
-    def gradient_checkpointing_disable(self) -> None:
-        """Passed on to the backbone."""
+    def gradient_checkpointing_disable(self) -> None:  # noqa: D102
         self.backbone.gradient_checkpointing_disable()
 
     def save_pretrained(self, folder: str | Path, *, backbone: bool = False, **options: Any) -> None:
@@ -299,16 +296,6 @@ class NumberModel(nn.Module):
         with tempfile.TemporaryDirectory() as folder:
             self.save_pretrained(folder, backbone=backbone)
             return push_artefact(folder, repo_id, **options)
-
-    @contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        modes = [(module, module.training) for module in self.modules()]
-        self.eval()
-        try:
-            yield
-        finally:
-            for module, mode in modes:
-                module.training = mode
 
     def _task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
         """What is to be learnt from a batch; None if nothing is, or if the backbone sees to it."""

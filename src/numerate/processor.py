@@ -250,10 +250,13 @@ class NumberProcessor:
                 spans = self.reader.spans(text)
                 if self.kinds is not None:
                     spans = [span for span in spans if span[3] in self.kinds]
-                numbers, parts = BareSpans(text, spans, self._numerals), self._rewriter.plain_sections(text, spans)
+                numbers = BareSpans.of(text, spans, self._numerals)
+                starts, ends = numbers.columns[:2]
             else:
-                numbers = list(self._numerals(text))
-                parts = self._rewriter.plain_sections(text, [(n.start, n.end) for n in numbers])  # type: ignore[union-attr]
+                numerals = self._numerals(text)
+                numbers = list(numerals)
+                starts, ends = [n.start for n in numerals], [n.end for n in numerals]
+            parts = self._rewriter.plain_sections(text, starts, ends)
             if parts is None:
                 rewritten = self._rewriter.rewrite(text, self._numerals(text))
                 numbers = [numeral for _, _, numeral in rewritten.slots]

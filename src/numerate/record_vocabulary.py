@@ -1,9 +1,9 @@
 r"""A compact tokenizer for records: keys and bracket runs are tokens, and nothing is dropped.
 
 xVal's data are dicts such as `{'description':{'planet0':{'m':1.31}},'data':[[[1.7,0.2],[-0.4,1.1]]]}`. With the reader
-`records`, the notation `marker` and implied commas, one costs a token a number, a token a key and a token a bracket run.
-Whatever else a text holds (strings, spaces, letters of any script) is written in bytes, so that every text is decoded as
-it was. xVal's own tokenizer leaves such text out without a word.
+`records`, the notation `marker` and implied commas, one costs a token a number, a token a key, a token a bracket run.
+Whatever else a text holds (strings, spaces, letters of any script) is written in bytes, so that every text is decoded
+as it was. xVal's own tokenizer leaves such text out without a word.
 """
 
 from __future__ import annotations
@@ -66,13 +66,15 @@ def record_tokenizer(
     Example:
         >>> tokenizer = record_tokenizer(["{'m':1.5,'data':[[1,2],[3,4]]}"])
         >>> tokenizer.tokenize("{'m':[[],[[")
-        ['{', "'m':", '[', '[', '],[', '[']
+        ['{', "'m':", '[[', '],[', '[']
         >>> tokenizer.decode(tokenizer("{'über': [7, ½]}")["input_ids"])
         "{'über': [7, ½]}"
     """
     chosen = record_keys(texts) if keys is None else [k if k.rstrip().endswith(":") else f"'{k}':" for k in keys]
     extra = [word for word in dict.fromkeys(words) if word]
-    pieces = [*BRACKETS, *dict.fromkeys(chosen[:max_keys]), *extra]
+    # Each with and without the space behind the colon: who writes one record tight may write the next one loose.
+    both = [form for key in dict.fromkeys(key.rstrip() for key in chosen[:max_keys]) for form in (key, f"{key} ")]
+    pieces = [*BRACKETS, *both, *extra]
     too_long = [key for key in pieces if len(key) > MAX_KEY + 4]
     if too_long:
         raise ValueError(f"a token may have {MAX_KEY} characters, however: {too_long[0][:60]!r}...")
@@ -93,15 +95,11 @@ def record_tokenizer(
         inner.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]
             single="$A [END]", pair="$A [END] $B:1 [END]:1", special_tokens=end
         )
-    limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+    roles = {"pad": "[PAD]", "mask": "[MASK]", "eos": "[END]", "bos": "[END]", "cls": "[CLS]", "sep": "[SEP]"}
+    options = {} if model_max_length is None else {"model_max_length": model_max_length}
     return PreTrainedTokenizerFast(
         tokenizer_object=inner,
-        pad_token="[PAD]",
-        mask_token="[MASK]",
-        eos_token="[END]",
-        bos_token="[END]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
         clean_up_tokenization_spaces=False,
-        **limit,
+        **{f"{role}_token": token for role, token in roles.items()},
+        **options,
     )

@@ -176,21 +176,17 @@ class Rewriter:
         parts = self._cutting.split(text)
         return parts[::2], [mark_index(char) for char in parts[1::2]]
 
-    def plain_sections(self, text: str, rows: Sequence[Sequence[int]]) -> list[str] | None:
+    def plain_sections(self, text: str, starts: Sequence[int], ends: Sequence[int]) -> list[str] | None:
         """The sections of a cleaned text where each number is one mark; None if it takes more than cutting.
 
         Args:
             text: The text.
-            rows: Start and end of each number, in order.
+            starts: Where each number begins.
+            ends: Where it ends.
         """
         if not self.only_marker or NUM in text or (self.leading is not None and self.leading.places(text)):
             return None
-        sections, done = [], 0
-        for row in rows:
-            sections.append(text[done : row[0]])
-            done = row[1]
-        sections.append(text[done:])
-        return sections
+        return [text[begin:end] for begin, end in zip((0, *ends), (*starts, len(text)), strict=True)]
 
     def _begins_with_text(self, item: Numeral | str) -> bool:
         pieces = [] if isinstance(item, str) else self.notation.write(item)

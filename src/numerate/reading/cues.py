@@ -5,7 +5,7 @@ from __future__ import annotations
 from numerate.reading.context import BARRIERS, LABELS, MONTHS, VERSION_WORDS
 from numerate.units import CURRENCY_CUES
 
-__all__ = ["CUE_KINDS", "DOUBTFUL_LABELS", "key_of", "word_before"]
+__all__ = ["CUE_KINDS", "DOUBTFUL_LABELS", "key_of", "word_before", "wrapped_kind"]
 
 
 def _forms(words: frozenset[str]) -> frozenset[str]:
@@ -43,3 +43,11 @@ def key_of(cue: str) -> str:
     key = cue[1:] if cue[:1] in ("(", "[") else cue
     key = key[:-1] if key[-1:] in (".", ",", ":") else key
     return key.lower() if key != "=" else cue
+
+
+def wrapped_kind(cue: str) -> str | None:
+    """What the last word says where the word before the number has a line end or a special space in it."""
+    if cue == "" or cue[-1].isspace():
+        return None
+    kind = CUE_KINDS.get(cue.split()[-1])
+    return _DOUBT if kind == "to" else kind

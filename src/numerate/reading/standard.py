@@ -11,7 +11,7 @@ from numerate.numeral import Numeral, make_numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
 from numerate.reading.context import DATE_JOINTS
-from numerate.reading.cues import CUE_KINDS
+from numerate.reading.cues import CUE_KINDS, wrapped_kind
 from numerate.reading.number import Record, plain_value, read_number, read_telephone
 from numerate.reading.quick import (
     BUSY_FOLLOWERS,
@@ -51,7 +51,6 @@ _UNICODE = re.compile(
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
-_SPACE = re.compile(r"\s").search
 _RUN = re.compile(r"\d++")
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
 _PERCENT = re.compile(r"[ -](?:percent|per cent|pct)\b")
@@ -117,7 +116,8 @@ class StandardReader(Reader):
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
         find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
-        leader_kind, cue_kind, blank = self._leaders.get, CUE_KINDS.get, " " if self._leaders else None
+        leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
+        blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         start = next_digit(b"0")
         while start >= 0:
@@ -131,8 +131,10 @@ class StandardReader(Reader):
                 kind = cue_kind(cue)
                 if kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
-                elif spaces and kind is None and not cue.isalpha() and _SPACE(cue):
-                    kind = "?"
+                elif kind is None and spaces and not cue.isprintable():
+                    kind = wrapped_kind(cue)
+            elif before == line_end:
+                kind = wrapped_kind(text[start - 21 if start > 21 else 0 : start - 1])
             else:
                 kind = leader_kind(before, "?")
                 if kind == "open":
