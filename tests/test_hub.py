@@ -252,7 +252,7 @@ HUGE = (
     json.dumps({"own_rows": {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 128]}}).encode() + b" " * 200
 )
 DEEP = '{"kind":"number-model","version":1,"processor":' + '{"a":' * 100_000 + "1" + "}" * 100_001
-NESTED = '{"kind": "sum", "parts": [' * 50 + "]}" * 50
+NESTED = '{"kind": "sum", "members": [' * 50 + "]}" * 50
 
 HOSTILE: dict[str, Callable[[Spoil], Any]] = {
     "unknown key": lambda it: it.config(embeder=None),
@@ -281,7 +281,7 @@ HOSTILE: dict[str, Callable[[Spoil], Any]] = {
     "large layer": lambda it: it.config(embedder={"kind": "value", "hidden": 1 << 20}),
     "absurd head": lambda it: it.config(head={"kind": "mixture", "components": 10**9}),
     "negative layer": lambda it: it.config(embedder={"kind": "value", "hidden": -5}),
-    "many parts": lambda it: it.config(embedder={"kind": "sum", "parts": [{"kind": "float"}] * 5000}),
+    "many parts": lambda it: it.config(embedder={"kind": "sum", "members": [{"kind": "float"}] * 5000}),
     "parts in parts": lambda it: it.config(embedder=json.loads(NESTED)),
     "code for an embedder": lambda it: it.config(embedder={"kind": "os.system"}),
     "code for a head": lambda it: it.config(head={"kind": "numerate.heads.scalar:ScalarHead"}),

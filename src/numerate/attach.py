@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numerate.reading.base import Reader
     from numerate.scaling import Scaling
 
-__all__ = ["Recipe", "attach", "detach", "from_pretrained", "load_recipe", "recipe_names"]
+__all__ = ["Recipe", "attach", "detach", "from_pretrained", "load_recipe", "recipe_names", "recipe_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +79,22 @@ def load_recipe(name: str) -> Recipe:
         raise UnknownNameError(f"unknown recipe {name!r}: {near_names(name, recipe_names())}")
     text = (resources.files("numerate") / "recipes" / f"{name}.yaml").read_text(encoding="utf-8")
     return Recipe.from_dict(yaml.safe_load(text))
+
+
+def recipe_table() -> str:
+    """All recipes as a Markdown table, for the docs."""
+    lines = ["| recipe | reader | notation | placement, embedder | head | what it is |", "|---|---|---|---|---|---|"]
+    for name in recipe_names():
+        recipe = load_recipe(name)
+        reader = recipe.reader + (f", {' '.join(recipe.kinds)}" if recipe.kinds else "")
+        notation = recipe.notation["kind"] + (", slots on subwords" if recipe.notation.get("slot") else "")
+        placed = f"{recipe.placement}, `{recipe.embedder['kind']}`" if recipe.embedder else "-"
+        placed += " behind a shut gate" if recipe.gated else ""
+        head = recipe.head["kind"] if recipe.head else "-"
+        lines.append(
+            f"| `{name}` | {reader} | {notation} | {placed} | {head} | {recipe.about.replace('|', chr(92) + '|')} |"
+        )
+    return "\n".join(lines)
 
 
 def attach(

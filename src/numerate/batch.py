@@ -7,7 +7,7 @@ bit pattern in an int64. Features are computed from it in float64 or integers an
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 from numerate.numeral import Numeral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ASKED",
@@ -25,14 +25,12 @@ __all__ = [
     "MAX_CHARACTERS",
     "PADDING",
     "UNKNOWN_CHARACTER",
-    "NumberCollator",
     "NumberTable",
+    "Written",
     "bit_patterns",
-    "byte_rows",
     "character_rows",
     "clipped_precision",
     "encode_characters",
-    "plain_precisions",
     "precisions",
     "table_of",
 ]
@@ -73,6 +71,48 @@ def bit_patterns(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
 
 
+class Written(NamedTuple):
+    """Numbers as they are written, one byte a character ("?" beyond ASCII, but for the minus sign), end to end.
+
+    Attributes:
+        codes: (total,) uint8.
+        lengths: (N,) int64, none above `MAX_CHARACTERS`.
+    """
+
+    codes: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Written:
+        """The texts, cut at `MAX_CHARACTERS`."""
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        if lengths.max(initial=0) > MAX_CHARACTERS:
+            texts, lengths = [text[:MAX_CHARACTERS] for text in texts], np.minimum(lengths, MAX_CHARACTERS)
+        joined = "".join(texts).replace("−", "-").encode("ascii", "replace")
+        return cls(np.frombuffer(joined, np.uint8), lengths)
+
+    def character_rows(self) -> np.ndarray:
+        """Character ids: (N, L) uint8, L the longest, 0-padded."""
+        rows = np.zeros((len(self.lengths), int(self.lengths.max(initial=0))), dtype=np.uint8)
+        rows[np.arange(rows.shape[1]) < self.lengths[:, None]] = _TO_IDS[self.codes]
+        return rows
+
+    def plain_precisions(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `precisions` is for plain English decimals: (N,) int16; and (N,) bool, true for all else."""
+        ends = np.cumsum(self.lengths)
+        points = np.flatnonzero(self.codes == ord("."))
+        if len(points) == len(ends) and (points < ends).all() and (points >= ends - self.lengths).all():
+            owners = np.arange(len(ends))  # one point each, as in most tables
+        else:
+            owners = np.searchsorted(ends, points, side="right")
+        result = np.zeros(len(ends), dtype=np.int16)
+        # As many digits as stand behind the first point, which is written over the others.
+        result[owners[::-1]] = (points + 1 - ends[owners])[::-1]
+        unsettled = self.lengths == MAX_CHARACTERS
+        unsettled[np.searchsorted(ends, np.flatnonzero(~_PLAIN_DECIMAL[self.codes]), side="right")] = True
+        return result, unsettled
+
+
 def character_rows(texts: Sequence[str]) -> np.ndarray:
     """Character ids of written numbers: (N, L) uint8, L the longest but at most 32, 0-padded.
 
@@ -81,7 +121,7 @@ def character_rows(texts: Sequence[str]) -> np.ndarray:
         array([[12,  2, 14,  6],
                [ 8,  0,  0,  0]], dtype=uint8)
     """
-    return _TO_IDS[byte_rows(texts)]
+    return Written.of(texts).character_rows()
 
 
 def encode_characters(text: str) -> list[int]:
@@ -96,22 +136,11 @@ def encode_characters(text: str) -> list[int]:
 
 def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
     """Power of ten of each numeral's last written digit: (N,) int16."""
-    result, unsettled = plain_precisions(byte_rows([n.text for n in numerals]))
+    result, unsettled = Written.of([n.text for n in numerals]).plain_precisions()
     for index, numeral in enumerate(numerals):
         if unsettled[index] or numeral.point != ".":
             result[index] = clipped_precision(numeral)
     return result
-
-
-def plain_precisions(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What `precisions` is for plain English decimals as `byte_rows`: (N,) int16; and (N,) bool, true for all else."""
-    columns = np.ascontiguousarray(rows.T)  # sums over short rows are slow, those over long columns are not
-    written = columns != 0
-    behind = np.logical_or.accumulate(columns == ord("."), axis=0) & written
-    # As many digits as stand behind the point.
-    decimals = np.maximum(np.count_nonzero(behind, axis=0) - 1, 0)
-    plain = _PLAIN_DECIMAL[columns].all(axis=0) & (np.count_nonzero(written, axis=0) < MAX_CHARACTERS)
-    return -decimals.astype(np.int16), ~plain
 
 
 def clipped_precision(numeral: Numeral) -> int:
@@ -119,27 +148,14 @@ def clipped_precision(numeral: Numeral) -> int:
     return max(-30_000, min(30_000, numeral.precision))
 
 
-def byte_rows(texts: Sequence[str]) -> np.ndarray:
-    """Texts as rows of bytes, one a character ("?" beyond ASCII, but for the minus sign): (N, L) uint8, 0-padded."""
-    width = min(MAX_CHARACTERS, max(map(len, texts), default=0))
-    if width == 0:
-        return np.zeros((len(texts), 0), dtype=np.uint8)
-    codes = np.array(texts, dtype=f"U{width}").view(np.uint32).reshape(len(texts), width)
-    rows = codes.astype(np.uint8)
-    if codes.max(initial=0) > 127:
-        rows[codes > 127] = ord("?")
-        rows[codes == ord("−")] = ord("-")
-    return rows
-
-
 def table_of(
-    counts: Sequence[int], written: np.ndarray, values: np.ndarray, precision: np.ndarray, given: np.ndarray
+    counts: Sequence[int], written: Written, values: np.ndarray, precision: np.ndarray, given: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The number table of a batch from its numbers, row after row.
 
     Args:
         counts: How many numbers each row has.
-        written: All numbers as `byte_rows`.
+        written: All numbers as they are written.
         values: (N,) float64.
         precision: (N,) int16.
         given: (N,) uint8, `GIVEN` or `ASKED`.
@@ -150,85 +166,24 @@ def table_of(
     """
     most = max(counts, default=0)
     place = np.arange(most) < np.asarray(counts, dtype=np.int64)[:, None]
-    characters = _TO_IDS[written]
-    table = {
-        "number_bits": np.zeros(place.shape, dtype=np.int64),
-        "number_chars": np.zeros((*place.shape, max(1, characters.shape[1])), dtype=np.uint8),
-        "number_precision": np.zeros(place.shape, dtype=np.int16),
-        "number_given": np.full(place.shape, PADDING, dtype=np.uint8),
+    characters = written.character_rows()
+    if characters.shape[1] == 0:
+        characters = np.zeros((len(characters), 1), dtype=np.uint8)
+
+    def padded(column: np.ndarray, padding: int = 0) -> np.ndarray:
+        shape = (*place.shape, *column.shape[1:])
+        if len(column) == place.size:
+            return column.reshape(shape)
+        full = np.full(shape, padding, dtype=column.dtype)
+        full[place] = column
+        return full
+
+    return {
+        "number_bits": padded(bit_patterns(values)),
+        "number_chars": padded(characters),
+        "number_precision": padded(precision.astype(np.int16, copy=False)),
+        "number_given": padded(given.astype(np.uint8, copy=False), PADDING),
     }
-    table["number_bits"][place] = bit_patterns(values)
-    if characters.shape[1]:
-        table["number_chars"][place] = characters
-    table["number_precision"][place] = precision
-    table["number_given"][place] = given
-    return table
-
-
-class NumberCollator:
-    """Pads processed examples to one batch of tensors, number table included; for the HF Trainer's `data_collator`.
-
-    Args:
-        tokenizer: Says the padding's id and side; a `NumberProcessor`'s `tokenizer`. It is not kept, so that workers
-            of a `DataLoader` get no more than a few numbers.
-        pad_to_multiple_of: Rounds the length of the rows up.
-        label_padding: What labels are padded with.
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> collate = NumberCollator(SimpleNamespace(pad_token_id=0, padding_side="right", pad_token_type_id=0))
-        >>> rows = [{"input_ids": [5, 6], "number_slots": [0, 0]}, {"input_ids": [7], "number_slots": [1]}]
-        >>> collate(rows)["input_ids"].tolist()
-        [[5, 6], [7, 0]]
-    """
-
-    _TYPES: ClassVar[dict[str, torch.dtype]] = {
-        "number_chars": torch.uint8, "number_given": torch.uint8, "number_precision": torch.int16,
-    }  # fmt: skip
-
-    def __init__(self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100) -> None:
-        if tokenizer.pad_token_id is None:
-            raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
-        self.side: str = tokenizer.padding_side
-        self.multiple = pad_to_multiple_of or 1
-        self._fill: dict[str, int] = {
-            "input_ids": tokenizer.pad_token_id,
-            "token_type_ids": tokenizer.pad_token_type_id,
-            "special_tokens_mask": 1,
-            "labels": label_padding,
-            "number_given": PADDING,
-        }
-
-    def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        """One batch of examples with the same fields."""
-        rows = [dict(example) for example in examples]
-        for row in rows:
-            row.setdefault("attention_mask", [1] * len(row["input_ids"]))
-            if row.keys() != rows[0].keys():
-                raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
-        return {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
-
-    def _column(self, key: str, cells: list[Any]) -> Tensor:
-        name = key.removeprefix("decoder_")
-        tensors = [torch.as_tensor(cell) for cell in cells]
-        if tensors[0].dim() == 0:
-            return torch.stack(tensors)
-        table = name.startswith("number_") and name != "number_slots"
-        length = max(len(tensor) for tensor in tensors)
-        if not table:  # a number's place in its table is what its slot says: tables are padded on the right always
-            length = -(-length // self.multiple) * self.multiple
-        if name == "number_chars":
-            width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
-            shape, fill = (len(cells), length, width), 0
-        else:
-            shape, fill = (len(cells), length), self._fill.get(name, 0)
-        floating = any(tensor.is_floating_point() and len(tensor) for tensor in tensors)
-        result = torch.full(shape, fill, dtype=tensors[0].dtype if floating else self._TYPES.get(name, torch.int64))
-        for row, tensor in zip(result, tensors, strict=True):
-            if len(tensor):
-                part = row[-len(tensor) :] if self.side == "left" and not table else row[: len(tensor)]
-                part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
-        return result
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,31 @@
-"""What was found in a text and has a slot: numerals, or bare spans where nobody needs more; and batches with both."""
+"""Batches with numbers: what was found in each text, the number table made of it, and collation."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import torch
 from transformers import BatchEncoding
 
-from numerate.batch import ASKED, GIVEN, byte_rows, clipped_precision, plain_precisions, precisions, table_of
+from numerate.batch import ASKED, GIVEN, PADDING, Written, clipped_precision, precisions, table_of
 from numerate.numeral import Numeral
 from numerate.reading.luna import LunaReader
 from numerate.reading.plain import PlainReader
 from numerate.reading.records import RecordsReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from torch import Tensor
 
     from numerate.reading.base import Reader
     from numerate.scaling import Scaling
 
-__all__ = ["BareSpans", "Found", "NumberBatch", "number_table", "reads_bare_spans"]
+__all__ = ["BareSpans", "Found", "NumberBatch", "NumberCollator", "number_table", "reads_bare_spans"]
 
 _PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
 
@@ -101,6 +104,72 @@ class NumberBatch(BatchEncoding):
         self.found = state["found"]
 
 
+class NumberCollator:
+    """Pads processed examples to one batch of tensors, number table included; for the HF Trainer's `data_collator`.
+
+    Args:
+        tokenizer: Says the padding's id and side; a `NumberProcessor`'s `tokenizer`. It is not kept, so that workers
+            of a `DataLoader` get no more than a few numbers.
+        pad_to_multiple_of: Rounds the length of the rows up.
+        label_padding: What labels are padded with.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> collate = NumberCollator(SimpleNamespace(pad_token_id=0, padding_side="right", pad_token_type_id=0))
+        >>> rows = [{"input_ids": [5, 6], "number_slots": [0, 0]}, {"input_ids": [7], "number_slots": [1]}]
+        >>> collate(rows)["input_ids"].tolist()
+        [[5, 6], [7, 0]]
+    """
+
+    _TYPES: ClassVar[dict[str, torch.dtype]] = {
+        "number_chars": torch.uint8, "number_given": torch.uint8, "number_precision": torch.int16,
+    }  # fmt: skip
+
+    def __init__(self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100) -> None:
+        if tokenizer.pad_token_id is None:
+            raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
+        self.side: str = tokenizer.padding_side
+        self.multiple = pad_to_multiple_of or 1
+        self._fill: dict[str, int] = {
+            "input_ids": tokenizer.pad_token_id,
+            "token_type_ids": tokenizer.pad_token_type_id,
+            "special_tokens_mask": 1,
+            "labels": label_padding,
+            "number_given": PADDING,
+        }
+
+    def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        """One batch of examples with the same fields."""
+        rows = [dict(example) for example in examples]
+        for row in rows:
+            row.setdefault("attention_mask", [1] * len(row["input_ids"]))
+            if row.keys() != rows[0].keys():
+                raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
+        return {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+
+    def _column(self, key: str, cells: list[Any]) -> Tensor:
+        name = key.removeprefix("decoder_")
+        tensors = [torch.as_tensor(cell) for cell in cells]
+        if tensors[0].dim() == 0:
+            return torch.stack(tensors)
+        table = name.startswith("number_") and name != "number_slots"
+        length = max(len(tensor) for tensor in tensors)
+        if not table:  # a number's place in its table is what its slot says: tables are padded on the right always
+            length = -(-length // self.multiple) * self.multiple
+        if name == "number_chars":
+            width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
+            shape, fill = (len(cells), length, width), 0
+        else:
+            shape, fill = (len(cells), length), self._fill.get(name, 0)
+        floating = any(tensor.is_floating_point() and len(tensor) for tensor in tensors)
+        result = torch.full(shape, fill, dtype=tensors[0].dtype if floating else self._TYPES.get(name, torch.int64))
+        for row, tensor in zip(result, tensors, strict=True):
+            if len(tensor):
+                part = row[-len(tensor) :] if self.side == "left" and not table else row[: len(tensor)]
+                part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
+        return result
+
+
 def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:
     """The number table of a batch, see `numerate.batch.table_of`."""
     counts = [len(row) for row in rows]
@@ -109,13 +178,13 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
         values = meant = np.fromiter(chain.from_iterable(row.columns[2] for row in rows), float, len(texts))  # type: ignore[union-attr]
         if scaling is not None:
             values = scaling.apply([""] * len(texts), meant)  # type: ignore[arg-type]
-        written_forms = byte_rows(texts)
-        precision, unsettled = plain_precisions(written_forms)
+        forms = Written.of(texts)
+        precision, unsettled = forms.plain_precisions()
         if unsettled.any():
             kinds = list(chain.from_iterable(row.columns[3] for row in rows))  # type: ignore[union-attr]
             for index in np.flatnonzero(unsettled).tolist():
                 precision[index] = clipped_precision(_numeral_of(texts[index], float(meant[index]), kinds[index]))
-        return table_of(counts, written_forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
+        return table_of(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
     lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
     given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
     flat = [n for row in lists for n in row if n is not None]
@@ -126,7 +195,7 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     values, precision = np.zeros(len(given)), np.zeros(len(given), dtype=np.int16)
     values[present], precision[present] = numbers, precisions(flat)
     texts = [n.text if n is not None else "" for row in lists for n in row]
-    return table_of(counts, byte_rows(texts), values, precision, given)
+    return table_of(counts, Written.of(texts), values, precision, given)
 
 
 def _numeral_of(text: str, value: float, kind: str) -> Numeral:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from numerate.assembly import Frame, Plan, align, assemble, cut, plan_for, shaped
-from numerate.batch import NumberCollator
+from numerate.assembly import Plan, align, assemble, cut, plan_for, shaped
 from numerate.config import Config, ConfigError
-from numerate.found import BareSpans, Found, NumberBatch, number_table, reads_bare_spans
+from numerate.found import BareSpans, Found, NumberBatch, NumberCollator, number_table, reads_bare_spans
 from numerate.notation.base import NUM, Notation
 from numerate.numeral import KINDS, Numeral
 from numerate.reading import make_reader
 from numerate.registry import UnknownNameError, notations, readers
-from numerate.rewriting import Rewriter, mark
+from numerate.rewriting import Rewriter
 from numerate.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
-from numerate.sections import SectionEncoder, add_marks, lead_only_once
+from numerate.sections import MarkedTokenizer, SectionEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from numerate.reading.base import Reader
     from numerate.rewriting import Rewritten
 
-__all__ = ["NumberBatch", "NumberProcessor", "ProcessorConfig"]
+__all__ = ["NumberBatch", "NumberCollator", "NumberProcessor", "ProcessorConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,19 +98,15 @@ class NumberProcessor:
         self.written, self.scaling, self.implied_commas = written, scaling, implied_commas
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
         # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
-        self._copy = copy.deepcopy(tokenizer)
-        backend = self._copy.backend_tokenizer
-        leading = lead_only_once(backend, (token.content for token in backend.get_added_tokens_decoder().values()))
-        self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, leading)
-        self._length, self._first_added = len(tokenizer), add_marks(backend, len(self.own_tokens))
-        self.first_id = self._first_added if first_id is None else first_id
-        if self.first_id < self._first_added:
-            raise ValueError(f"first_id must be at least {self._first_added}, above the tokenizer's: {first_id=}")
-        self._sections = SectionEncoder(backend, self.first_id, implied_commas)
-        self._frames: dict[bool, Frame] = {}
+        self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
+        self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
+        lowest = self._marked.first_added
+        self.first_id = lowest if first_id is None else first_id
+        if self.first_id < lowest:
+            raise ValueError(f"first_id must be at least {lowest}, above the tokenizer's own ids: {first_id=}")
+        self._sections = SectionEncoder(self._marked.copy.backend_tokenizer, self.first_id, implied_commas)
         bare = reads_bare_spans(self.reader) and not written and (scaling is None or scaling.by == "none")
         self._bare = bare and self._rewriter.only_marker
-        self._joint = backend.decode([self._first_added] * 2, skip_special_tokens=False)[1:-1]
 
     @property
     def own_ids(self) -> range:
@@ -147,19 +141,18 @@ class NumberProcessor:
             ConfigError: It is not what `config` gives; the message quotes what is wrong.
         """
         plan = ProcessorConfig.from_dict(config)
-        reader, notation = dict(plan.reader), dict(plan.notation)
+        reader = dict(plan.reader)
         try:
             reading = make_reader(str(reader.pop("kind", None)), **reader)
-            notation_class = notations[str(notation.get("kind"))]
-        except (UnknownNameError, TypeError, ValueError) as error:
-            raise ConfigError(f"processor config: {error}") from None
-        try:
+            notation = notations[str(plan.notation.get("kind"))]
             return cls(
-                tokenizer, reading, notation_class(notation_class.Config.from_dict(notation)), first_id=first_id,
+                tokenizer, reading, notation(notation.Config.from_dict(plan.notation)), first_id=first_id,
                 kinds=plan.kinds, written=plan.written, scaling=plan.scaling, implied_commas=plan.implied_commas,
             )  # fmt: skip
-        except ValueError as error:
-            raise error if isinstance(error, ConfigError) else ConfigError(f"processor config: {error}") from None
+        except ConfigError:
+            raise
+        except (UnknownNameError, TypeError, ValueError) as error:
+            raise ConfigError(f"processor config: {error}") from None
 
     def __call__(
         self,
@@ -171,33 +164,40 @@ class NumberProcessor:
         return_offsets_mapping: bool = False,
         **options: Any,
     ) -> NumberBatch:
-        """Tokenizes one text or many; takes a tokenizer's own options.
+        """Tokenizes one text or many; takes a tokenizer's own options, `text_target` included.
 
         Returns:
             The tokenizer's batch with `number_slots` and the number table (see `numerate.batch`). Offsets refer to the
-            text as it was given; a token that stands for a rewritten number has that number's span.
+            text as it was given; a token that stands for a rewritten number has that number's span. Targets become
+            `labels`, and their numbers the table with the prefix `decoder_`.
         """
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f"return_tensors must be 'pt' or 'np', however: {return_tensors!r}")
         if options.get("return_overflowing_tokens"):
             raise ValueError("return_overflowing_tokens is not supported: split long texts before the processor")
-        self._follow_tokenizer()
+        self._marked.follow()
+        target, longest = options.pop("text_target", None), options.pop("max_target_length", None)
         single = isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
         texts: list[Any] = [text] if single else list(text)
         special = options.get("add_special_tokens", True)
-        done, plan = None, plan_for(self._copy, options)
+        done, plan = None, plan_for(self._marked.copy, options)
         if not texts:
-            done = self._by_sections([], plan or plan_for(self._copy, {}), special)  # type: ignore[arg-type]
+            done = self._by_sections([], plan or plan_for(self._marked.copy, {}), special)  # type: ignore[arg-type]
         elif not (text_pair or is_split_into_words or return_offsets_mapping or self._rewriter.slots_on_text) and plan:
             done = self._by_sections(texts, plan, special)
         if done is None:
             pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
-            options["return_offsets_mapping"] = return_offsets_mapping
-            done = self._by_texts([texts, *pairs], is_split_into_words, options)
+            more = options | {"return_offsets_mapping": return_offsets_mapping}
+            done = self._by_texts([texts, *pairs], is_split_into_words, more)
         data, found = done
         padded = options.get("padding", False) not in (None, False, "do_not_pad")
         table = number_table(found, self.written, self.scaling)
         fields = shaped(data, table, [len(row) for row in found], single, padded, return_tensors)
+        if target is not None:
+            options |= {"max_length": longest} if longest is not None else {}
+            answer = self(target, is_split_into_words=is_split_into_words, return_tensors=return_tensors, **options)
+            fields |= {f"decoder_{key}": answer[key] for key in answer if key.startswith("number_")}
+            fields["labels"] = answer["input_ids"]
         return NumberBatch.of(fields, found)
 
     def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
@@ -209,11 +209,9 @@ class NumberProcessor:
                 that is not given, is written `[NUM]`.
             **options: The tokenizer's own, as `skip_special_tokens`.
         """
-        shift = self._first_added - self.first_id
         row = (int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids))
-        # Ids between the tokenizer's and ours are nobody's: rows that round off an embedding matrix.
-        known = [i + shift if i >= self.first_id else i for i in row if i < self._first_added or i >= self.first_id]
-        return self._rewriter.restore(str(self._copy.decode(known, **options)), list(numerals or []), self._joint)
+        text = self._marked.decode(row, self.first_id, **options)
+        return self._rewriter.restore(text, list(numerals or []), self._marked.joint)
 
     def batch_decode(self, rows: Iterable[Any], numerals: Sequence[Any] | None = None, **options: Any) -> list[str]:
         """`decode` for many rows."""
@@ -225,15 +223,6 @@ class NumberProcessor:
         """Pads processed examples to a batch of tensors, as a tokenizer's `pad` does for a collator."""
         del options
         return NumberBatch(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples))
-
-    def _follow_tokenizer(self) -> None:
-        """Takes over what users set on their tokenizer at any time."""
-        if len(self.tokenizer) != self._length:
-            raise ValueError("tokens were added to the tokenizer: make the processor after that")
-        for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
-            value = getattr(self.tokenizer, name)
-            if getattr(self._copy, name) != value:
-                setattr(self._copy, name, value)
 
     def _numerals(self, text: str) -> list[Numeral]:
         numerals = self.reader.find(text)
@@ -270,7 +259,7 @@ class NumberProcessor:
             row = np.array(rows[index])
             row[row == self.first_id] = np.array(own) + self.first_id
             rows[index] = row.tolist()
-        frame = self._frame(special)
+        frame = self._marked.frame(special)
         shorter = cut(rows, plan, frame)
         if shorter is None:
             return None
@@ -279,15 +268,8 @@ class NumberProcessor:
                 left, numbers = kept.count(self.first_id), found[index]
                 begin, end = (len(numbers) - left, len(numbers)) if plan.cut_left else (0, left)
                 found[index] = numbers.part(begin, end) if isinstance(numbers, BareSpans) else numbers[begin:end]
-        pad: Any = (self._copy.pad_token_id or 0, self._copy.pad_token_type_id)
+        pad: Any = (self.tokenizer.pad_token_id or 0, self.tokenizer.pad_token_type_id)
         return assemble(shorter, plan, frame, pad, self.first_id), found
-
-    def _frame(self, special: bool) -> Frame:
-        """What the tokenizer writes round a text."""
-        if special not in self._frames:
-            one = self._copy(mark(0), add_special_tokens=special, return_token_type_ids=True)
-            self._frames[special] = Frame.around(one["input_ids"], one["token_type_ids"], self._first_added)
-        return self._frames[special]
 
     def _by_texts(
         self, sequences: list[list[Any]], split: bool, options: dict[str, Any]
@@ -303,9 +285,10 @@ class NumberProcessor:
             inputs: list[Any] = [[[word.text for word in words] for words in some] for some in changed]
         else:
             inputs = [[words[0].text for words in some] for some in changed]
-        batch = self._copy(*inputs, is_split_into_words=split, **options)
+        batch = self._marked.copy(*inputs, is_split_into_words=split, **options)
         data, found = align(batch, changed, split)
-        shift, first = self.first_id - self._first_added, self._first_added
+        first = self._marked.first_added
+        shift = self.first_id - first
         if shift:
             rows = data["input_ids"]
             data["input_ids"] = [

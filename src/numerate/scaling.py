@@ -109,7 +109,7 @@ class Scaling(Config):
         >>> from numerate.numeral import Numeral
         >>> numerals = [Numeral(str(v), 0, 1, v, path=f"data[{i}]") for i, v in enumerate([10.0, 20.0, 30.0])]
         >>> scaling = Scaling(scaler="range").fit(numerals)
-        >>> scaling.apply(numerals).tolist()
+        >>> scaling.apply(numerals).round(9).tolist()
         [-5.0, 0.0, 5.0]
         >>> scaling.invert(["data[7]"], [2.5]).tolist()
         [25.0]

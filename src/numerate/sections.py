@@ -7,23 +7,74 @@ text are those of its sections with our tokens between them. Sections come again
 
 from __future__ import annotations
 
+import copy
 import re
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
+from numerate.assembly import Frame
 from numerate.rewriting import COMMAS, Leading, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["SectionEncoder", "add_marks", "lead_only_once"]
+    from transformers import PreTrainedTokenizerFast
+
+__all__ = ["MarkedTokenizer", "SectionEncoder", "add_marks", "lead_only_once"]
 
 _REMEMBERED_LENGTH = 64
 _REMEMBERED_SECTIONS = 1 << 16
 
 Known = dict[str, tuple[int, ...]]
+
+
+class MarkedTokenizer:
+    """A copy of a tokenizer that knows our marks; the tokenizer itself stays as it is.
+
+    Args:
+        tokenizer: Any fast tokenizer.
+        number: How many tokens are ours.
+
+    Attributes:
+        copy: The copy.
+        leading: What has to be written into texts, see `lead_only_once`.
+        first_added: The id of the first mark.
+        joint: What it writes between two tokens when it decodes.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, number: int) -> None:
+        self._tokenizer, self._length = tokenizer, len(tokenizer)
+        self.copy = copy.deepcopy(tokenizer)
+        backend = self.copy.backend_tokenizer
+        self.leading = lead_only_once(backend, (t.content for t in backend.get_added_tokens_decoder().values()))
+        self.first_added = add_marks(backend, number)
+        self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
+        self._frames: dict[bool, Frame] = {}
+
+    def follow(self) -> None:
+        """Takes over what users set on their tokenizer at any time."""
+        if len(self._tokenizer) != self._length:
+            raise ValueError("tokens were added to the tokenizer: make the processor after that")
+        for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
+            value = getattr(self._tokenizer, name)
+            if getattr(self.copy, name) != value:
+                setattr(self.copy, name, value)
+
+    def frame(self, special: bool) -> Frame:
+        """What the tokenizer writes round a text, with or without special tokens."""
+        if special not in self._frames:
+            one = self.copy(mark(0), add_special_tokens=special, return_token_type_ids=True)
+            self._frames[special] = Frame.around(one["input_ids"], one["token_type_ids"], self.first_added)
+        return self._frames[special]
+
+    def decode(self, ids: Iterable[int], first_id: int, **options: Any) -> str:
+        """The text behind ids, with marks for ours, which begin at `first_id`."""
+        shift = self.first_added - first_id
+        # Ids between the tokenizer's and ours are nobody's: rows that round off an embedding matrix.
+        known = [i + shift if i >= first_id else i for i in ids if i < self.first_added or i >= first_id]
+        return str(self.copy.decode(known, **options))
 
 
 class SectionEncoder:

@@ -272,6 +272,7 @@ def _is_spoken_range(text: str, last: tuple[Any, ...], record: tuple[Any, ...]) 
     return (
         last[KIND] == record[KIND] == "quantity"
         and record[START] - last[END] == 4
+        and text[record[START]] not in "+-−("
         and last[VALUE] < record[VALUE]
         and text[last[END] : record[START]] == " to "
         and word_before(text, last[START]) not in ("from", "From")

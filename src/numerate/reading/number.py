@@ -78,7 +78,7 @@ def read_number(
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
-    if not negative and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
+    if first == begin and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
         money_outside = currency_before(text, first - 1) if unit is None else None
         closing = _accounting_close(text, first, stop, digits, point, money_outside is not None)
         if closing is not None and kind is None and not exponent and radix is None and power == 0:
@@ -137,7 +137,10 @@ def _unit_behind(text: str, start: int, end: int, stop: int, digits: str) -> tup
 
 def read_telephone(text: str, start: int, records: list[Record]) -> int | None:
     """Reads a telephone number whose first digit is text[start], behind `+` or `(`; None if there is none."""
-    match = _TELEPHONE.match(text, start - 1) if start and text[start - 1] in "+(" else None
+    mark = text[start - 1 : start]
+    if mark != "(" and (mark != "+" or text[start - 2 : start - 1].isalnum()):
+        return None
+    match = _TELEPHONE.match(text, start - 1)
     if match is None or not 8 <= sum(map(str.isdecimal, match.group())) <= 15:
         return None
     runs = _RUN.finditer(text, start, match.end())

@@ -5,6 +5,7 @@ Each function answers at first sight, or says that the number takes the careful 
 
 from __future__ import annotations
 
+import re
 import string
 from typing import TYPE_CHECKING
 
@@ -52,20 +53,22 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """What may stand between two numbers where the kind of the second depends on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
-_IN_TELEPHONES = frozenset(" -.(")
+_in_telephone = re.compile(r"[ .-][0-9(]").match
 JOINT_ENDS = frozenset("±-–−o/+")
 """What ends the gap between the two ends of a range, one character before the number."""
 
 
 def sign_at_first_sight(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
     """The kind of a number behind `+` or `-` at first sight, and where it begins."""
-    if before == "+" and (text[end : end + 1] in _IN_TELEPHONES or text[start - 2 : start - 1] == "+"):
-        return "?", start  # a telephone number, C++11
     leader = text[start - 2] if start > 1 else ""
+    if leader.isalpha():
+        return (None if before == "+" else "?"), start
+    if before == "+" and (leader == "+" or _in_telephone(text, end)):
+        return "?", start  # C++11, a telephone number
     if leader == "" or leader in SIGN_LEADERS:
         free = calm and (leader not in _SPACES or text[start - 3] not in CURRENCY_ENDS)
         return ("quantity" if free else "?"), start - 1
-    return (None if leader in "+-−" or (before == "+" and leader.isalpha()) else "?"), start
+    return (None if leader in "+-−" else "?"), start
 
 
 def may_be_date(digits: str) -> bool:
@@ -94,10 +97,20 @@ def easy_follower(
 
     The kind is None where it takes more than a look-up.
     """
-    word = attached or spaced or ""
-    if attached is None and word in MONTHS:
-        return ("date" if whole and len(digits) <= 2 and kind in (None, "date") else None), end, 0, None, None
-    stop = end + (0 if attached else 1) + len(word)
+    if attached is None:
+        word = spaced or ""
+        stop = end + 1 + len(word)
+        if word in MONTHS:
+            day = whole and len(digits) <= 2 and kind in (None, "date") and not text[stop : stop + 1].isalnum()
+            return ("date" if day else None), end, 0, None, None
+    elif attached == "%":
+        return ("percent" if kind is None else None), end + 1, -2, None, None
+    elif attached in ("e", "E"):
+        code = kind is None and len(digits) != 4 and not suffixes.has_exponent(text, end)
+        return ("identifier" if code else None), end, 0, None, None
+    else:
+        word = attached
+        stop = end + len(word)
     power = suffixes.SIMPLE_SCALES.get(word)
     if power is not None:
         if text[stop : stop + 1].isalnum() and word[0] not in "%‰％":
@@ -126,9 +139,6 @@ def easy_follower(
             return "quantity", end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
-    elif word in ("e", "E"):
-        code = kind is None and len(digits) != 4 and not suffixes.has_exponent(text, end)
-        return ("identifier" if code else None), end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and suffixes.ordinal_suffix(digits) == word.lower():
             return "ordinal", stop, 0, None, None
