@@ -153,9 +153,7 @@ def assemble(
     names = (*plan.fields, "number_slots")
     width = _width(lengths, plan)
     if width is None:
-        spans = list(zip(starts.tolist(), (starts + lengths).tolist(), strict=True))
-        lists = {name: flat[name][0].tolist() for name in names}
-        return {name: [values[begin:end] for begin, end in spans] for name, values in lists.items()}
+        return {name: _ragged(*flat[name], starts, lengths, plan) for name in names}
     place = np.arange(width) >= width - lengths[:, None] if plan.pad_left else np.arange(width) < lengths[:, None]
     fields: dict[str, np.ndarray | list[list[int]]] = {}
     for name in names:
@@ -169,15 +167,32 @@ def assemble(
     return fields
 
 
+def _target(longest: int, plan: Plan) -> int:
+    """What rows are padded to."""
+    if plan.length is None:
+        return 0
+    return -(-(longest if plan.length < 0 else plan.length) // plan.multiple) * plan.multiple
+
+
 def _width(lengths: np.ndarray, plan: Plan) -> int | None:
     """The length of all rows after padding; None where they differ."""
     longest = int(lengths.max(initial=0))
-    if plan.length is None:
-        return longest if (lengths == longest).all() else None
-    target = -(-(longest if plan.length < 0 else plan.length) // plan.multiple) * plan.multiple
+    target = _target(longest, plan)
     if longest <= target:
         return target
     return longest if (lengths == longest).all() else None
+
+
+def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.ndarray, plan: Plan) -> list[list[int]]:
+    """Rows of different lengths: without padding, or where one is longer than what they are padded to."""
+    flat, target = values.tolist(), _target(0, plan)
+    rows = [flat[begin : begin + length] for begin, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+    if not target:
+        return rows
+    padding = [[filler] * (target - len(row)) for row in rows]
+    if plan.pad_left:
+        return [before + row for before, row in zip(padding, rows, strict=True)]
+    return [row + behind for behind, row in zip(padding, rows, strict=True)]
 
 
 def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tuple[dict[str, Any], list[Any]]:

@@ -44,13 +44,13 @@ class Leading:
     Attributes:
         char: The space, or the mark that stands for it.
         at_start: Whether we have to write it at the beginning, or the tokenizer does it itself.
-        before_space: Whether it comes before a space, too.
+        unless: Characters before which it is not written.
         tokens: The tokenizer's own added tokens, behind which a new stretch of text begins; None if it has none.
     """
 
     char: str
     at_start: bool
-    before_space: bool
+    unless: str
     tokens: re.Pattern[str] | None
 
     def places(self, text: str) -> list[int]:
@@ -58,8 +58,7 @@ class Leading:
         starts = [0] if self.at_start else []
         if self.tokens is not None:
             starts += [match.end() for match in self.tokens.finditer(text)]
-        places = [start for start in starts if start < len(text)]
-        return places if self.before_space else [start for start in places if not text[start].isspace()]
+        return [start for start in starts if start < len(text) and text[start] not in self.unless]
 
 
 @dataclass

@@ -91,6 +91,16 @@ def test_quick_way_equals_careful_way(draw):
         assert quick.spans(text) == careful.spans(text), text
 
 
+@pytest.mark.parametrize("mark", " (%,.")
+@pytest.mark.parametrize("before", ["", "Table ", "x", "$", "June ", "(", "5,"])
+@pytest.mark.parametrize("after", ["", " km", "100 200", "1990", "%", "/4", ".5"])
+def test_long_lists_equal_careful_way(mark, before, after):
+    digits = random.Random(f"{mark}{before}{after}")
+    body = mark.join(str(digits.randrange(100)) for _ in range(1500))
+    text = f"{before}{body}{mark}{after} and then 12 more, {before}{body}{mark}{after}"
+    assert StandardReader().spans(text) == Careful().spans(text)
+
+
 @pytest.mark.shared("data/wiki")
 def test_quick_way_equals_careful_way_on_annotated_texts(shared):
     places = {}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from itertools import accumulate, repeat
 from typing import Any
 
 from numerate.numeral import Numeral, make_numeral
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
+from numerate.reading.bulk import NO_RUN, list_records, next_run, run_records
 from numerate.reading.context import DATE_JOINTS
 from numerate.reading.cues import CUE_KINDS, wrapped_kind
 from numerate.reading.number import Record, plain_value, read_number, read_telephone
@@ -119,8 +119,19 @@ class StandardReader(Reader):
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
+        run = next_run(text, 0) if self._leaders else NO_RUN
+        run_start = run[0]
         start = next_digit(b"0")
         while start >= 0:
+            if start > run_start:  # the second number of a long list: the rest of it in one go
+                if start < run[1]:
+                    found, start = run_records(text, run)
+                    records += found
+                    last_end, last_kind = records[-1][1], records[-1][3]
+                    start = next_digit(b"0", start)
+                run = next_run(text, run[1])
+                run_start = run[0]
+                continue
             digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
             first, end = start, start + len(digits)
             before = text[start - 1 : start]
@@ -211,14 +222,7 @@ class StandardReader(Reader):
         if not cluster.isascii() and not VULGAR.keys().isdisjoint(cluster):
             return self._vulgar(text, start, cluster, word, records)
         if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
-            # Adversarial or machine-made: one pass without an object for each number.
-            lengths = [len(item) for item in items]
-            ends = [stop + index for index, stop in enumerate(accumulate(lengths, initial=start), start=-1)][1:]
-            starts = map(int.__sub__, ends, lengths)
-            kind = "version" if "." in cluster else "quantity"
-            records.extend(
-                zip(starts, ends, map(float, items), repeat(kind), *map(repeat, (None, None, 0, ".")), strict=False)
-            )
+            records += list_records(items, start, "version" if "." in cluster else "quantity", ",")
             return end
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
