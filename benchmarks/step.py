@@ -10,7 +10,6 @@ model's. The bare model runs twice: its ratio to itself is the noise.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 

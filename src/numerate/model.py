@@ -94,7 +94,7 @@ class NumberModel(nn.Module):
         for part in (self.embedder, self.gate, self.head, self.own_logits):
             if part is not None:
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
-        words = processor.tokenizer
+        words: Any = processor.tokenizer
         special = tuple(words.all_special_ids)
         self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None)
         # Stands in for our tokens where the backbone wants ids of its own: any token that means nothing to it.
@@ -251,10 +251,11 @@ class NumberModel(nn.Module):
         return {key: value for key, value in self.state_dict().items() if not key.startswith("backbone.")}
 
     def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
-        """Passed on to the backbone; so is its counterpart."""
+        """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_enable(*arguments, **options)
 
-    def gradient_checkpointing_disable(self) -> None:  # noqa: D102
+    def gradient_checkpointing_disable(self) -> None:
+        """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_disable()
 
     def save_pretrained(self, folder: str | Path, *, backbone: bool = False, **options: Any) -> None:

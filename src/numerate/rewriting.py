@@ -55,10 +55,11 @@ class Leading:
 
     def places(self, text: str) -> list[int]:
         """Offsets before which the character is written."""
-        starts = [0] if self.at_start else []
+        starts, taken = [0] if self.at_start else [], set()
         if self.tokens is not None:
-            starts += [match.end() for match in self.tokens.finditer(text)]
-        return [start for start in starts if start < len(text) and text[start] not in self.unless]
+            spans = [match.span() for match in self.tokens.finditer(text)]
+            starts, taken = starts + [end for _, end in spans], {begin for begin, _ in spans}
+        return [at for at in starts if at < len(text) and at not in taken and text[at] not in self.unless]
 
 
 @dataclass

@@ -16,8 +16,9 @@ __all__ = ["Reader"]
 class Reader(ABC):
     """Finds the numerals of a text.
 
-    The contract, tested for every registered reader: the numerals are sorted and disjoint, `text[n.start:n.end] == n.text`,
-    `render(n.style, n.value) == n.text`, the time is linear in the text, and no string whatever makes it raise.
+    The contract, tested for every registered reader: the numerals are sorted and disjoint,
+    `text[n.start:n.end] == n.text`, `render(n.style, n.value) == n.text`, the time is linear in the text, and no string
+    whatever makes it raise.
     """
 
     @abstractmethod

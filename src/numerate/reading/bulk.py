@@ -20,8 +20,8 @@ __all__ = ["NO_RUN", "list_records", "next_run", "run_records"]
 NO_RUN = (1 << 62, 1 << 62, "")
 _SHORTEST = 4096
 """Shorter texts are not searched for lists: they are quick to read as they are."""
-# Items of one or two digits only: three may be a group of thousands, four a year.
-_RUN = re.compile(r"(?<![\d.,:/'-])[0-9]{1,2}+([ (%])(?:[0-9]{1,2}+\1){62,}+")
+# Items of one or two digits only: three may be a group of thousands, four a year. A letter between them makes codes.
+_RUN = re.compile(r"(?<![\d.,:/'-])[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?:[0-9]{1,2}+\1){62,}+")
 
 
 def next_run(text: str, position: int) -> tuple[int, int, str]:
@@ -35,15 +35,17 @@ def next_run(text: str, position: int) -> tuple[int, int, str]:
 def run_records(text: str, run: tuple[int, int, str]) -> tuple[list[Record], int]:
     """The numbers inside a list but for its first and its last two, whose neighbours matter; and where they end."""
     start, end, mark = run
-    begin = text.index(mark, start) + 1
+    begin = text.index(mark, start) + len(mark)
     stop = text.rindex(mark, start, text.rindex(mark, start, text.rindex(mark, start, end)))
-    return list_records(text[begin:stop].split(mark), begin, "percent" if mark == "%" else "quantity", mark), stop
+    kind = "percent" if mark == "%" else "identifier" if mark[0].isalpha() else "quantity"
+    return list_records(text[begin:stop].split(mark), begin, kind, mark), stop
 
 
 def list_records(items: Sequence[str], start: int, kind: str, mark: str) -> list[Record]:
     """Records of whole numbers that stand side by side with one mark between them."""
     lengths = [len(item) for item in items]
-    ends = [stop + index for index, stop in enumerate(accumulate(lengths, initial=start), start=-1)][1:]
+    strides = accumulate([length + len(mark) for length in lengths], initial=start - len(mark))
+    ends = list(strides)[1:]
     starts = list(map(int.__sub__, ends, lengths))
     power = 0
     if mark == "%":
