@@ -6,7 +6,7 @@ import bisect
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numerate.notation.base import END, NUM, Notation
 from numerate.numeral import Numeral
@@ -44,14 +44,16 @@ class Leading:
     Attributes:
         char: The space, or the mark that stands for it.
         at_start: Whether we have to write it at the beginning, or the tokenizer does it itself.
-        unless: Characters before which it is not written.
+        unless: Characters before which it is not written,
         tokens: The tokenizer's own added tokens, behind which a new stretch of text begins; None if it has none.
+        normalizer: The tokenizer's; it may make such a character of another.
     """
 
     char: str
     at_start: bool
     unless: str
     tokens: re.Pattern[str] | None
+    normalizer: Any = None
 
     def places(self, text: str) -> list[int]:
         """Offsets before which the character is written."""
@@ -59,7 +61,10 @@ class Leading:
         if self.tokens is not None:
             spans = [match.span() for match in self.tokens.finditer(text)]
             starts, taken = starts + [end for _, end in spans], {begin for begin, _ in spans}
-        return [at for at in starts if at < len(text) and at not in taken and text[at] not in self.unless]
+        starts = [at for at in starts if at < len(text) and at not in taken and text[at] not in self.unless]
+        if self.normalizer is None or not self.unless:
+            return starts
+        return [at for at in starts if self.normalizer.normalize_str(text[at])[:1] not in (*self.unless, "")]
 
 
 @dataclass

@@ -176,10 +176,13 @@ def lead_only_once(backend: Tokenizer, added: Iterable[str]) -> Leading | None:
     for part in _parts(backend.pre_tokenizer):
         if isinstance(part, pre_tokenizers.ByteLevel) and part.add_prefix_space:
             part.add_prefix_space = False
-            return Leading(" ", at_start=True, unless=" ", tokens=tokens)
+            return Leading(" ", at_start=True, unless=" ", tokens=tokens, normalizer=backend.normalizer)
         if isinstance(part, pre_tokenizers.Metaspace) and part.prepend_scheme == "always":
             part.prepend_scheme = "first"
-            return Leading(" ", at_start=False, unless=f" {part.replacement}", tokens=tokens) if tokens else None
+            if tokens is None:
+                return None
+            spaces = f" {part.replacement}"
+            return Leading(" ", at_start=False, unless=spaces, tokens=tokens, normalizer=backend.normalizer)
     steps = _parts(backend.normalizer)
     if steps and isinstance(steps[0], normalizers.Prepend) and len(steps[0].prepend) == 1:
         char: str = steps[0].prepend

@@ -21,7 +21,7 @@ NO_RUN = (1 << 62, 1 << 62, "")
 _SHORTEST = 4096
 """Shorter texts are not searched for lists: they are quick to read as they are."""
 # Items of one or two digits only: three may be a group of thousands, four a year. A letter between them makes codes.
-_RUN = re.compile(r"(?<![\d.,:/'-])[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?:[0-9]{1,2}+\1){62,}+")
+_RUN = re.compile(r"(?<![\d.,:/'])(?<!(?<!\+)-)[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?:[0-9]{1,2}+\1){62,}+")
 
 
 def next_run(text: str, position: int) -> tuple[int, int, str]:

@@ -101,7 +101,8 @@ def easy_follower(
         word = spaced or ""
         stop = end + 1 + len(word)
         if word in MONTHS:
-            day = whole and len(digits) <= 2 and kind in (None, "date") and not text[stop : stop + 1].isalnum()
+            day = whole and len(digits) <= 2 and 1 <= int(digits) <= 31 and kind in (None, "date")
+            day = day and not text[stop : stop + 1].isalnum()
             return ("date" if day else None), end, 0, None, None
     elif attached == "%":
         return ("percent" if kind is None else None), end + 1, -2, None, None
