@@ -1,6 +1,6 @@
 """What number sense costs in a training step: attached models against the bare one, in one run.
 
-    python benchmarks/step.py                                        # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
+    python benchmarks/step.py                            # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
     python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step/step-gpu.json
 
 Every contestant takes one step a round, in turn; what is shown is the ratio of the medians over all rounds to the bare

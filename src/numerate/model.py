@@ -346,12 +346,15 @@ class NumberModel(nn.Module):
         hidden: Tensor | None = items[key][-1] if items.get(key) is not None else None
         if not states:
             items = {name: value for name, value in items.items() if not name.endswith("hidden_states")}
+        own = None
         if self.own_logits is not None and hidden is not None:
             own = self.own_logits(hidden.to(self.own_logits.weight))
-            items["logits"] = append_logits(items["logits"], own, self.processor.first_id)
         token_terms, number_terms = None, None
+        first_id = self.processor.first_id
         if task is not None and task.labels is not None and self.doors.is_language_model:
-            token_terms = token_loss(items["logits"], task.labels, shift=self.doors.is_causal)
+            token_terms = token_loss(items["logits"], task.labels, own, first_id, shift=self.doors.is_causal)
+        if own is not None:
+            items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
             number_terms = self._number_loss(hidden, fields, task)
         loss = token_terms if self.objective is None else self.objective.combine(token_terms, number_terms)

@@ -122,3 +122,16 @@ def test_token_loss() -> None:
     assert torch.allclose(token_loss(logits, labels), by_hand)
     assert torch.allclose(token_loss(logits, labels, shift=True), -logits[0, 1].log_softmax(-1)[2])
     assert token_loss(logits, torch.full_like(labels, -100)) == 0
+
+
+@pytest.mark.parametrize("shift", [False, True])
+def test_token_loss_of_two_parts_is_that_of_the_joined_logits(shift: bool) -> None:
+    generator = torch.Generator().manual_seed(3)
+    logits, own = torch.randn(2, 5, 11, generator=generator), torch.randn(2, 5, 3, generator=generator)
+    labels = torch.tensor([[1, -100, 12, 3, 14], [-100, -100, 0, 13, 5]])
+    joined = torch.cat([logits, torch.full((2, 5, 1), -1e30), own], dim=-1)  # id 11 belongs to nobody
+    if shift:
+        expected = torch.nn.functional.cross_entropy(joined[:, :-1].reshape(-1, 15), labels[:, 1:].reshape(-1))
+    else:
+        expected = torch.nn.functional.cross_entropy(joined.reshape(-1, 15), labels.reshape(-1))
+    assert torch.allclose(token_loss(logits, labels, own, 12, shift=shift), expected)
