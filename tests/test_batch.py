@@ -90,8 +90,8 @@ def test_a_table_has_one_shape_with_and_without_numbers() -> None:
     assert table["number_chars"][0].tolist() == [[2, 14, 6], [0, 0, 0]]
     assert table["number_bits"].view(np.float64).tolist() == [[1.5, 0], [0, 0], [20, 0]]
     assert [str(a.dtype) for a in table.values()] == ["int64", "uint8", "int16", "uint8"]
-    assert NumberTable(*(torch.from_numpy(table[key]) for key in (
-        "number_bits", "number_chars", "number_precision", "number_given"))).flat().characters.shape == (6, 3)  # fmt: skip
+    fields = ("number_bits", "number_chars", "number_precision", "number_given")
+    assert NumberTable(*(torch.from_numpy(table[key]) for key in fields)).flat().characters.shape == (6, 3)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

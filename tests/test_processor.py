@@ -393,3 +393,18 @@ def test_a_real_tokenizer(shared: Path) -> None:
     batch = ours(["It weighs 1,234.5 lbs."])
     assert tokenizer.convert_ids_to_tokens(batch["input_ids"][0])[3:8] == ["1", ",", "234", ".", "5"]
     assert batch["number_slots"][0][2:9] == [0, 1, 1, 1, 1, 1, 0]
+
+
+def test_the_benchmark_runs(tmp_path: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    path = tmp_path / "processing.json"
+    script = Path(__file__).parent.parent / "benchmarks" / "processing.py"
+    sizes = ["--passages=4", "--records=4", "--rounds=1", "--batch=2", f"--json={path}"]
+    environment = {**os.environ, "NUMERATE_SHARED": str(tmp_path)}  # where nothing is: generated texts do
+    done = subprocess.run([sys.executable, script, *sizes], env=environment, capture_output=True, text=True, check=True)
+    rows = json.loads(path.read_text("utf-8"))["figures"]
+    assert [row["bar"] for row in rows] == [None, 0.7, 0.7] * 2 + [2.0, 1.3] * 2
+    assert all(row["ours"] in done.stdout for row in rows)

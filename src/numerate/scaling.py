@@ -34,6 +34,7 @@ _INDEX = re.compile(r'("(?:[^"\\]++|\\.)*+")|\[[0-9]++\]')
 _CONSTANT = 1e-12
 """A spread below this share of the values' size is rounding, not spread."""
 _TINY = 1e-300
+_LARGEST = math.log(1.7976931348623157e308)  # its exponential is within float64 still
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -53,8 +54,8 @@ class FieldScaler(Config):
 
     Attributes:
         scaler: "log" bends a value to `sign(x) * log1p(|x| / unit)` first; the others leave it straight.
-        centre: Goes to 0.
-        spread: Goes to 1.
+        centre: What goes to 0.
+        spread: What goes to 1, counted from there.
         unit: The size at which "log" turns from straight to logarithmic.
         count: How many finite values it was fitted on.
         saturated: How many of them lie beyond the limit.
@@ -134,7 +135,7 @@ class Scaling(Config):
             if name not in known:
                 raise ValueError(f"scaler must be one of {', '.join(known)}, however: {name!r}")
         if self.by not in ("path", "unit", "none"):
-            raise ValueError(f"by must be path, unit or none, however: by={self.by!r}")
+            raise ValueError(f"by must be path, unit or none, however: {self.by!r}")
         if self.fields and EVERYTHING not in self.fields:
             raise ValueError(f"the fitted fields lack {EVERYTHING!r}, the scaler of all values together")
         object.__setattr__(self, "_unseen", Counter())
@@ -195,8 +196,10 @@ class Scaling(Config):
             wide = ~np.isfinite(straight) & np.isfinite(numbers)
             straight = np.where(wide, (numbers / 2 * spread + centre / 2) * 2, straight)
             unbent = np.sign(straight) * np.expm1(np.abs(straight)) * unit
-            far = bent & ~np.isfinite(unbent) & np.isfinite(straight)
-            unbent = np.where(far, np.sign(straight) * np.exp(np.abs(straight) + np.log(unit)), unbent)
+            # The last step may overflow though the result does not, and a rounding may lead beyond the largest float.
+            logs = np.abs(straight) + np.log(unit)
+            logs = np.where(logs <= _LARGEST * (1 + 1e-12), np.minimum(logs, _LARGEST), logs)
+            unbent = np.where(np.isinf(unbent), np.sign(straight) * np.exp(logs), unbent)
         return np.where(np.isfinite(numbers), np.where(bent, unbent, straight), numbers)
 
     def saturation(self, numerals: Iterable[Numeral] | None = None) -> list[Saturation]:
@@ -223,13 +226,8 @@ class Scaling(Config):
         ]
         rows += [(name, "unseen", f"{times:,}", "", "") for name, times in sorted(self.unseen.items())]
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if column < 2 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        form = "  ".join(f"{{:{'<' if column < 2 else '>'}{width}}}" for column, width in enumerate(widths))
+        return "\n".join(form.format(*row).rstrip() for row in rows)
 
     def _key(self, numeral: Numeral | str) -> str:
         if self.by == "none":

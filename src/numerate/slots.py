@@ -46,7 +46,9 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
     if torch.compiler.is_compiling():  # the number of distinct numbers is no static shape
         return embedder(flat).reshape(shape)
-    keys = torch.cat([flat.bits[:, None], flat.precision[:, None], flat.characters], dim=1)
+    # Eight characters make an integer: rows are sorted by few columns.
+    characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
+    keys = torch.cat([flat.bits[:, None], flat.precision[:, None], characters], dim=1)
     distinct, inverse = torch.unique(keys, dim=0, return_inverse=True)
     order = torch.arange(len(inverse), device=inverse.device)
     first = torch.full((len(distinct),), len(inverse), device=inverse.device, dtype=torch.int64)
