@@ -13,7 +13,8 @@ from typing import Any
 
 def describe() -> dict[str, Any]:
     """Commit, device, cores, Python and package versions."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    commit = asked.stdout.strip() if asked.returncode == 0 else None
     versions = {}
     for package in ("numerate", "torch", "transformers", "tokenizers", "numpy"):
         try:
@@ -26,7 +27,7 @@ def describe() -> dict[str, Any]:
 
         device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu"
     return {
-        "commit": commit or os.environ.get("NUMERATE_COMMIT"),
+        "commit": os.environ.get("NUMERATE_COMMIT") or commit,
         "device": device,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
@@ -38,4 +39,5 @@ def write(path: str, *, config: dict[str, Any], figures: Any) -> None:
     """Writes a result: configuration, machine and figures."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    config = {key: value for key, value in config.items() if key != "json"}  # where it is written is no part of it
     target.write_text(json.dumps({"config": config, "machine": describe(), "figures": figures}, indent=2) + "\n")

@@ -151,7 +151,9 @@ def main() -> None:
         bar = None if name.startswith("bare") else GPU_BAR if arguments.device == "cuda" else BARS[name]
         ratio = seconds / medians["bare"]
         verdict = "" if bar is None else "pass" if ratio <= bar else "miss"
-        rows.append({"name": name, "ms": round(1000 * seconds, 2), "ratio": round(ratio, 3), "bar": bar, "": verdict})
+        rows.append(
+            {"name": name, "ms": round(1000 * seconds, 2), "ratio": round(ratio, 3), "bar": bar, "verdict": verdict}
+        )
         print(
             f"{name:18} {1000 * seconds:9.2f} ms   {ratio:6.3f}x   {'' if bar is None else f'at most {bar}'} {verdict}"
         )
