@@ -55,9 +55,10 @@ def test_trains_saves_loads_and_predicts_the_same(
     with torch.no_grad():
         start = loss().item()
     model.train()
-    optimiser = torch.optim.AdamW(
-        [weight for weight in model.parameters() if weight.requires_grad], lr=3e-3 if frozen else 1e-4
-    )
+    # A mixture on a handful of numbers collapses onto them and jumps off again at higher rates.
+    careful = not frozen or (model.head is not None and model.head.config.kind == "mixture")
+    rate = 1e-4 if careful else 3e-3
+    optimiser = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=rate)
     for _ in range(STEPS):
         step = loss()
         assert step.isfinite()
