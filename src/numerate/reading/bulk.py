@@ -21,8 +21,8 @@ NO_RUN = (1 << 62, 1 << 62, "")
 _SHORTEST = 4096
 """Shorter texts are not searched for lists: they are quick to read as they are."""
 # Items of one or two digits only: three may be a group of thousands, four a year. A letter between them makes codes.
-# `(`, `e+` and `+-` hardly occur in real lists: they keep hostile text of that shape cheap. Irregular dense text does not
-# come through here and pays the full price of the loop in `standard`.
+# `(`, `e+` and `+-` hardly occur in real lists: they keep hostile text of that shape cheap. Irregular dense text does
+# not come through here and pays the full price of the loop in `standard`.
 _RUN = re.compile(r"(?<![\d.,:/'])(?<!(?<!\+)-)[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?:[0-9]{1,2}+\1){62,}+")
 
 
