@@ -63,6 +63,11 @@ class NumberDistribution(ABC):
         """Whether `log_prob` is a density in terms of the value (an atom's, its mass); if not, it is a mass."""
         return False
 
+    @property
+    def is_written(self) -> bool:
+        """Whether `log_prob` is the probability of a number *as it is written*, "1.50" apart from "1.5"."""
+        return False
+
     @abstractmethod
     def log_prob(self, numbers: NumberTable) -> Tensor:
         """Log-density (or log-mass) of each row's number: (N,), differentiable."""
@@ -137,6 +142,13 @@ class NumberDistribution(ABC):
         column = torch.arange(count, device=self.device).repeat(rows)
         return self[row].log_prob(candidates[column]).reshape(rows, count)
 
+    def mass_scores(self, candidates: NumberTable) -> Tensor:
+        """`log_mass` of each of C candidates for each row: (N, C)."""
+        rows, count = len(self), len(candidates)
+        row = torch.arange(rows, device=self.device).repeat_interleave(count)
+        column = torch.arange(count, device=self.device).repeat(rows)
+        return self[row].log_mass(candidates[column]).reshape(rows, count)
+
     @torch.no_grad()
     def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
         """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
@@ -206,6 +218,11 @@ class ValueDistribution(NumberDistribution):
         """`log_prob` of each of C candidates for each row: (N, C)."""
         values = candidates.values().expand(len(self), -1)
         return _where_finite(self._log_prob, values, candidates.precision.expand(len(self), -1))
+
+    def mass_scores(self, candidates: NumberTable) -> Tensor:
+        """`log_mass` of each of C candidates for each row: (N, C)."""
+        values = candidates.values().expand(len(self), -1)
+        return _where_finite(self._log_mass, values, candidates.precision.expand(len(self), -1))
 
     def cdf(self, values: Tensor) -> Tensor:
         """P(X <= value): (N,), or (N, C) for values of that shape; 0 at -inf, 1 at inf, NaN at NaN."""

@@ -13,6 +13,7 @@ from torch.nn import functional
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.registry import heads
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class MixtureConfig(Config):
         min_width: Least width of a component, in the signed logarithm: far from 0 a share of the number.
         mass: Learn and give, as `log_prob`, the probability of all that rounds to a number at its written precision,
             in place of the density.
+        written: Learn and give, as `log_prob`, the probability of a number as it is written: that mass times the
+            probability of its number of decimals (`DecimalsRNN`), as `mog` does.
         hidden: Size of the hidden layer; the backbone's width where None.
         dropout: Dropout on the hidden layer.
     """
@@ -138,6 +141,7 @@ class MixtureConfig(Config):
     largest: float = 1e9
     min_width: float = 1e-4
     mass: bool = False
+    written: bool = False
     hidden: int | None = None
     dropout: float = 0.0
 
@@ -191,6 +195,7 @@ class MixtureHead(Head):
             nn.Dropout(config.dropout),
             nn.Linear(hidden, 3 * count + config.atom),
         )
+        self.decimals = DecimalsRNN(dim) if config.written else None
         farthest = math.asinh(config.largest / config.unit)
         middles = (2 * torch.arange(count, dtype=torch.float64) + 1) / count - 1
         # float64 as bit patterns, so that no `.to(dtype)` rounds them.
@@ -208,7 +213,7 @@ class MixtureHead(Head):
         self.anchors.copy_(edges[1::2].contiguous().view(torch.int64))
         self.gaps.copy_((edges[2::2] - edges[:-2:2]).clamp_min(0.1).view(torch.int64))
 
-    def forward(self, hidden: Tensor) -> MixtureDistribution:
+    def forward(self, hidden: Tensor) -> MixtureDistribution | WrittenDistribution:
         """The distributions that (N, dim) hidden states stand for."""
         config = self.config
         outputs = self._run(self.layers, hidden)
@@ -218,4 +223,5 @@ class MixtureHead(Head):
         widths = config.min_width + gaps / 2 * functional.softplus(stretches + _SOFTPLUS_ONE)
         if config.atom:
             means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
-        return MixtureDistribution(scores.log_softmax(-1), means, widths, config.unit, config.mass)
+        mixture = MixtureDistribution(scores.log_softmax(-1), means, widths, config.unit, config.mass)
+        return mixture if self.decimals is None else WrittenDistribution(mixture, hidden, self.decimals)
