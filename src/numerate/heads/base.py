@@ -272,6 +272,19 @@ class Head(nn.Module):
         """The distributions that (N, dim) hidden states stand for."""
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
 
+    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
+        """The logit of [NUM] beside those of the words, by which the model chooses between a word and a number: (...).
+
+        Args:
+            hidden: (..., dim).
+            own: (...), the model's own [NUM] logit, as most heads leave it.
+            words: (...), the logsumexp of the words' logits. `words + own` makes sigmoid(own) the probability of a
+                number, however many words there are; the logsumexp of a head's own scores makes one flat softmax of
+                words and numerals.
+        """
+        del hidden, words
+        return own
+
     def valid(self, numbers: NumberTable) -> Tensor:
         """Which numbers can be learnt from: (N,) bool. Not NaN, the infinities and padding."""
         return numbers.values().isfinite() & (numbers.given != PADDING)
