@@ -11,7 +11,7 @@ import torch
 import numerate
 from numerate.attach import load_recipe
 
-from .backbones import KINDS, MASKED, NUMBERS, PLAIN, backbone_of, bare_batch, number_batch, task_labels, tokenizer_of
+from .tiny_models import KINDS, MASKED, NUMBERS, PLAIN, backbone_of, bare_batch, number_batch, task_labels, tokenizer_of
 
 
 class Attached(NamedTuple):

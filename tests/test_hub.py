@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 import numerate
 from numerate.hub import CONFIG_FILE, WEIGHTS_FILE, ArtefactError
 
-from .backbones import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
+from .tiny_models import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ import numerate
 from numerate.batch import ASKED
 from numerate.slots import first_tokens
 
-from .backbones import (
+from .tiny_models import (
     ASKING,
     CAUSAL,
     KINDS,
@@ -136,6 +136,33 @@ def test_a_causal_model_never_sees_the_number_it_predicts() -> None:
         for batch in (one, other):
             model(**batch, return_loss=True)
     assert torch.equal(*seen)
+
+
+@pytest.mark.parametrize("recipe", ["luna", "value-prefix"])
+def test_a_masked_number_cannot_be_read_off_its_subwords(recipe: str) -> None:
+    model = numerate.attach(backbone_of("bert"), tokenizer_of("bert"), recipe=recipe, head="log-sign")
+    model.objective = numerate.objectives["masked"].build(ratio=0.0, number_ratio=1.0)
+    texts = ["the tower is 330 metres", "the tower is 127 metres"]
+    one, other = (model.objective.prepare(number_batch(model, "bert", [text]), model.vocabulary) for text in texts)
+    assert (one.inputs["number_slots"] < 0).any() and not torch.equal(one.labels, other.labels)
+    assert torch.equal(one.inputs["input_ids"], other.inputs["input_ids"])
+
+
+def test_the_backbone_gets_rid_of_the_hook_and_copies_have_their_own() -> None:
+    backbone = new_backbone("bert")
+    model = numerate.attach(backbone, tokenizer_of("bert"), recipe="luna")
+    batch = number_batch(model, "bert", NUMBERS)
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        expected = model.eval()(**batch)
+        got = twin.eval()(**batch)
+    assert torch.equal(expected.logits, got.logits)
+    assert twin.last_state is not model.last_state and twin.last_state in twin.backbone.bert._forward_hooks.values()
+    assert model.last_state.state is None, "no state is kept"
+    numerate.detach(model)
+    assert not backbone.bert._forward_hooks and not twin.last_state.asks
+    with torch.no_grad():
+        assert torch.equal(model(**batch).logits, expected.logits)
 
 
 def test_a_text_that_begins_with_its_number() -> None:

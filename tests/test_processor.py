@@ -189,16 +189,19 @@ def test_slots_and_numbers_stay_in_step(family: str, notation: str, texts: list[
     for row, text in enumerate(texts):
         slots, numerals = batch["number_slots"][row], batch.numerals[row]
         assert len(batch["input_ids"][row]) <= length
-        assert sorted({slot for slot in slots if slot}) == list(range(1, len(numerals) + 1))
-        assert [slot for slot in slots if slot] == sorted(slot for slot in slots if slot)
+        beside = {-slot for slot in slots if slot < 0}
+        assert beside <= {slot for slot in slots if slot > 0} and (not beside or notation in ("addback", "prefix"))
+        assert sorted({slot for slot in slots if slot > 0}) == list(range(1, len(numerals) + 1))
+        assert [abs(slot) for slot in slots if slot] == sorted(abs(slot) for slot in slots if slot)
         for slot, (begin, end) in zip(slots, batch["offset_mapping"][row], strict=True):
             if slot:
-                numeral = numerals[slot - 1]
+                numeral = numerals[abs(slot) - 1]
                 if numeral is None:
                     assert text[begin:end].strip() == "[NUM]"
                 else:
                     assert begin < numeral.end and end > numeral.start
-                    assert notation in ("keep-slot", "words") or numeral.start <= begin <= end <= numeral.end
+                    whole = slot > 0 and notation not in ("keep-slot", "words")
+                    assert not whole or numeral.start <= begin <= end <= numeral.end
         given = batch["number_given"][row].tolist()
         assert given[: len(numerals)] == [ASKED if numeral is None else GIVEN for numeral in numerals]
         assert set(given[len(numerals) :]) <= {PADDING}

@@ -11,7 +11,7 @@ import numerate
 from numerate.attach import recipe_table
 from numerate.registry import UnknownNameError, embedders, heads, notations
 
-from .backbones import backbone_of, tokenizer_of
+from .tiny_models import backbone_of, tokenizer_of
 
 PAGE = Path(__file__).parent.parent / "docs" / "attach.md"
 DESIGN = {

@@ -21,6 +21,8 @@ def table(rows: list[list[float]], given: list[list[int]] | None = None) -> Numb
 class Counting(LogValueEmbedder):
     """Counts how many numbers it embeds."""
 
+    costly = True
+
     def forward(self, numbers: NumberTable) -> torch.Tensor:
         self.count = len(numbers)
         return super().forward(numbers)
@@ -34,6 +36,14 @@ def test_equal_numbers_are_embedded_once() -> None:
     assert vectors.shape == (2, 3, 6)
     assert torch.equal(vectors.reshape(6, 6), LogValueEmbedder.forward(embedder, numbers.flat()))
     assert torch.equal(vectors[0, 0], vectors[0, 2]) and torch.equal(vectors[0, 1], vectors[1, 0])
+
+
+def test_a_cheap_embedder_gets_them_all() -> None:
+    embedder = Counting.build(6).eval()
+    embedder.costly = False
+    numbers = table([[1.5, 2.0, 1.5], [2.0, 2.0, -0.0]])
+    assert torch.equal(vectors_of(embedder, numbers).reshape(6, 6), LogValueEmbedder.forward(embedder, numbers.flat()))
+    assert embedder.count == 6
 
 
 def test_numbers_written_differently_are_different() -> None:

@@ -210,7 +210,7 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
         for sequence, texts in enumerate(changed):
             owned = 0
             for index, word in enumerate(texts[row]):
-                for begin, end, numeral in word.slots:
+                for number, (begin, end, numeral) in enumerate(word.slots):
                     tokens = _tokens_of(encoding, sequence, index if split else None, begin, end)
                     # Cut off by truncation, and its number with it; or its only token is another number's, too.
                     if tokens is None or tokens[1] <= owned:
@@ -218,6 +218,10 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
                     start, owned = max(tokens[0], owned), tokens[1]
                     present.append(numeral)
                     slots[start:owned] = [len(present)] * (owned - start)
+                    if word.beside:
+                        written = _tokens_of(encoding, sequence, index if split else None, *word.beside[number])
+                        for token in range(*written) if written is not None else ():
+                            slots[token] = slots[token] or -len(present)
         if "offset_mapping" in data:
             data["offset_mapping"][row] = [
                 _original(pair, encoding, changed, row, token, split) for token, pair in enumerate(encoding.offsets)

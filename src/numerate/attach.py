@@ -165,6 +165,7 @@ def attach(
 
 def detach(model: NumberModel) -> PreTrainedModel:
     """Gives the backbone back, as it was but for what training changed."""
+    model.last_state.remove()
     return model.freeze_backbone(False).backbone
 
 
@@ -289,6 +290,9 @@ def _fetched(auto: str, artefact: Artefact[NumberModelConfig], options: dict[str
     """What an Auto class of transformers gives for the base model, without any code of its own."""
     import transformers
 
+    from numerate.backbones import register_backbones
+
+    register_backbones()  # the Auto classes know models of ours only then
     inside = artefact.folder.resolve() / BASE_FOLDER
     if artefact.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
         raise ArtefactError(f"{artefact.folder} has no {BASE_FOLDER}/config.json, but its config says that it has")

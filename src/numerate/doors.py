@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TASKS",
     "Doors",
+    "LastState",
     "NumberOutput",
     "append_logits",
     "base_of",
@@ -164,23 +166,75 @@ def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast)
     return int(max(widths))
 
 
-def run_with_embeddings(backbone: PreTrainedModel, doors: Doors, ids: Tensor, embeddings: Tensor, **passed: Any) -> Any:
-    """Runs a backbone on token embeddings of ours.
+class LastState:
+    """Takes down the last hidden state of a backbone's trunk (of its decoder, if it has one) while it runs for us.
+
+    A hook that stays: asked for all hidden states, transformers takes a lock, and a hook for one call is registered in
+    the middle of it; either breaks a compiled graph. Closed, it does nothing.
 
     Args:
         backbone: The backbone.
         doors: What is known of it.
+    """
+
+    def __init__(self, backbone: PreTrainedModel, doors: Doors) -> None:
+        inner: Any = base_of(backbone)
+        trunk = inner.get_decoder() if doors.is_encoder_decoder else inner.base_model
+        self.asks = trunk is inner and doors.task != "encoder"  # all in one: its output has to say it
+        self.opened, self.state = False, None
+        self._handle = None if self.asks else trunk.register_forward_hook(self)
+
+    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> None:
+        """The hook."""
+        if self.opened:
+            self.state = output[0]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
+        twin = object.__new__(LastState)
+        memo[id(self)] = twin  # a copied model and the hook of its copied backbone get the same one
+        twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
+        return twin
+
+    def run(self, backbone: PreTrainedModel, **passed: Any) -> tuple[Any, Tensor | None]:
+        """Runs the backbone: its output, and the last hidden state (B, T, hidden)."""
+        if self.asks:
+            output = backbone(**passed | {"output_hidden_states": True})
+            states = output.get("decoder_hidden_states", output.get("hidden_states"))
+            return output, states[-1] if states else None
+        self.opened = True
+        try:
+            output = backbone(**passed)
+        finally:
+            self.opened, state, self.state = False, self.state, None
+        return output, state
+
+    def remove(self) -> None:
+        """Takes the hook off the backbone; from now on its output has to say the state."""
+        if self._handle is not None:
+            self._handle.remove()
+        self.asks, self._handle = True, None
+
+
+def run_with_embeddings(
+    backbone: PreTrainedModel, doors: Doors, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
+) -> tuple[Any, Tensor | None]:
+    """Runs a backbone on token embeddings of ours: its output, and its last hidden state.
+
+    Args:
+        backbone: The backbone.
+        doors: What is known of it.
+        last: What takes down its last hidden state.
         ids: (B, T) ids of its own, with a plain token in place of each of ours.
         embeddings: (B, T, D).
         **passed: Its other arguments.
     """
     if not doors.pools_by_ids:
-        return backbone(inputs_embeds=embeddings, **passed)
+        return last.run(backbone, inputs_embeds=embeddings, **passed)
     # Given embeddings alone, a causal classifier would pool the padding: it gets the ids, and a hook for this one call
     # hands it our embeddings.
     handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
     try:
-        return backbone(input_ids=ids, **passed)
+        return last.run(backbone, input_ids=ids, **passed)
     finally:
         handle.remove()
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from numerate.batch import ASKED
 from numerate.doors import (
     Doors,
+    LastState,
     NumberOutput,
     append_logits,
     base_of,
@@ -101,6 +102,7 @@ class NumberModel(nn.Module):
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
         list_ties_once(self, "backbone.")
+        self.last_state = LastState(backbone, self.doors)
 
     @property
     def config(self) -> Any:
@@ -193,14 +195,11 @@ class NumberModel(nn.Module):
         passed["attention_mask"] = attention_mask
         passed["position_ids"] = self.doors.position_ids(input_ids) if position_ids is None else position_ids
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
-        if self.head is not None or self.own_logits is not None:
-            passed["output_hidden_states"] = True
         ids: Tensor = fields["input_ids"]
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
         embeddings = self._embed(self.backbone.get_input_embeddings(), fields)
-        output = run_with_embeddings(self.backbone, self.doors, plain, embeddings, **passed)
-        states = bool(kwargs.get("output_hidden_states", self.config.output_hidden_states))
-        return self._finish(output, predicted, task, states)
+        output, hidden = run_with_embeddings(self.backbone, self.doors, self.last_state, plain, embeddings, **passed)
+        return self._finish(output, hidden, predicted, task)
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -339,13 +338,9 @@ class NumberModel(nn.Module):
             predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
         return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted
 
-    def _finish(self, output: Any, fields: dict[str, Any], task: Task | None, states: bool) -> NumberOutput:
+    def _finish(self, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
         items = dict(output)
-        key = "decoder_hidden_states" if self.doors.is_encoder_decoder else "hidden_states"
-        hidden: Tensor | None = items[key][-1] if items.get(key) is not None else None
-        if not states:
-            items = {name: value for name, value in items.items() if not name.endswith("hidden_states")}
         own = None
         if self.own_logits is not None and hidden is not None:
             own = self.own_logits(hidden.to(self.own_logits.weight))

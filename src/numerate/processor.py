@@ -100,6 +100,7 @@ class NumberProcessor:
         # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
+        self._needs_offsets = self._rewriter.slots_on_text or self._rewriter.text_beside_slot
         lowest = self._marked.first_added
         self.first_id = lowest if first_id is None else first_id
         if self.first_id < lowest:
@@ -183,7 +184,7 @@ class NumberProcessor:
         done, plan = None, plan_for(self._marked.copy, options)
         if not texts:
             done = self._by_sections([], plan or plan_for(self._marked.copy, {}), special)  # type: ignore[arg-type]
-        elif not (text_pair or is_split_into_words or return_offsets_mapping or self._rewriter.slots_on_text) and plan:
+        elif not (text_pair or is_split_into_words or return_offsets_mapping or self._needs_offsets) and plan:
             done = self._by_sections(texts, plan, special)
         if done is None:
             pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]

@@ -74,11 +74,13 @@ class Rewritten:
     Attributes:
         text: What the tokenizer gets.
         slots: (begin, end, numeral) of each stretch of `text` that carries a number's vector; None: asked for.
+        beside: (begin, end) of all that writes each of these numbers, where that is more than its slot; else empty.
         cuts: (offset in `text`, offset in the original, length in `text`, length in the original) of each change.
     """
 
     text: str
     slots: list[tuple[int, int, Numeral | None]] = field(default_factory=list)
+    beside: list[tuple[int, int]] = field(default_factory=list)
     cuts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def original(self, offset: int, end: bool = False) -> int:
@@ -119,6 +121,7 @@ class Rewriter:
         sample = notation.write(Numeral("7", 0, 1, 7.0))
         self.writes_text = any(not piece.own for piece in sample)
         self.slots_on_text = any(piece.slot and not piece.own for piece in sample)
+        self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"] and len(
             sample
@@ -167,6 +170,8 @@ class Rewriter:
             written, slot = self._written(item)
             if slot is not None:
                 result.slots.append((length + slot[0], length + slot[1], item))  # type: ignore[arg-type]
+                if self.text_beside_slot:
+                    result.beside.append((length, length + len(written)))
             if written != text[begin:end]:
                 result.cuts.append((length, begin, len(written), end - begin))
             pieces.append(written)

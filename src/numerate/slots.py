@@ -35,7 +35,7 @@ def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
 
 
 def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
-    """One vector for each number of a (B, M) table; numbers that are written alike are embedded once.
+    """One vector for each number of a (B, M) table; a costly embedder gets numbers that are written alike once.
 
     Shape:
         Output: (B, M, width).
@@ -44,7 +44,8 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     shape = (*table.bits.shape, embedder.width)
     if flat.bits.numel() == 0:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
-    if torch.compiler.is_compiling():  # the number of distinct numbers is no static shape
+    # To find the distinct ones takes longer than a cheap embedder, and their number is no static shape to compile.
+    if not embedder.costly or torch.compiler.is_compiling():
         return embedder(flat).reshape(shape)
     # Eight characters make an integer: rows are sorted by few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
@@ -78,17 +79,25 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     return torch.where(given[..., None], placed, embeddings)
 
 
-def first_tokens(slots: Tensor, numbers: int) -> Tensor:
+def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
     """The first token of each of a row's numbers, T for one that has none.
 
-    Shape:
-        slots: (B, T) int64. Output: (B, numbers) int64.
+    Args:
+        slots: (B, T) int64.
+        numbers: How many numbers a row has at most.
+        written: Of all the tokens that write a number, not of its slot alone.
+
+    Returns:
+        (B, numbers) int64.
 
     Example:
-        >>> first_tokens(torch.tensor([[0, 1, 1, 3]]), 3).tolist()
-        [[1, 4, 3]]
+        >>> first_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()
+        [[1, 5, 4]]
+        >>> first_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3, written=True).tolist()
+        [[1, 5, 3]]
     """
     batch, length = slots.shape
+    slots = slots.abs() if written else slots.clamp_min(0)
     first = torch.full((batch, numbers + 1), length, device=slots.device, dtype=torch.int64)
     tokens = torch.arange(length, device=slots.device).expand(batch, -1)
     return first.scatter_reduce(1, slots, tokens, "amin")[:, 1:]
@@ -102,13 +111,14 @@ def number_positions(
     Args:
         slots: (B, T) slots.
         wanted: (B, M) which numbers are sought.
-        before: For causal models, (B, T): which tokens are real. A number is then predicted by the token before it.
+        before: For causal models, (B, T): which tokens are real. A number is then predicted by the token before it, and
+            before the subwords that write it.
         stay: What becomes of a number with no real token before it: predicted where it stands, instead of left out.
 
     Returns:
         Row, token and number index of each that has a token: three (N,) tensors.
     """
-    position = first_tokens(slots, wanted.shape[1])
+    position = first_tokens(slots, wanted.shape[1], written=before is not None)
     wanted = wanted & (position < slots.shape[1])
     if before is not None:
         previous = position - 1

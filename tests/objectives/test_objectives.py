@@ -80,6 +80,20 @@ def test_masked_leaves_our_tokens_and_asks_for_their_numbers() -> None:
     assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100]]
 
 
+@pytest.mark.parametrize("joint", [True, False])
+def test_masked_hides_the_subwords_beside_a_slot(joint: bool) -> None:
+    behind = batch([[2, 10, 20, 21, 100, 11, 3]], [[0, 0, -1, -1, 1, 0, 0]], [[5.5]])
+    objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0, joint=joint)
+    task = objective.prepare(dict(behind), WORDS)
+    assert task.inputs["input_ids"].tolist() == [[2, 10, *([4, 4] if joint else [20, 21]), 100, 11, 3]]
+    assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]]
+    # Without a head the subwords alone can give the number back.
+    task = objective.prepare(dict(behind), Vocabulary(4, 100, (0, 2, 3), predicts_numbers=False))
+    assert task.scored.tolist() == [[joint]]
+    words = objectives["masked"].build(ratio=1.0, number_ratio=0.0, joint=joint).prepare(dict(behind), WORDS)
+    assert words.inputs["input_ids"].tolist() == [[2, 4, *([20, 21] if joint else [4, 4]), 100, 4, 3]]
+
+
 def test_masked_never_masks_special_tokens_or_padding() -> None:
     task = objectives["masked"].build(ratio=1.0, number_ratio=0.0).prepare(dict(MARKED), WORDS)
     assert task.inputs["input_ids"].tolist() == [[2, 4, 100, 4, 3, 0], [2, 100, 4, 4, 100, 3]]

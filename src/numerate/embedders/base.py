@@ -45,6 +45,7 @@ class Embedder(nn.Module):
         continuous: Whether near numbers, 0 apart, are claimed to have near vectors.
         through_zero: Whether that is claimed at 0, too.
         signed: Whether x and -x are claimed to differ.
+        costly: Whether a number costs so much that finding the repeated ones of a batch pays.
         width: Columns of the output: `dim`, or 1 for an embedder made to scale the [NUM] row.
     """
 
@@ -52,6 +53,7 @@ class Embedder(nn.Module):
     continuous: bool = False
     through_zero: bool = False
     signed: bool = True
+    costly: bool = False
     _anchor: Tensor
 
     def __init__(self, dim: int, config: Config) -> None:

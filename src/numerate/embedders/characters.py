@@ -129,6 +129,7 @@ class CharLSTMEmbedder(Embedder):
     """
 
     Config = CharLSTMConfig
+    costly = True
 
     def __init__(self, dim: int, config: CharLSTMConfig) -> None:
         super().__init__(dim, config)
@@ -179,6 +180,7 @@ class CharFormerEmbedder(Embedder):
     """
 
     Config = CharFormerConfig
+    costly = True
 
     def __init__(self, dim: int, config: CharFormerConfig) -> None:
         super().__init__(dim, config)

@@ -70,6 +70,7 @@ class _Combined(Embedder):
         self.continuous = all(member.continuous for member in members)
         self.through_zero = all(member.through_zero for member in members)
         self.signed = any(member.signed for member in members)
+        self.costly = any(member.costly for member in members)
 
     def fit(self, values: Tensor) -> None:
         """Fits every member."""

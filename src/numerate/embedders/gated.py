@@ -66,6 +66,7 @@ class GatedCharsEmbedder(Embedder):
     """
 
     Config = GatedCharsConfig
+    costly = True
     known_bits: Tensor
 
     def __init__(self, dim: int, config: GatedCharsConfig) -> None:

@@ -11,7 +11,7 @@ from numerate.batch import ASKED, GIVEN
 from numerate.config import Config, ConfigError
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.registry import objectives
-from numerate.slots import first_tokens, table_of
+from numerate.slots import table_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,12 +26,15 @@ class MaskedConfig(Config):
     Attributes:
         ratio: Share of the tokens that are masked.
         number_ratio: Share of the numbers that are masked.
+        joint: Mask the subwords that write a masked number beside its slot with it. Without, they are words like others
+            (as in LUNA's paper), and the number can be read off them.
         number_weight: Weight of the numbers' loss beside the tokens'.
     """
 
     kind: ClassVar[str] = "masked"
     ratio: float = 0.15
     number_ratio: float = 0.15
+    joint: bool = True
     number_weight: float = 1.0
 
     def __post_init__(self) -> None:
@@ -44,8 +47,8 @@ class MaskedConfig(Config):
 class Masked(Objective):
     """Hides tokens behind [MASK] and numbers with all the tokens of their slots; the model fills in both.
 
-    A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number alone
-    is predicted; where it is the number's subwords, they are masked and predicted with it. Padding and special tokens
+    A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number is
+    predicted there; the subwords that write it, in its slot or beside it, are masked and predicted with it. Padding and special tokens
     are never masked, nor is a number that neither a head nor subwords could give back.
     """
 
@@ -64,17 +67,19 @@ class Masked(Objective):
         special = torch.isin(ids, torch.tensor(vocabulary.special_ids, device=ids.device))
         attention = batch.get("attention_mask")
         real = ~special if attention is None else ~special & attention.bool()
+        if not self.config.joint:
+            slots = slots.clamp_min(0)
         hidden = (torch.rand(ids.shape, device=ids.device) < self.config.ratio) & real & (slots == 0)
         masked = None
         if table is not None and table.bits.shape[1]:
             drawn = torch.rand(table.bits.shape, device=ids.device) < self.config.number_ratio
             masked = drawn & (table.given == GIVEN) & table.values().isfinite()
-            index, own = (slots - 1).clamp_min(0), ids >= vocabulary.num_id
+            index, own = (slots.abs() - 1).clamp_min(0), ids >= vocabulary.num_id
             if not vocabulary.predicts_numbers:
-                start = first_tokens(slots, masked.shape[1]).clamp_max(ids.shape[1] - 1)
-                masked = masked & ~own.gather(1, start)
+                written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.bool, device=ids.device)
+                masked = masked & written.scatter_reduce(1, slots.abs(), ~own, "amax")[:, 1:]
             inputs["number_given"] = torch.where(masked, torch.full_like(table.given, ASKED), table.given)
-            hidden = hidden | (masked.gather(1, index) & (slots > 0) & ~own)
+            hidden = hidden | (masked.gather(1, index) & (slots != 0) & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
         inputs["input_ids"] = torch.where(hidden, torch.full_like(ids, vocabulary.mask_id), ids)
         return Task(inputs, labels, table, masked)
