@@ -19,7 +19,7 @@ from numerate.registry import heads
 from .examples import DIM, EXTREMES, FINITE, fresh, states, table
 
 ROWS = 5
-OPTIONS: dict[str, dict[str, Any]] = {}
+OPTIONS: dict[str, dict[str, Any]] = {"mog": {"granularities": 4}}
 """Options that keep the tests short; a head that is not named here is built with its defaults."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"mixture as written": ("mixture", {"written": True})}
 """Heads under options that make other distributions of them."""

@@ -38,7 +38,7 @@ def evenly_spread(count: int, unit: float = 1e-3, largest: float = 1e9) -> Gauss
 
     Example:
         >>> evenly_spread(3).means.tolist()
-        [-44720.77..., 0.0, 44720.77...]
+        [-79370..., 0.0, 79370...]
     """
     gap = 2 * math.asinh(largest / unit) / count
     at = gap * (torch.arange(count, dtype=torch.float64) - (count - 1) / 2)
