@@ -1,0 +1,155 @@
+"""Many strings scored together: what begins alike is read once (a trie, level by level)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor
+
+from numerate.heads.spelling_lstm import EDGE, to_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Level", "Speller", "Trie"]
+
+_PAIRS = 1 << 15
+"""How many (context, prefix) pairs are read at once."""
+
+
+class Speller(Protocol):
+    """What writes strings symbol by symbol."""
+
+    def start(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """State and cell before the first symbol: (N, width) each."""
+        ...
+
+    def step(self, symbols: Tensor, state: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """State and cell after one more symbol: (N, width) each."""
+        ...
+
+    def log_next(self, state: Tensor) -> Tensor:
+        """Log-probabilities of the next symbol, the end last: (N, 14), float64."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The distinct prefixes of one length, in the order of their parents.
+
+    Shape:
+        parents, symbols: (n,) int64, the prefix one shorter, by its place in the level above, and the last symbol.
+        ended: (E,) int64, the candidates that end here, and `nodes`: (E,), at which prefix.
+    """
+
+    parents: Tensor
+    symbols: Tensor
+    ended: Tensor
+    nodes: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """The prefixes of C candidate strings.
+
+    Shape:
+        levels: One for each length from 1 to the longest.
+        count: C.
+        nothing: (E,) int64, the candidates that are empty, and so no number.
+
+    Example:
+        >>> from numerate.heads.written import strings_of_texts
+        >>> trie = Trie.of(strings_of_texts(["12", "1.5", "1", "12.5"]))
+        >>> [len(level.symbols) for level in trie.levels]
+        [1, 2, 2, 1]
+    """
+
+    levels: list[Level]
+    count: int
+    nothing: Tensor
+
+    @classmethod
+    def of(cls, strings: Tensor) -> Trie:
+        """The trie of (C, 32) strings; some may be equal."""
+        symbols, lengths = to_symbols(strings), (strings != 0).sum(-1)
+        node = torch.zeros_like(lengths)
+        levels = []
+        for place in range(int(lengths.max()) if len(lengths) else 0):
+            alive = (lengths > place).nonzero()[:, 0]
+            prefixes, inverse = (node[alive] * 16 + symbols[alive, place]).unique(return_inverse=True)
+            node[alive] = inverse
+            ended = (lengths == place + 1).nonzero()[:, 0]
+            levels.append(Level(prefixes // 16, prefixes % 16, ended, node[ended]))
+        return cls(levels, len(strings), (lengths == 0).nonzero()[:, 0])
+
+    def _chunks(self, hidden: Tensor) -> Iterator[Tensor]:
+        widest = max((len(level.symbols) for level in self.levels), default=1)
+        yield from hidden.split(max(1, _PAIRS // widest))
+
+    def scores(self, speller: Speller, hidden: Tensor) -> Tensor:
+        """Log-probability of each candidate after each of N states: (N, C), -inf for an empty one; differentiable."""
+        parts = [self._scores(speller, rows) for rows in self._chunks(hidden)]
+        return torch.cat(parts) if parts else hidden.new_zeros(0, self.count, dtype=torch.float64)
+
+    def _scores(self, speller: Speller, hidden: Tensor) -> Tensor:
+        rows, width = hidden.shape
+        state, cell = speller.start(hidden)
+        following = speller.log_next(state).reshape(rows, 1, -1)
+        state, cell, so_far = state[:, None], cell[:, None], following.new_zeros(rows, 1)
+        columns, which = [following.new_full((rows, len(self.nothing)), -torch.inf)], [self.nothing]
+        for level in self.levels:
+            so_far = so_far[:, level.parents] + following[:, level.parents, level.symbols]
+            state, cell = speller.step(
+                level.symbols.repeat(rows),
+                state[:, level.parents].reshape(-1, width),
+                cell[:, level.parents].reshape(-1, width),
+            )
+            following = speller.log_next(state).reshape(rows, len(level.symbols), -1)
+            state, cell = state.reshape(rows, -1, width), cell.reshape(rows, -1, width)
+            columns.append(so_far[:, level.nodes] + following[:, level.nodes, EDGE])
+            which.append(level.ended)
+        return torch.cat(columns, dim=1)[:, torch.cat(which).argsort()]
+
+    @torch.no_grad()
+    def best(self, speller: Speller, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k most probable candidates after each of N states, exactly: (N, k) log-probabilities, (N, k) indices.
+
+        A string is never more probable than its beginning: prefixes below the k-th best string so far are left.
+        """
+        parts = [self._best(speller, rows, k) for rows in self._chunks(hidden)]
+        if not parts:
+            empty = hidden.new_zeros(0, min(k, self.count))
+            return empty.to(torch.float64), empty.to(torch.int64)
+        return torch.cat([scores for scores, _ in parts]), torch.cat([where for _, where in parts])
+
+    def _best(self, speller: Speller, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        rows = len(hidden)
+        state, cell = speller.start(hidden)
+        following = speller.log_next(state)
+        row, node = torch.arange(rows, device=hidden.device), torch.zeros_like(self.nothing).new_zeros(rows)
+        so_far = following.new_zeros(rows)
+        best = following.new_full((rows, len(self.nothing)), -torch.inf)
+        where = self.nothing.expand(rows, -1)
+        for level in self.levels:
+            least = best.amin(1) if best.shape[1] >= k else best.new_full((rows,), -torch.inf)
+            # Each pair (row, prefix) becomes as many as the prefix has children, which lie side by side.
+            edges = torch.searchsorted(level.parents, torch.stack([node, node + 1]))
+            pair = torch.arange(len(node), device=node.device).repeat_interleave(edges[1] - edges[0])
+            first = (edges[1] - edges[0]).cumsum(0) - (edges[1] - edges[0])
+            child = edges[0][pair] + torch.arange(len(pair), device=node.device) - first[pair]
+            so_far = so_far[pair] + following[pair, level.symbols[child]]
+            worth = (so_far > least[row[pair]]).nonzero()[:, 0]
+            pair, node, so_far = pair[worth], child[worth], so_far[worth]
+            row = row[pair]
+            state, cell = speller.step(level.symbols[node], state[pair], cell[pair])
+            following = speller.log_next(state)
+            whole = best.new_full((rows, len(level.symbols)), -torch.inf)
+            whole[row, node] = so_far + following[:, EDGE]
+            best = torch.cat([best, whole[:, level.nodes]], dim=1)
+            where = torch.cat([where, level.ended.expand(rows, -1)], dim=1)
+            best, chosen = best.topk(min(k, best.shape[1]), dim=1)
+            where = where.gather(1, chosen)
+        best, chosen = best.topk(min(k, best.shape[1]), dim=1)
+        return best, where.gather(1, chosen)
