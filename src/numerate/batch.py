@@ -2,8 +2,8 @@
 
 Numbers travel as integers, so that no mixed-precision or sharding wrapper can round them on the way: a float64 is its
 bit pattern in an int64. `number_slots` (B, T) says which tokens a row's numbers are: k where the k-th number's vector
-goes, -k at a token that only writes it (a subword beside its [NUM]), 0 at all others. Features are computed in float64 or
-integers and cast to the model's type at the end.
+goes, -k at a token that only writes it (a subword beside its [NUM]), 0 at all others. Features are computed in float64
+or integers and cast to the model's type at the end.
 """
 
 from __future__ import annotations

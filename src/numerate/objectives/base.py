@@ -129,9 +129,7 @@ def token_loss(
     size, known = logits.shape[-1], labels.clamp_min(0)
     scores = logits.float()
     whole = scores.logsumexp(dim=-1)
-    if (
-        torch.compiler.is_compiling()
-    ):  # one pass with the sum above, forward and backward; gather would be scattered back
+    if torch.compiler.is_compiling():  # in one pass with the sum above; a gather would be scattered into zeros after it
         picked = torch.where(torch.arange(size, device=labels.device) == known[..., None], scores, 0.0).sum(dim=-1)
     else:
         picked = scores.gather(-1, known.clamp_max(size - 1)[..., None])[..., 0]
