@@ -1,0 +1,269 @@
+"""How far predicted numbers lie from the true ones.
+
+All take predictions (N,) and gold values (N,), of any type and device, compute in float64 and give a `Score`. Examples
+whose gold value is not finite are skipped and counted. Of predictions that are not finite, means take no account but
+count them; medians take their error as infinite; shares and bounded errors take them as wrong as can be.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from numerate.metrics.score import Score, as_pair, mean_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Numbers = Tensor | Sequence[Any]
+
+__all__ = [
+    "adjusted_r2", "exponent_accuracy", "log_mae", "log_smape", "mae", "mape", "mdae", "mdape",
+    "order_of_magnitude", "r2", "rmse", "sign_accuracy", "smape",
+]  # fmt: skip
+
+_TINY = 1e-100
+"""Keeps sMAPE's quotient defined at 0; BitTokens' value."""
+_LEAST, _MOST = -324, 308
+_POWERS = [float(f"1e{power}") for power in range(_LEAST, _MOST + 1)]
+"""The float64 nearest to each power of ten (10^-324 is 0)."""
+
+
+def rmse(predicted: Numbers, gold: Numbers) -> Score:
+    """Root of the mean squared error, without overflow of the squares.
+
+    Example:
+        >>> float(rmse([1.0, 2.0], [4.0, 6.0])), float(rmse([3e200, 4e200], [0.0, 0.0]))
+        (3.5355339059327378, 3.53553390593273...e+200)
+    """
+    errors, score = _finite_errors(*as_pair(predicted, gold))
+    if score.count == 0:
+        return score
+    largest = errors.max()
+    if largest == 0 or not bool(largest.isfinite()):
+        return _with(score, float(largest))
+    return _with(score, float((errors / largest).square().mean().sqrt() * largest))
+
+
+def mae(predicted: Numbers, gold: Numbers) -> Score:
+    """Mean absolute error.
+
+    Example:
+        >>> mae([1.0, 2.0, float("nan")], [4.0, 6.0, 0.0])
+        Score(value=3.5, count=2, skipped=0, non_finite=1)
+    """
+    errors, score = _finite_errors(*as_pair(predicted, gold))
+    return _with(score, mean_of(errors))
+
+
+def mdae(predicted: Numbers, gold: Numbers) -> Score:
+    """Median absolute error; a prediction that is not finite has an infinite one.
+
+    Example:
+        >>> float(mdae([1.0, 2.0, 9.0], [4.0, 6.0, 9.0]))
+        3.0
+    """
+    one, other = as_pair(predicted, gold)
+    known = other.isfinite()
+    return _median(_distance(one[known], other[known]), one[known], int((~known).sum()))
+
+
+def mape(predicted: Numbers, gold: Numbers) -> Score:
+    """Mean absolute percentage error, in percent; gold values of 0 are skipped and counted.
+
+    Example:
+        >>> mape([50.0, 3.0, 5.0], [100.0, 2.0, 0.0])
+        Score(value=50.0, count=2, skipped=1, non_finite=0)
+    """
+    one, other, skipped = _nonzero(*as_pair(predicted, gold))
+    good = one.isfinite()
+    shares = 100 * (_distance(one[good], other[good]) / other[good].abs())
+    return Score(mean_of(shares), int(good.sum()), skipped, int((~good).sum()))
+
+
+def mdape(predicted: Numbers, gold: Numbers) -> Score:
+    """Median absolute percentage error, in percent; gold values of 0 are skipped and counted.
+
+    Example:
+        >>> mdape([50.0, 3.0, float("inf"), 5.0], [100.0, 3.0, 1.0, 0.0])
+        Score(value=50.0, count=3, skipped=1, non_finite=1)
+    """
+    one, other, skipped = _nonzero(*as_pair(predicted, gold))
+    return _median(100 * (_distance(one, other) / other.abs()), one, skipped)
+
+
+def log_mae(predicted: Numbers, gold: Numbers) -> Score:
+    """Mean of |log10 |x| - log10 |y||: how many orders of magnitude a prediction is off, whatever the signs.
+
+    Gold values of 0 are skipped; predictions of 0, infinitely many orders away from any other number, are counted with
+    those that are not finite. What the signs are worth is `sign_accuracy`'s.
+
+    Example:
+        >>> log_mae([10.0, -1000.0, 0.0], [1000.0, 1000.0, 1.0])
+        Score(value=1.0, count=2, skipped=0, non_finite=1)
+    """
+    one, other, skipped = _nonzero(*as_pair(predicted, gold))
+    good = one.isfinite() & (one != 0)
+    away = (one[good].abs().log10() - other[good].abs().log10()).abs()
+    return Score(mean_of(away), int(good.sum()), skipped, int((~good).sum()))
+
+
+def exponent_accuracy(predicted: Numbers, gold: Numbers) -> Score:
+    """Share of predictions of the gold value's order of magnitude, whatever the signs; 0 is of its own order.
+
+    Example:
+        >>> exponent_accuracy([999.0, 1000.0, -0.2, 0.0], [100.0, 999.0, 0.9, 0.0]).value
+        0.75
+    """
+    one, other = as_pair(predicted, gold)
+    known = other.isfinite()
+    one, other = one[known], other[known]
+    right = (order_of_magnitude(one) == order_of_magnitude(other)) & one.isfinite()
+    return _share(right, one, int((~known).sum()))
+
+
+def sign_accuracy(predicted: Numbers, gold: Numbers) -> Score:
+    """Share of predictions of the gold value's sign: negative, 0, positive.
+
+    Example:
+        >>> sign_accuracy([1.0, -2.0, 0.0], [5.0, 2.0, -0.0]).value
+        0.6666666666666666
+    """
+    one, other = as_pair(predicted, gold)
+    known = other.isfinite()
+    one, other = one[known], other[known]
+    return _share((one.sign() == other.sign()) & one.isfinite(), one, int((~known).sum()))
+
+
+def order_of_magnitude(values: Tensor) -> Tensor:
+    """Power of ten of the first significant digit, exactly: int64; -400 for 0, 400 for what is not finite.
+
+    The rounded logarithm alone would put 1000 or 999.9999999999999 on the wrong side.
+
+    Shape:
+        Input: any, float64. Output: the same, int64.
+
+    Example:
+        >>> order_of_magnitude(torch.tensor([1000, 999.9999999999999, -0.02, 0, 5e-324], dtype=torch.float64)).tolist()
+        [3, 2, -2, -400, -324]
+    """
+    sizes = values.to(torch.float64).abs()
+    inside = sizes.isfinite() & (sizes > 0)
+    safe = torch.where(inside, sizes, 1.0)
+    powers = torch.tensor(_POWERS, dtype=torch.float64, device=values.device)
+    guess = safe.log10().floor().to(torch.int64).clamp(_LEAST, _MOST)
+    for _ in range(2):  # the guess is at most one off on either side
+        guess = torch.where(safe < powers[guess - _LEAST], guess - 1, guess).clamp_min(_LEAST)
+        above = powers[(guess + 1 - _LEAST).clamp_max(_MOST - _LEAST)]
+        guess = torch.where((safe >= above) & (guess < _MOST), guess + 1, guess)
+    return torch.where(inside, guess, torch.where(sizes == 0, -400, 400))
+
+
+def smape(predicted: Numbers, gold: Numbers) -> Score:
+    """Mean of |y^ - y| / (|y| + |y^| + 1e-100), from 0 to 1; 1 for a prediction that is not finite.
+
+    Example:
+        >>> smape([1.0, 0.0, float("nan")], [3.0, 0.0, 2.0])
+        Score(value=0.5, count=3, skipped=0, non_finite=1)
+    """
+    shares, score = _symmetric(*as_pair(predicted, gold))
+    return _with(score, mean_of(shares))
+
+
+def log_smape(predicted: Numbers, gold: Numbers) -> Score:
+    """Mean of min(1, -log10(sMAPE + 1e-100) / 15), about the share of right leading digits; higher is better.
+
+    Example:
+        >>> round(log_smape([1.0, 1.001], [1.0, 1.0]).value, 4)
+        0.61
+    """
+    shares, score = _symmetric(*as_pair(predicted, gold))
+    return _with(score, mean_of((-(shares + _TINY).log10() / 15).clamp(0.0, 1.0)))
+
+
+def r2(predicted: Numbers, gold: Numbers) -> Score:
+    """Share of the gold values' variance that is explained: 1 - SSE / SST; NaN where they do not vary.
+
+    Example:
+        >>> r2([1.0, 2.0, 4.0], [1.0, 2.0, 3.0]).value
+        0.5
+    """
+    one, other = as_pair(predicted, gold)
+    known = other.isfinite()
+    good = known & one.isfinite()
+    counts = int(good.sum()), int((~known).sum()), int((known & ~good).sum())
+    one, other = one[good], other[good]
+    if not len(one):
+        return Score(math.nan, *counts)
+    largest = max(float(one.abs().max()), float(other.abs().max())) or 1.0
+    one, other = one / largest, other / largest
+    total = (other - other.mean()).square().sum()
+    # A gold column that does not vary leaves a rounding error here, not 0.
+    varies = bool((other != other[0]).any()) and bool(total > 0)
+    return Score(float(1 - (one - other).square().sum() / total) if varies else math.nan, *counts)
+
+
+def adjusted_r2(predicted: Numbers, gold: Numbers, predictors: int) -> Score:
+    """R2 less what `predictors` fitted parameters explain by chance: 1 - (1 - R2)(n - 1) / (n - p - 1).
+
+    Example:
+        >>> adjusted_r2([1.0, 2.0, 4.0, 4.0], [1.0, 2.0, 3.0, 4.0], predictors=1).value
+        0.7000000000000001
+    """
+    if predictors < 0:
+        raise ValueError(f"predictors must not be negative, however: {predictors=}")
+    plain = r2(predicted, gold)
+    left = plain.count - predictors - 1
+    return _with(plain, 1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)
+
+
+def _with(score: Score, value: float) -> Score:
+    return Score(value, score.count, score.skipped, score.non_finite)
+
+
+def _distance(one: Tensor, other: Tensor) -> Tensor:
+    """|one - other|, infinite where `one` is not finite."""
+    return torch.where(one.isfinite(), (one - other).abs(), torch.inf)
+
+
+def _finite_errors(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
+    known = other.isfinite()
+    good = known & one.isfinite()
+    score = Score(math.nan, int(good.sum()), int((~known).sum()), int((known & ~good).sum()))
+    return (one[good] - other[good]).abs(), score
+
+
+def _nonzero(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor, int]:
+    """The pairs whose gold value is finite and not 0, and how many the others are."""
+    good = other.isfinite() & (other != 0)
+    return one[good], other[good], int((~good).sum())
+
+
+def _median(errors: Tensor, predicted: Tensor, skipped: int) -> Score:
+    """The median, of an even number the mean of the middle two."""
+    count = len(errors)
+    ordered = errors.sort().values
+    value = math.nan
+    if count:
+        low, high = float(ordered[(count - 1) // 2]), float(ordered[count // 2])
+        value = low if low == high else low / 2 + high / 2
+    return Score(value, count, skipped, int((~predicted.isfinite()).sum()))
+
+
+def _share(right: Tensor, predicted: Tensor, skipped: int) -> Score:
+    value = float(right.to(torch.float64).mean()) if len(right) else math.nan
+    return Score(value, len(right), skipped, int((~predicted.isfinite()).sum()))
+
+
+def _symmetric(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
+    known = other.isfinite()
+    one, other = one[known], other[known]
+    finite = one.isfinite()
+    safe = torch.where(finite, one, 0.0)
+    # Halves, so that neither the difference nor the sum of the largest numbers overflows.
+    share = (safe / 2 - other / 2).abs() / (safe.abs() / 2 + other.abs() / 2 + _TINY / 2)
+    score = Score(math.nan, len(one), int((~known).sum()), int((~finite).sum()))
+    return torch.where(finite, share, 1.0), score

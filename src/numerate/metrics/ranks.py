@@ -1,0 +1,84 @@
+"""Measures of order alone: hit@k and the area under the ROC curve."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.metrics.score import Score, as_floats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+__all__ = ["hit_at", "roc_auc"]
+
+
+def hit_at(scores: Tensor | Sequence[Any], targets: Tensor | Sequence[int], k: int) -> Score:
+    """Share of rows whose target is among the k best candidates.
+
+    Candidates of equal score share their places fairly: a target tied with three others for the last place is a
+    quarter of a hit, so that a model that scores all alike gets what guessing gets.
+
+    Args:
+        scores: (N, C), higher is better; a candidate whose score is NaN comes last, a target whose score is, misses.
+        targets: (N,) column of the right candidate; a row whose right answer is no candidate has -1, and misses.
+        k: How many places count.
+
+    Example:
+        >>> hit_at([[0.1, 0.7, 0.2], [0.5, 0.5, 0.0]], [2, 0], k=1).value, hit_at([[0.1, 0.7, 0.2]], [2], k=2).value
+        (0.25, 1.0)
+    """
+    if k < 1:
+        raise ValueError(f"k must be positive, however: {k=}")
+    table = as_floats(scores, "scores", dims=2)
+    wanted = torch.as_tensor(targets, device=table.device).to(torch.int64)
+    if wanted.shape != table.shape[:1]:
+        raise ValueError(f"targets must be one a row, however: {tuple(wanted.shape)} for {tuple(table.shape)} scores")
+    if not len(table):
+        return Score(math.nan, 0)
+    if int(wanted.max()) >= table.shape[1] or int(wanted.min()) < -1:
+        raise ValueError(
+            f"targets must be columns from 0 to {table.shape[1] - 1} or -1, however: {wanted.tolist()[:9]}"
+        )
+    if not table.shape[1]:
+        return Score(0.0, len(table))
+    own = table.gather(1, wanted.clamp_min(0)[:, None])
+    broken = own[:, 0].isnan() & (wanted >= 0)
+    table = table.masked_fill(table.isnan(), -torch.inf)
+    better, equal = (table > own).sum(1), (table == own).sum(1)
+    share = ((k - better) / equal.clamp_min(1)).clamp(0.0, 1.0).to(torch.float64)
+    share = share.masked_fill((wanted < 0) | broken, 0.0)
+    return Score(float(share.mean()), len(table), 0, int(broken.sum()))
+
+
+def roc_auc(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]) -> Score:
+    """Area under the ROC curve: how probable it is that a positive scores higher than a negative; ties count half.
+
+    NaN where there are no positives or no negatives, and where a score is NaN (such scores are counted). Infinite
+    scores are ordered as they are.
+
+    Args:
+        scores: (N,), higher means more probably positive.
+        positive: (N,) bool.
+
+    Example:
+        >>> roc_auc([0.1, 0.4, 0.4, 0.8], [False, True, False, True]).value
+        0.875
+    """
+    values = as_floats(scores, "scores")
+    truth = torch.as_tensor(positive, device=values.device).bool()
+    if truth.shape != values.shape:
+        raise ValueError(f"scores and labels must be equally many, however: {len(values)} and {tuple(truth.shape)}")
+    broken, wins = int(values.isnan().sum()), int(truth.sum())
+    losses = len(values) - wins
+    if broken or not wins or not losses:
+        return Score(math.nan, len(values), 0, broken)
+    _, group, sizes = values.unique(return_inverse=True, return_counts=True)
+    # The mean rank of each group of equal scores; ranks are half-integers, so the sum is exact.
+    ranks = sizes.cumsum(0).to(torch.float64) - (sizes - 1).to(torch.float64) / 2
+    rank_sum = ranks[group[truth]].sum()
+    return Score(float((rank_sum - wins * (wins + 1) / 2) / (wins * losses)), len(values))

@@ -1,0 +1,150 @@
+"""Tests of significance against SciPy and hand-worked cases; the bootstrap against theory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+from numerate import metrics
+from numerate.metrics.significance import _incomplete_beta
+
+
+@pytest.mark.parametrize("x", [1e-12, 0.01, 0.3, 0.5, 0.9, 0.999, 1 - 1e-12])
+@pytest.mark.parametrize("a", [0.5, 1.0, 3.5, 50.0, 4000.0])
+def test_incomplete_beta(x: float, a: float) -> None:
+    expected = scipy.special.betainc(a, 0.5, x)
+    assert _incomplete_beta(x, a, 0.5) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 300])
+def test_t_tests_against_scipy(count: int) -> None:
+    generator = np.random.default_rng(count)
+    one, other = generator.normal(size=count), generator.normal(size=count) * 2 + 0.5
+    expected = scipy.stats.ttest_rel(one, other)
+    found = metrics.paired_t_test(one, other)
+    assert (found.statistic, found.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-9)
+    longer = generator.normal(size=count + 3)
+    for equal in (False, True):
+        expected = scipy.stats.ttest_ind(one, longer, equal_var=equal)
+        found = metrics.t_test(one, longer, equal_spread=equal)
+        assert (found.statistic, found.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-9)
+
+
+def test_t_test_edges() -> None:
+    for result in (metrics.paired_t_test([], []), metrics.paired_t_test([1.0], [2.0]), metrics.t_test([1.0], [2.0])):
+        assert math.isnan(result.p)
+    same = metrics.paired_t_test([1.0, 2.0], [1.0, 2.0])
+    assert math.isnan(same.statistic)
+    assert math.isnan(same.p)
+    assert metrics.paired_t_test([2.0, 3.0], [1.0, 2.0]).p == 0
+    assert metrics.paired_t_test([2.0, 3.0, math.nan, 9.0], [1.0, 1.0, 0.0, 1.0]).skipped == 1
+    assert metrics.t_test([1.0, 1.0], [2.0, 2.0]).statistic == -math.inf
+    tiny = metrics.paired_t_test(torch.linspace(0.9, 1.1, 5000), torch.zeros(5000))
+    assert 0 <= tiny.p < 1e-300
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(("wins", "trials", "chance"), [(0, 5, 0.5), (3, 7, 0.5), (8, 10, 0.3), (700, 1000, 0.655)])
+def test_binomial_against_scipy(wins: int, trials: int, chance: float, alternative: str) -> None:
+    expected = scipy.stats.binomtest(wins, trials, chance, alternative=alternative).pvalue
+    found = metrics.binomial_test(wins, trials, chance, alternative).p  # type: ignore[arg-type]
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_binomial_by_hand_and_edges() -> None:
+    assert metrics.binomial_test(5, 5).p == pytest.approx(2 / 32)
+    assert metrics.binomial_test(3, 3, 1.0).p == 1
+    assert metrics.binomial_test(2, 3, 1.0).p == 0
+    assert metrics.binomial_test(0, 0).p == 1
+    # a published p of about 1e-13: 66.15 % against a base rate of 65.57 % would need more words than that
+    assert metrics.binomial_test(108_448, 163_942, 0.6557, "greater").p < 1e-6
+    with pytest.raises(ValueError, match="wins=4"):
+        metrics.binomial_test(4, 3)
+    with pytest.raises(ValueError, match="chance=2"):
+        metrics.binomial_test(1, 3, 2)
+    with pytest.raises(ValueError, match="alternative='both'"):
+        metrics.binomial_test(1, 3, alternative="both")  # type: ignore[arg-type]
+
+
+def test_sign_test() -> None:
+    result = metrics.sign_test([1.0, 2.0, 3.0, 4.0, 5.0, math.nan], [0.0, 1.0, 2.0, 3.0, 5.0, 1.0])
+    assert (result.statistic, result.count, result.skipped) == (4, 4, 2)
+    assert result.p == pytest.approx(2 / 16)
+    assert metrics.sign_test([], []).p == 1
+
+
+def test_mcnemar_by_hand() -> None:
+    mine = [1] * 15 + [0] * 5 + [1] * 30 + [0] * 8
+    theirs = [0] * 15 + [1] * 5 + [1] * 30 + [0] * 8
+    exact = metrics.mcnemar(mine, theirs)
+    assert (exact.statistic, exact.count) == (15, 20)
+    assert exact.p == pytest.approx(2 * sum(math.comb(20, k) for k in range(6)) / 2**20)
+    chi = metrics.mcnemar(mine, theirs, exact=False)
+    assert chi.statistic == pytest.approx(81 / 20)
+    assert chi.p == pytest.approx(scipy.stats.chi2.sf(81 / 20, 1))
+    assert metrics.mcnemar(mine, mine).p == metrics.mcnemar(mine, mine, exact=False).p == 1
+    # equally many on both sides: no evidence at all
+    assert metrics.mcnemar([1, 0], [0, 1], exact=False).p == 1
+
+
+def test_bootstrap_interval_is_that_of_the_normal_law() -> None:
+    values = torch.randn(400, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.2
+    found = metrics.bootstrap(values)
+    half = 1.96 * float(values.std()) / 20
+    assert found.estimate == pytest.approx(float(values.mean()))
+    assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half), abs=0.01)
+    assert found == metrics.bootstrap(values)
+    assert found != metrics.bootstrap(values, seed=1)
+    wide = metrics.bootstrap(values, level=0.99)
+    assert wide.low < found.low < found.high < wide.high
+
+
+def test_bootstrap_draws_whole_clusters() -> None:
+    # Ten equal tokens a sentence carry no more than one of them does.
+    means = torch.randn(50, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    tokens, sentence = means.repeat_interleave(10), torch.arange(50).repeat_interleave(10)
+    clustered = metrics.bootstrap(tokens, clusters=sentence)
+    assert clustered.clusters == 50
+    assert clustered.high - clustered.low == pytest.approx(
+        metrics.bootstrap(means).high - metrics.bootstrap(means).low, rel=1e-9
+    )
+    naive = metrics.bootstrap(tokens)
+    assert clustered.high - clustered.low > 2.5 * (naive.high - naive.low)
+
+
+def test_bootstrap_of_uneven_clusters_by_enumeration() -> None:
+    # Two clusters, three equally probable kinds of draw but for the middle one: means 1, 7/3 (twice), 5.
+    found = metrics.bootstrap([1.0, 1.0, 5.0], clusters=[4, 4, 9], level=0.4, resamples=4000)
+    assert (found.low, found.high) == pytest.approx((7 / 3, 7 / 3))
+    wide = metrics.bootstrap([1.0, 1.0, 5.0], clusters=[4, 4, 9], level=0.9, resamples=4000)
+    assert (wide.low, wide.high) == pytest.approx((1, 5))
+
+
+def test_paired_bootstrap() -> None:
+    generator = torch.Generator().manual_seed(2)
+    hard = torch.randn(200, generator=generator, dtype=torch.float64) * 10
+    one, other = hard + 0.5, hard + torch.randn(200, generator=generator, dtype=torch.float64)
+    paired = metrics.bootstrap(one, other)
+    assert paired.estimate == pytest.approx(float((one - other).mean()))
+    assert paired.low > 0
+    assert paired.p < 0.01
+    assert metrics.bootstrap(hard, hard).p == 1
+
+
+def test_bootstrap_edges() -> None:
+    nothing = metrics.bootstrap([])
+    assert math.isnan(nothing.estimate)
+    assert math.isnan(nothing.low)
+    assert metrics.bootstrap([1.0, math.nan, 3.0], resamples=10).skipped == 1
+    single = metrics.bootstrap([2.0], resamples=10)
+    assert (single.low, single.high) == (2, 2)
+    with pytest.raises(ValueError, match="resamples=0"):
+        metrics.bootstrap([1.0], resamples=0)
+    with pytest.raises(ValueError, match="level=1"):
+        metrics.bootstrap([1.0], level=1)
+    with pytest.raises(ValueError, match=r"\(2,\) for 1 examples"):
+        metrics.bootstrap([1.0], clusters=[1, 2])
