@@ -23,6 +23,11 @@ EXTREMES = (
 )
 """40 values, and one more, at which floating formats break."""
 FINITE = tuple(value for value in EXTREMES if math.isfinite(value))
+SEEN = (
+    *(0.0, 0.0, 0.0, 3.0, 3.0, 12.0, 12.0, 12.5, 1987.0, 1987.0, 1987.0, -7.25, -7.25, -2.5, 1500.0, 0.04, 0.001),
+    *(2018.0, 10.0, 10.0, 257.0, 1e6, 1e6, 1e22, -1e100, 1.5e300, 0.5, 0.5, 99.9, 45.0, 17.0, 365.0, -0.5, 7.75, 60.0),
+)
+"""What heads with a vocabulary are fitted to."""
 
 
 def table(values: Any) -> NumberTable:
@@ -31,7 +36,10 @@ def table(values: Any) -> NumberTable:
 
 def fresh(name: str, seed: int = 0, **options: Any) -> Head:
     torch.manual_seed(seed)
-    return heads[name].build(DIM, **options).eval()
+    head = heads[name].build(DIM, **options).eval()
+    if hasattr(head, "is_oov"):  # a vocabulary is empty before it is fitted
+        head.fit(table(SEEN))
+    return head
 
 
 def states(count: int, seed: int = 1, size: float = 2.0) -> torch.Tensor:

@@ -96,18 +96,19 @@ class Trie:
     def _scores(self, speller: Speller, hidden: Tensor) -> Tensor:
         rows, width = hidden.shape
         state, cell = speller.start(hidden)
-        following = speller.log_next(state).reshape(rows, 1, -1)
+        following = speller.log_next(state)[:, None]
         state, cell, so_far = state[:, None], cell[:, None], following.new_zeros(rows, 1)
         columns, which = [following.new_full((rows, len(self.nothing)), -torch.inf)], [self.nothing]
         for level in self.levels:
+            shape = (rows, len(level.symbols))
             so_far = so_far[:, level.parents] + following[:, level.parents, level.symbols]
             state, cell = speller.step(
                 level.symbols.repeat(rows),
                 state[:, level.parents].reshape(-1, width),
                 cell[:, level.parents].reshape(-1, width),
             )
-            following = speller.log_next(state).reshape(rows, len(level.symbols), -1)
-            state, cell = state.reshape(rows, -1, width), cell.reshape(rows, -1, width)
+            following = speller.log_next(state).unflatten(0, shape)
+            state, cell = state.unflatten(0, shape), cell.unflatten(0, shape)
             columns.append(so_far[:, level.nodes] + following[:, level.nodes, EDGE])
             which.append(level.ended)
         return torch.cat(columns, dim=1)[:, torch.cat(which).argsort()]
