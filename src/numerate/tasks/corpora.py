@@ -1,0 +1,256 @@
+"""Text corpora as streams of records with splits, and what the 2018 paper's Table 1 says of one.
+
+A record is a dict with at least `id` and `text`; whatever else its line holds stays in it (`paper`, `attributes`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import statistics
+import zlib
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
+
+from numerate.backbones.word_tokenizer import WordVocabulary, count_types, is_numeral
+from numerate.config import Config
+from numerate.reading.plain import tokenize
+from numerate.registry import near_names
+from numerate.tasks.clinical import clinical_reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "read_corpus", "table_one"]
+
+SPLITS = ("train", "dev", "test")
+SHARES = (0.7, 0.1, 0.2)
+"""How texts without splits of their own are divided, as in the paper."""
+NAMES = ("clinical",)
+"""Corpora that are made, not read."""
+_TEXT_FIELDS = ("text", "body", "comment")
+_PEEKED_LINES = 1000
+
+
+class CorpusError(ValueError):
+    """A corpus cannot be read; the message is one line that names file, line and field."""
+
+
+def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """The records of one split of a corpus, read (or made) one after the other.
+
+    Args:
+        source: One of
+
+            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, a JSON object a line with `id` and
+              `text` (the scientific set, written clinical reports);
+            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (market articles: `title` and `body` become the
+              text); where no line has one, records are divided by `seed`;
+            - any other file, packed or not: plain text, in paragraphs between blank lines, or if its first 1,000 lines
+              have none, a line each; divided by `seed`;
+            - `"clinical"`: reports made up on the way (`numerate.tasks.clinical`).
+        split: `train`, `dev` or `test`.
+        seed: For what is divided or made here. Equal texts always fall into the same split.
+
+    Raises:
+        CorpusError: At once if there is no such corpus; on the way if a line is not as it should be.
+
+    Example:
+        >>> report = next(read_corpus("clinical", "dev"))
+        >>> report["id"], sorted(report)
+        ('dev-0', ['attributes', 'id', 'mentions', 'text'])
+    """
+    if split not in SPLITS:
+        raise CorpusError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+    if str(source) in NAMES:
+        return clinical_reports(split, seed=seed)
+    path = Path(source)
+    if path.is_dir():
+        files = [path / f"{split}{ending}" for ending in (".jsonl.gz", ".jsonl")]
+        found = next((file for file in files if file.is_file()), None)
+        if found is None:
+            raise CorpusError(f"{path}: a folder without {files[1].name} or {files[0].name}")
+        return _json_records(found)
+    if not path.is_file():
+        raise CorpusError(
+            f"{source}: no such file or folder, and no corpus of that name: {near_names(str(source), [*NAMES])}"
+        )
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        return _chosen(_json_records(path), path, split, seed)
+    return _chosen(_paragraphs(path), path, split, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusStatistics(Config):
+    """What the paper's Table 1 says of a split, in tokens of the 2018 models.
+
+    Attributes:
+        records: How many texts.
+        tokens: How many tokens, without those for start and end.
+        longest: Tokens of the longest text.
+        numerals: How many tokens are numerals.
+        smallest: The smallest number; this and the next are None where there is no number.
+        median: The number in the middle.
+        mean: Their mean; as in the paper, one huge number can make it meaningless.
+        largest: The largest number.
+        known_words: Share of words that the vocabulary has; None without a vocabulary.
+        known_numerals: Share of numerals that it has.
+    """
+
+    kind: ClassVar[str] = "corpus-statistics"
+    records: int
+    tokens: int
+    longest: int
+    numerals: int
+    smallest: float | None
+    median: float | None
+    mean: float | None
+    largest: float | None
+    known_words: float | None = None
+    known_numerals: float | None = None
+
+    @property
+    def mean_length(self) -> float:
+        """Tokens a text."""
+        return self.tokens / max(self.records, 1)
+
+    @property
+    def numeral_share(self) -> float:
+        """Which share of the tokens are numerals."""
+        return self.numerals / max(self.tokens, 1)
+
+
+def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
+    """Counts texts.
+
+    Args:
+        texts: A split's texts.
+        vocabulary: Whose share of words and numerals is asked for.
+
+    Example:
+        >>> found = corpus_statistics(["EF 60 %", "EF 35 or 40 %"], WordVocabulary.of(["EF 60 %"], size=3))
+        >>> found.tokens, found.numerals, found.median, found.known_words
+        (8, 3, 40.0, 0.8)
+    """
+    records = tokens = longest = numerals = 0
+    numbers, types = array("d"), Counter[str]()
+    for text in texts:
+        cut = tokenize(text)
+        records, tokens, longest = records + 1, tokens + len(cut), max(longest, len(cut))
+        types.update(cut)
+        written = [float(token) for token in cut if is_numeral(token)]
+        numerals += len(written)
+        numbers.extend(filter(math.isfinite, written))  # a row of 400 digits is no float64
+    some = len(numbers) > 0
+    words = tokens - numerals
+    known = frozenset() if vocabulary is None else frozenset((*vocabulary.words, *vocabulary.numerals))
+    covered = Counter[bool]()
+    for token, count in types.items():
+        covered[is_numeral(token)] += count if token in known else 0
+    return CorpusStatistics(
+        records=records,
+        tokens=tokens,
+        longest=longest,
+        numerals=numerals,
+        smallest=min(numbers) if some else None,
+        median=statistics.median(numbers) if some else None,
+        mean=math.fsum(numbers) / len(numbers) if some else None,
+        largest=max(numbers) if some else None,
+        known_words=covered[False] / words if vocabulary is not None and words else None,
+        known_numerals=covered[True] / numerals if vocabulary is not None and numerals else None,
+    )
+
+
+def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
+    """The vocabulary of a corpus' training texts, and the statistics of its three splits.
+
+    Args:
+        source: See `read_corpus`.
+        size: How many types the vocabulary has.
+        seed: See `read_corpus`.
+    """
+    vocabulary = WordVocabulary.of(count_types(_texts(source, "train", seed)), size)
+    return vocabulary, {split: corpus_statistics(_texts(source, split, seed), vocabulary) for split in SPLITS}
+
+
+def _texts(source: str | Path, split: str, seed: int) -> Iterator[str]:
+    return (record["text"] for record in read_corpus(source, split, seed=seed))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, with their numbers from 1."""
+    number = 0
+    try:
+        with cast("IO[bytes]", gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as file:
+            for number, line in enumerate(file, start=1):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, text.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path}, line {number}: not UTF-8 at byte {error.start} of the line") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise CorpusError(f"{path}, after line {number}: cannot be read: {error}") from None
+
+
+def _json_records(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(f"{where}: not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise CorpusError(f"{where}: expected a JSON object, got {line[:40]!r}")
+        field = next((name for name in _TEXT_FIELDS if name in record), None)
+        if field is None:
+            raise CorpusError(f"{where}: none of the fields {', '.join(_TEXT_FIELDS)}, only {', '.join(record)[:80]}")
+        if not isinstance(record[field], str):
+            raise CorpusError(f"{where}: field {field!r} must be text, however: {str(record[field])[:40]!r}")
+        text = record[field]
+        if field == "body" and isinstance(record.get("title"), str):
+            text = f"{record['title']}\n{text}"
+        yield record | {"id": str(record.get("id", number)), "text": text}
+
+
+def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
+    """Plain text: paragraphs between blank lines, or lines."""
+    peeked = "\n".join(line.strip() for _, line in islice(_lines(path), _PEEKED_LINES))
+    by_line = "\n\n" not in peeked.strip()
+    number, part = 0, []
+    for number, line in _lines(path):
+        if line.strip():
+            part.append(line)
+        if part and (by_line or not line.strip()):
+            yield {"id": str(number - (0 if by_line else 1)), "text": "\n".join(part)}
+            part = []
+    if part:
+        yield {"id": str(number), "text": "\n".join(part)}
+
+
+def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Those of one split: what a record says, or what its text and the seed say."""
+    says: bool | None = None
+    for record in records:
+        own = record.get("split")
+        if says is None:
+            says = own is not None
+        if says != (own is not None) or (says and own not in SPLITS):
+            raise CorpusError(
+                f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
+            )
+        if (own if says else _drawn(record["text"], seed)) == split:
+            yield record
+
+
+def _drawn(text: str, seed: int) -> str:
+    """The split of a text that has none."""
+    digest = hashlib.blake2b(f"{seed}\n{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    share = int.from_bytes(digest) / 2**64
+    return SPLITS[0] if share < SHARES[0] else SPLITS[1] if share < SHARES[0] + SHARES[1] else SPLITS[2]
