@@ -64,3 +64,13 @@ def test_bad_sizes_are_one_clear_line() -> None:
     command = [sys.executable, ROOT / "benchmarks" / "reading.py", "--texts=0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "--texts" in done.stderr.splitlines()[-1]
+
+
+def test_ranking_holds_both_heads_against_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "ranking.json"
+    sizes = ["--contexts=4", "--candidates=30", "--steps=1", "--sample=5", "--rounds=1"]
+    command = [sys.executable, ROOT / "benchmarks" / "ranking.py", *sizes, f"--json={path}"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    figures = json.loads(path.read_text("utf-8"))["figures"]
+    assert [row["name"] for row in figures if row["bar"] == 5] == ["digit-rnn, rank", "mog, rank"]
+    assert all(row["name"] in printed for row in figures)

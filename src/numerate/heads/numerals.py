@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownNumerals", "NumeralTable"]
 
+_ROWS = 1 << 16
+"""How many numbers are written at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class NumeralTable:
@@ -79,7 +82,8 @@ class KnownNumerals(nn.Module):
     def fit(self, numbers: NumberTable) -> None:
         """Takes the most frequent strings; of equally frequent ones, the same ones every time."""
         numbers = numbers[numbers.values().isfinite() & (numbers.given != PADDING)]
-        types, counts = packed(strings_of(numbers)).unique(dim=0, return_counts=True)
+        parts = [packed(strings_of(numbers[start : start + _ROWS])) for start in range(0, len(numbers), _ROWS)]
+        types, counts = torch.cat([self.pairs[:0].to(numbers.bits.device), *parts]).unique(dim=0, return_counts=True)
         chosen = counts.argsort(descending=True, stable=True)[: len(self.pairs)].sort().values
         strings = unpacked(types[chosen])
         values = floats_of(strings)

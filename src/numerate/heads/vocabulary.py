@@ -173,7 +173,9 @@ class SoftmaxHead(Head):
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
         """The logsumexp of all scores: numerals and words are chosen by one softmax. (...)."""
         del words
-        return self.numeral_scores(hidden).logsumexp(-1).to(own.dtype)
+        # At every token of a text, and so not in float64: what is kept for the gradients is large.
+        scores = self.numeral_scores(hidden).to(torch.promote_types(own.dtype, torch.float32))
+        return scores.logsumexp(-1).to(own.dtype)
 
 
 @heads.register("softmax-rnn")
