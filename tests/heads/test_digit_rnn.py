@@ -166,6 +166,13 @@ def test_mean_can_be_differentiated(head: DigitRNNHead) -> None:
     assert torch.autograd.grad(distribution.cdf(torch.tensor([3.0, 4.0]).double()).sum(), hidden)[0].abs().sum() > 0
 
 
+def test_without_gradients_there_are_none_later(head: DigitRNNHead) -> None:
+    with torch.no_grad():
+        distribution = head(states(2).double())
+    assert not distribution.log_prob(table([1.0, 2.5])).requires_grad
+    assert not distribution.mean().requires_grad and not distribution.scores(table([1.0])).requires_grad
+
+
 def test_greedy_string_is_in_the_support(head: DigitRNNHead) -> None:
     with torch.no_grad():
         distribution = sure(head, 30.0)(states(4).double())
