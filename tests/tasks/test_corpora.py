@@ -138,7 +138,7 @@ def test_table_one(tmp_path: Path) -> None:
 def test_shared_sets(shared: Path) -> None:
     texts = [record["text"] for record in read_corpus(shared / "data/scientific", "dev")]
     assert len(texts) == 1965
-    # The data's own page counts words with digits in them (`word2vec`) as words; the paper's cut makes numerals of them.
+    # The data's own page counts `word2vec` as a word; the paper's cut makes three tokens of it, one a numeral.
     number = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
     whole = [token for text in texts for token in re.findall(rf"{number}|\w+|[^\w\s]", text)]
     shares = [bool(re.fullmatch(number, token)) for token in whole]

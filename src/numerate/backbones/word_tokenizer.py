@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config
-from numerate.reading.plain import tokenize
+from numerate.reading.plain import normalise_token, raw_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-__all__ = ["SPECIALS", "UNKNOWN_NUMERAL", "WordVocabulary", "build_word_tokenizer", "count_types", "vocabulary_of"]
+__all__ = [
+    "SPECIALS",
+    "UNKNOWN_NUMERAL",
+    "WordVocabulary",
+    "build_word_tokenizer",
+    "count_types",
+    "is_numeral",
+    "normalised_counts",
+    "vocabulary_of",
+]
 
 SPECIALS = ("<PAD>", "<UNK>", "<SOS>", "<EOS>")
 UNKNOWN_NUMERAL = "<UNK_NUM>"
@@ -50,9 +59,17 @@ def count_types(texts: Iterable[str]) -> Counter[str]:
         >>> count_types(["EF 60 %", "ef 060 ml"]).most_common(2)
         [('ef', 2), ('60', 2)]
     """
-    counts: Counter[str] = Counter()
+    written: Counter[str] = Counter()
     for text in texts:
-        counts.update(tokenize(text))
+        written.update(raw_tokens(text))
+    return normalised_counts(written)
+
+
+def normalised_counts(written: Mapping[str, int]) -> Counter[str]:
+    """Counts of token types from counts of how they are written."""
+    counts: Counter[str] = Counter()
+    for token, count in written.items():
+        counts[normalise_token(token)] += count
     return counts
 
 

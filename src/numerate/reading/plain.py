@@ -19,12 +19,12 @@ from numerate.numeral import Numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 
-__all__ = ["PlainReader", "normalise_numeral", "tokenize"]
+__all__ = ["PlainReader", "normalise_numeral", "normalise_token", "raw_tokens", "tokenize"]
 
 _NUMBER_FORM = r"(?:[0-9]{1,3}+(?:,[0-9]{3}(?![0-9]))++|[0-9]++)(?:\.[0-9]++)?+"
 _NUMBER = re.compile(_NUMBER_FORM)
 # Digits of other scripts are no letters (they would glue to words) and so fall to the single characters.
-_TOKEN = re.compile(rf"({_NUMBER_FORM})|[^\W\d]++|\S")
+_TOKEN = re.compile(rf"{_NUMBER_FORM}|[^\W\d]++|\S")
 
 
 @readers.register("plain", "numerals-2018")
@@ -54,7 +54,22 @@ def tokenize(text: str) -> list[str]:
         >>> tokenize("EF 007 fell by -1,250.50 ml")
         ['ef', '7', 'fell', 'by', '-', '1250.50', 'ml']
     """
-    return [normalise_numeral(m[1]) if m[1] else m.group().lower() for m in _TOKEN.finditer(text)]
+    return [normalise_token(token) for token in raw_tokens(text)]
+
+
+def raw_tokens(text: str) -> list[str]:
+    """The same tokens as they are written, for those who count many and normalise each type once.
+
+    Example:
+        >>> raw_tokens("EF 007")
+        ['EF', '007']
+    """
+    return _TOKEN.findall(text)
+
+
+def normalise_token(token: str) -> str:
+    """A token of `raw_tokens` as `tokenize` gives it."""
+    return normalise_numeral(token) if "0" <= token[0] <= "9" else token.lower()
 
 
 def normalise_numeral(text: str) -> str:

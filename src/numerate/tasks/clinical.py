@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numerate.reading.plain import tokenize
+from numerate.reading.plain import raw_tokens
 from numerate.tasks.clinical_phrases import CONCLUSIONS, FILLERS, HEADINGS, MEASURED, ORDERS, POOLS, SCARS, UNSCARRED
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
     )
     sections["conclusion"].append(rng.choice(CONCLUSIONS[disease]))
     sections = {name: [_expanded(rng, one, words) for one in some] for name, some in sections.items()}
-    length = sum(len(tokenize(one)) for some in sections.values() for one in some)
+    length = sum(len(raw_tokens(one)) for some in sections.values() for one in some)
     target = rng.gauss(210, 45)
     left = [(name, sentence) for name, some in FILLERS.items() for sentence in some]
     rng.shuffle(left)
@@ -183,7 +183,7 @@ def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
         sentence = _expanded(rng, sentence, words)
         place = rng.randrange(len(sections[name]) + 1) if name != "conclusion" else len(sections[name])
         sections[name].insert(place, sentence)
-        length += len(tokenize(sentence))
+        length += len(raw_tokens(sentence))
     headed = rng.random() < 0.6
     parts = []
     for name in rng.choice(ORDERS):

@@ -5,22 +5,21 @@ A record is a dict with at least `id` and `text`; whatever else its line holds s
 
 from __future__ import annotations
 
+import bisect
 import gzip
 import hashlib
+import itertools
 import json
 import math
-import statistics
 import zlib
-from array import array
 from collections import Counter
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
-from numerate.backbones.word_tokenizer import WordVocabulary, count_types, is_numeral
+from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normalised_counts
 from numerate.config import Config
-from numerate.reading.plain import tokenize
+from numerate.reading.plain import raw_tokens
 from numerate.registry import near_names
 from numerate.tasks.clinical import clinical_reports
 
@@ -138,33 +137,7 @@ def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = 
         >>> found.tokens, found.numerals, found.median, found.known_words
         (8, 3, 40.0, 0.8)
     """
-    records = tokens = longest = numerals = 0
-    numbers, types = array("d"), Counter[str]()
-    for text in texts:
-        cut = tokenize(text)
-        records, tokens, longest = records + 1, tokens + len(cut), max(longest, len(cut))
-        types.update(cut)
-        written = [float(token) for token in cut if is_numeral(token)]
-        numerals += len(written)
-        numbers.extend(filter(math.isfinite, written))  # a row of 400 digits is no float64
-    some = len(numbers) > 0
-    words = tokens - numerals
-    known = frozenset() if vocabulary is None else frozenset((*vocabulary.words, *vocabulary.numerals))
-    covered = Counter[bool]()
-    for token, count in types.items():
-        covered[is_numeral(token)] += count if token in known else 0
-    return CorpusStatistics(
-        records=records,
-        tokens=tokens,
-        longest=longest,
-        numerals=numerals,
-        smallest=min(numbers) if some else None,
-        median=statistics.median(numbers) if some else None,
-        mean=math.fsum(numbers) / len(numbers) if some else None,
-        largest=max(numbers) if some else None,
-        known_words=covered[False] / words if vocabulary is not None and words else None,
-        known_numerals=covered[True] / numerals if vocabulary is not None and numerals else None,
-    )
+    return _statistics(_tally(texts), vocabulary)
 
 
 def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
@@ -175,12 +148,57 @@ def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVoca
         size: How many types the vocabulary has.
         seed: See `read_corpus`.
     """
-    vocabulary = WordVocabulary.of(count_types(_texts(source, "train", seed)), size)
-    return vocabulary, {split: corpus_statistics(_texts(source, split, seed), vocabulary) for split in SPLITS}
+    tallies = {split: _tally(record["text"] for record in read_corpus(source, split, seed=seed)) for split in SPLITS}
+    vocabulary = WordVocabulary.of(tallies["train"].types, size)
+    return vocabulary, {split: _statistics(tally, vocabulary) for split, tally in tallies.items()}
 
 
-def _texts(source: str | Path, split: str, seed: int) -> Iterator[str]:
-    return (record["text"] for record in read_corpus(source, split, seed=seed))
+@dataclass(frozen=True)
+class _Tally:
+    """One pass over texts: how many, how long the longest is, and how often each type occurs."""
+
+    records: int
+    longest: int
+    types: Counter[str]
+
+
+def _tally(texts: Iterable[str]) -> _Tally:
+    records = longest = 0
+    written: Counter[str] = Counter()
+    for text in texts:
+        tokens = raw_tokens(text)
+        records, longest = records + 1, max(longest, len(tokens))
+        written.update(tokens)
+    return _Tally(records, longest, normalised_counts(written))
+
+
+def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStatistics:
+    words = {token: count for token, count in tally.types.items() if not is_numeral(token)}
+    numerals = {token: count for token, count in tally.types.items() if is_numeral(token)}
+    # By value, each as often as it occurs. A row of 400 digits is no float64 and left out.
+    numbers = sorted((value, count) for token, count in numerals.items() if math.isfinite(value := float(token)))
+    total = sum(count for _, count in numbers)
+    upto = list(itertools.accumulate(count for _, count in numbers))
+    middle = [numbers[bisect.bisect_right(upto, place)][0] for place in ((total - 1) // 2, total // 2) if total]
+    known = frozenset() if vocabulary is None else frozenset((*vocabulary.words, *vocabulary.numerals))
+
+    def covered(counts: dict[str, int]) -> float | None:
+        if vocabulary is None or not counts:
+            return None
+        return sum(count for token, count in counts.items() if token in known) / sum(counts.values())
+
+    return CorpusStatistics(
+        records=tally.records,
+        tokens=sum(tally.types.values()),
+        longest=tally.longest,
+        numerals=sum(numerals.values()),
+        smallest=numbers[0][0] if total else None,
+        median=sum(middle) / 2 if total else None,
+        mean=math.fsum(value * count for value, count in numbers) / total if total else None,
+        largest=numbers[-1][0] if total else None,
+        known_words=covered(words),
+        known_numerals=covered(numerals),
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -221,7 +239,7 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
     """Plain text: paragraphs between blank lines, or lines."""
-    peeked = "\n".join(line.strip() for _, line in islice(_lines(path), _PEEKED_LINES))
+    peeked = "\n".join(line.strip() for _, line in itertools.islice(_lines(path), _PEEKED_LINES))
     by_line = "\n\n" not in peeked.strip()
     number, part = 0, []
     for number, line in _lines(path):
