@@ -40,7 +40,7 @@ class DigitDistribution(StringDistribution):
     Shape:
         hidden: (N, width), the state before the start symbol.
         cell: The LSTM.
-        weight: (width, 14), bias: (1, 14), from states to logits of the next symbol, the end last.
+        weight: (width, 14), bias: (14,), from states to logits of the next symbol, the end last.
         draws: How many strings are drawn for the support.
     """
 
@@ -225,10 +225,11 @@ class DigitRNNHead(Head):
         """The distributions that (N, dim) hidden states stand for."""
         cell = self.spelling.cell()
         wide = torch.promote_types(cell.inputs.dtype, hidden.dtype)
-        cell = SpellingCell(cell.inputs.to(wide), cell.recurrent.to(wide))
-        # Views and not the weights themselves: without gradients here, there are none later.
-        weight, bias = self.out.weight.to(wide).T, self.out.bias.to(wide)[None]
-        return DigitDistribution(hidden.to(wide), cell, weight, bias, self.config.samples)
+        tensors = [hidden, cell.inputs, cell.recurrent, self.out.weight.T, self.out.bias]
+        if not torch.is_grad_enabled():  # the distribution runs the weights later: without gradients then, too
+            tensors = [tensor.detach() for tensor in tensors]
+        hidden, inputs, recurrent, weight, bias = (tensor.to(wide) for tensor in tensors)
+        return DigitDistribution(hidden, SpellingCell(inputs, recurrent), weight, bias, self.config.samples)
 
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
         """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
