@@ -1,0 +1,231 @@
+"""What a tokenizer's tokens are worth as numbers, and which label tokens make one number together."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NumberSpans", "NumberVocabulary", "find_spans"]
+
+_NOTHING, _DIGITS, _POINT, _MINUS, _PLUS, _EXPONENT = range(6)
+_ROLES = {".": _POINT, "-": _MINUS, "−": _MINUS, "+": _PLUS, "e": _EXPONENT, "E": _EXPONENT}
+_SPACE = ("▁", "Ġ", " ")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberVocabulary:
+    """The number tokens of a vocabulary.
+
+    K is how many there are. The tables over all S ids have one more row, of a token that is nothing, for labels that
+    are no token of the tokenizer: the ignored ones, our own, and those of logits wider than the vocabulary.
+
+    Attributes:
+        ids: (K,) ids of the number tokens, ascending.
+        values: (K,) float64 what they are worth.
+        widths: (K,) how many digits they have; 0 for a token with a point or a sign in it.
+        minus: (L,) ids of the tokens that are a minus sign.
+        column: (S + 1,) place of each token among the K; -1 for others.
+        role: (S + 1,) uint8 what each token is within a number.
+        spaced: (S + 1,) whether a space belongs to the token, so that it begins something new.
+        fresh: (S + 1,) whether it begins a word in a vocabulary that marks what continues one (WordPiece).
+        wordlike: (S + 1,) whether a minus right behind it is a hyphen.
+
+    Example:
+        >>> table = NumberVocabulary.of_vocabulary({"a": 0, "7": 1, "Ġ7": 2, "12": 3, "nan": 4, "٣": 5})
+        >>> table.ids.tolist(), NumberVocabulary.of_vocabulary({"7": 0, "12": 1}, multi_digit=True).values.tolist()
+        ([1, 2], [7.0, 12.0])
+    """
+
+    ids: Tensor
+    values: Tensor
+    widths: Tensor
+    minus: Tensor
+    column: Tensor
+    role: Tensor
+    spaced: Tensor
+    fresh: Tensor
+    wordlike: Tensor
+
+    @classmethod
+    def of(cls, tokenizer: Any, multi_digit: bool = False) -> Self:
+        """The number tokens of any Hugging Face tokenizer, which is left as it is.
+
+        Args:
+            tokenizer: Anything with `get_vocab()`; special tokens are no numbers.
+            multi_digit: Whether tokens of several digits count too (`123`, `3.5`, `-1`), and not only 0 to 9.
+        """
+        special = set(getattr(tokenizer, "all_special_ids", ()))
+        vocabulary = {token: index for token, index in tokenizer.get_vocab().items() if index not in special}
+        model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+        is_wordpiece = type(model).__name__ == "WordPiece"
+        return cls.of_vocabulary(vocabulary, multi_digit, "##" if is_wordpiece else None)
+
+    @classmethod
+    def of_vocabulary(
+        cls, vocabulary: Mapping[str, int], multi_digit: bool = False, continuing: str | None = None
+    ) -> Self:
+        """The number tokens among token strings; `continuing` is the prefix of tokens within a word, if any."""
+        size = max(vocabulary.values(), default=-1) + 1
+        role, column = torch.full((size + 1,), _NOTHING, dtype=torch.uint8), torch.full((size + 1,), -1)
+        spaced, fresh, wordlike = (torch.zeros(size + 1, dtype=torch.bool) for _ in range(3))
+        found: list[tuple[int, float, int]] = []
+        for token, index in vocabulary.items():
+            bare = token[1:] if token.startswith(_SPACE) else token
+            inside = continuing is not None and bare.startswith(continuing) and len(bare) > len(continuing)
+            bare = bare[len(continuing or "") :] if inside else bare
+            if not bare:
+                continue
+            spaced[index], fresh[index] = token.startswith(_SPACE), continuing is not None and not inside
+            # Where spaces are lost, "was -5" and "F-16" look alike; only behind a number is a minus surely a hyphen.
+            wordlike[index] = bare[-1].isalnum() or bare[-1] in ")]%" if continuing is None else bare[-1].isdigit()
+            role[index] = _ROLES.get(bare, _NOTHING)
+            if not _NUMBER.fullmatch(bare) or not math.isfinite(value := float(bare)):
+                continue
+            digits = len(bare) if bare.isdigit() else 0
+            if multi_digit or digits == 1:
+                found.append((index, value, digits))
+                role[index] = _DIGITS if digits else _NOTHING
+        found.sort()
+        ids = torch.tensor([index for index, _, _ in found], dtype=torch.int64)
+        column[ids] = torch.arange(len(ids))
+        values = torch.tensor([value for _, value, _ in found], dtype=torch.float64)
+        widths = torch.tensor([digits for _, _, digits in found], dtype=torch.int64)
+        minus = (role == _MINUS).nonzero()[:, 0]
+        return cls(ids, values, widths, minus, column, role, spaced, fresh, wordlike)
+
+    def to(self, device: torch.device) -> Self:
+        """The same on another device."""
+        return type(self)(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
+    def within(self, width: int) -> Self:
+        """The same without the tokens that logits of this width do not have."""
+        kept = self.ids < width
+        column = self.column.masked_fill(torch.arange(len(self.column), device=kept.device) >= width, -1)
+        table = {field.name: getattr(self, field.name) for field in fields(self)}
+        table |= {"ids": self.ids[kept], "values": self.values[kept], "widths": self.widths[kept], "column": column}
+        gone = torch.arange(len(self.role), device=kept.device) >= width
+        table |= {"minus": self.minus[self.minus < width], "role": self.role.masked_fill(gone, _NOTHING)}
+        return type(self)(**table)
+
+    def rows(self, labels: Tensor) -> Tensor:
+        """Where each label stands in the tables: the last row, that of nothing, for what is no token here."""
+        last = len(self.role) - 1
+        return torch.where((labels >= 0) & (labels < last), labels, last)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberSpans:
+    """The numbers in a batch of labels, R of them with the exponents as numbers of their own.
+
+    Attributes:
+        digits: (B, T) which labels are digits of a number.
+        run: (B, T) which number or exponent a digit belongs to, from 1; 0 elsewhere.
+        place: (B, T) power of ten of the label's *first* digit, exponent aside.
+        top: (R + 1,) power of ten of the number's first digit.
+        sign_at: (R + 1,) flat position at which its sign is decided: at the sign, if it has one, or the first digit.
+            Row 0 here and below is nothing.
+        negative: (R + 1,) whether it has a minus.
+        exponent: (R + 1,) the run that is its exponent; 0 if it has none.
+        is_exponent: (R + 1,) whether it is an exponent.
+    """
+
+    digits: Tensor
+    run: Tensor
+    place: Tensor
+    top: Tensor
+    sign_at: Tensor
+    negative: Tensor
+    exponent: Tensor
+    is_exponent: Tensor
+
+
+def find_spans(labels: Tensor, vocabulary: NumberVocabulary) -> NumberSpans:
+    """Which labels make one number: digits, one decimal point between digits, a sign before, an exponent behind.
+
+    A token with a space of its own begins a new number, and so does what follows a second point (`1.2.3` is 1.2 and 3).
+    A minus behind a word or a number is a hyphen. All without a loop over tokens.
+
+    Args:
+        labels: (B, T) token ids; those that are to be ignored are no token's.
+        vocabulary: On the same device.
+
+    Example:
+        >>> letters = {char: index for index, char in enumerate("0123456789.-e ")}
+        >>> ids = torch.tensor([[letters[char] for char in "-12.5e-3 7"]])
+        >>> spans = find_spans(ids, NumberVocabulary.of_vocabulary(letters))
+        >>> spans.run.tolist(), spans.place.tolist(), spans.exponent.tolist()
+        ([[0, 1, 1, 0, 1, 0, 0, 2, 0, 3]], [[0, 1, 0, 0, -1, 0, 0, 0, 0, 0]], [0, 2, 0, 0])
+    """
+    rows = vocabulary.rows(labels)
+    role, spaced, fresh = vocabulary.role[rows], vocabulary.spaced[rows], vocabulary.fresh[rows]
+    digits = role == _DIGITS
+    continuing, joined = digits & ~spaced & ~fresh, digits & ~spaced
+    inner = (role == _POINT) & ~spaced & _back(digits) & _ahead(joined)
+    start = _starts(digits, continuing, joined, inner)
+    # Of several points in a row of digits, every second one ends a number.
+    inner = inner & (_since(inner.long(), start | ~(digits | inner)) % 2 == 1)
+    start = _starts(digits, continuing, joined, inner)
+    run = start.flatten().cumsum(0).reshape(labels.shape) * (digits | inner)
+    count = int(start.sum())
+    column = vocabulary.column[rows].clamp_min(0)
+    width = torch.where(digits, vocabulary.widths[column] if len(vocabulary.widths) else 0, 0)
+    before = _since(width, start) - width
+    fraction = (_since(inner.long(), start) > 0) & digits
+    whole = _per_run(run, torch.where(fraction, 0, width), count)
+    place = torch.where(digits, whole[run] - 1 - before, 0)
+    has_point = _per_run(run, inner.long(), count) > 0
+
+    position = torch.arange(labels.numel(), device=labels.device).reshape(labels.shape)
+    minus, sign = role == _MINUS, (role == _MINUS) | (role == _PLUS)
+    # An exponent mark stands behind digits; behind it stands a run without a point, or a sign and such a run.
+    mark = (role == _EXPONENT) & ~spaced & ~fresh & _back(digits)
+    plain, signed = start & continuing & _back(mark), start & joined & _back(sign & ~spaced & _back(mark))
+    follows = (plain | signed) & ~has_point[run]
+    owner = torch.where(plain, _back(run, 2), _back(run, 3))
+    exponent = torch.zeros(count + 1, dtype=torch.int64, device=labels.device)
+    exponent[owner[follows]] = run[follows]
+    is_exponent = torch.zeros(count + 1, dtype=torch.bool, device=labels.device)
+    is_exponent[run[follows]] = True
+    hyphen = _back(vocabulary.wordlike[rows]) & ~spaced
+    has_sign = start & joined & (_back(sign & ~hyphen) | signed)
+    has_minus = has_sign & _back(minus)
+    sign_at = torch.cat([position.new_zeros(1), (position - has_sign.long())[start]])
+    negative = torch.cat([has_minus.new_zeros(1), has_minus[start]])
+    top = torch.cat([place.new_zeros(1), place[start]])
+    run = torch.where(digits, run, 0)
+    return NumberSpans(digits, run, place, top, sign_at, negative, exponent, is_exponent)
+
+
+def _back(values: Tensor, by: int = 1) -> Tensor:
+    """What stood `by` places before, in each row; 0 or False at the beginning."""
+    return torch.cat([torch.zeros_like(values[:, :by]), values[:, :-by]], dim=1)
+
+
+def _ahead(values: Tensor) -> Tensor:
+    return torch.cat([values[:, 1:], torch.zeros_like(values[:, :1])], dim=1)
+
+
+def _starts(digits: Tensor, continuing: Tensor, joined: Tensor, inner: Tensor) -> Tensor:
+    """Digits that begin a run: those that continue neither a digit nor a decimal point."""
+    return digits & ~((continuing & _back(digits)) | (joined & _back(inner)))
+
+
+def _since(values: Tensor, start: Tensor) -> Tensor:
+    """Running sum within each row that begins anew, with the value itself, where `start` is true."""
+    total = values.cumsum(1)
+    at_start = torch.where(start, total - values, torch.zeros_like(total))
+    return total - at_start.cummax(1).values
+
+
+def _per_run(run: Tensor, values: Tensor, count: int) -> Tensor:
+    total = torch.zeros(count + 1, dtype=torch.int64, device=run.device)
+    return total.index_add_(0, run.flatten(), values.flatten().to(torch.int64))
