@@ -37,7 +37,7 @@ def table(values: Any) -> NumberTable:
 def fresh(name: str, seed: int = 0, **options: Any) -> Head:
     torch.manual_seed(seed)
     head = heads[name].build(DIM, **options).eval()
-    if hasattr(head, "is_oov"):  # a vocabulary is empty before it is fitted
+    if hasattr(head, "is_oov") or name == "combination":  # a vocabulary is empty before it is fitted
         head.fit(table(SEEN))
     return head
 

@@ -14,6 +14,7 @@ from torch.autograd import gradcheck
 
 from numerate.batch import PADDING
 from numerate.heads.base import Head, NumberDistribution, from_order, to_order
+from numerate.heads.combination import CombinationDistribution
 from numerate.heads.digit_rnn import DigitDistribution
 from numerate.heads.enumerated import StringDistribution
 from numerate.heads.written import strings_of_texts
@@ -22,13 +23,22 @@ from numerate.registry import heads
 from .examples import DIM, EXTREMES, FINITE, fresh, states, table
 
 ROWS = 5
+MEMBERS = (
+    {"kind": "h-softmax-rnn", "size": 20},
+    {"kind": "digit-rnn", "samples": 24},
+    {"kind": "mog", "granularities": 4},
+)
 OPTIONS: dict[str, dict[str, Any]] = {
     "mog": {"granularities": 4},
+    "combination": {"members": MEMBERS},
     "digit-rnn": {"samples": 48},
     **{name: {"size": 20} for name in ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn")},
 }
 """Options that keep the tests short; a head that is not named here is built with its defaults."""
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"mixture as written": ("mixture", {"written": True})}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "mixture as written": ("mixture", {"written": True}),
+    "combination of values": ("combination", {"members": ({"kind": "mixture"}, {"kind": "scalar"})}),
+}
 """Heads under options that make other distributions of them."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -246,6 +256,11 @@ def test_mass_at_the_written_precision(distribution: NumberDistribution) -> None
     numbers = table(values)
     if isinstance(distribution, StringDistribution):  # strings do not round
         assert torch.equal(distribution.log_mass(numbers), distribution.log_prob(numbers))
+        return
+    if isinstance(distribution, CombinationDistribution):  # some of it may
+        parts = [member.log_mass(numbers) for member in distribution.members]
+        together = (distribution.log_weights + torch.stack(parts, dim=-1)).exp().sum(-1).log()
+        torch.testing.assert_close(distribution.log_mass(numbers), together)
         return
     half = 0.5 * 10.0 ** numbers.precision.double()
     expected = distribution.cdf(values + half) - distribution.cdf(values - half)

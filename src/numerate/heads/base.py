@@ -68,9 +68,27 @@ class NumberDistribution(ABC):
         """Whether `log_prob` is the probability of a number *as it is written*, "1.50" apart from "1.5"."""
         return False
 
+    @property
+    def unseen(self) -> Tensor:
+        """Probability that `cdf` and its kin leave out: (N,); 0 unless a head has to enumerate what they speak of."""
+        return torch.zeros(len(self), dtype=torch.float64, device=self.device)
+
+    @property
+    def is_empty(self) -> Tensor:
+        """Which rows give no number any probability, as a vocabulary does that has seen nothing: (N,) bool."""
+        return torch.zeros(len(self), dtype=torch.bool, device=self.device)
+
+    def without_unknown(self) -> Self:
+        """The same without a place for unknown numbers, which then have the probability 0; most heads have none."""
+        return self
+
     @abstractmethod
     def log_prob(self, numbers: NumberTable) -> Tensor:
         """Log-density (or log-mass) of each row's number: (N,), differentiable."""
+
+    def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
+        """`log_prob`, with that of an unknown number shared by all unknown types (Ueberla): (N,)."""
+        return self.log_prob(numbers)
 
     def log_mass(self, numbers: NumberTable) -> Tensor:
         """Log-probability of each row's number *as it is written*, with all that rounds to it: (N,).

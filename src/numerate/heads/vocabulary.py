@@ -56,6 +56,18 @@ class VocabularyDistribution(StringDistribution):
         """The vocabulary in the order of its values."""
         return Support(self.numerals.values, self.log_masses[:, :-1], self.log_masses[:, -1].exp())
 
+    @property
+    def is_empty(self) -> Tensor:
+        """Which rows have no numeral: (N,) bool."""
+        return (self.log_masses == -torch.inf).all(-1)
+
+    def without_unknown(self) -> Self:
+        """The numerals alone, their probabilities divided by what they sum to; a vocabulary of none stays at 0."""
+        known = self.log_masses[:, :-1]
+        none = (known == -torch.inf).all(-1, keepdim=True)
+        known = torch.where(none, 0.0, known).log_softmax(-1).masked_fill(none, -torch.inf)
+        return dataclasses.replace(self, log_masses=functional.pad(known, (0, 1), value=-torch.inf))
+
     def log_prob_strings(self, strings: Tensor) -> Tensor:
         """Log-probability of each row's string, that of the unknown numeral where it is not known: (N,)."""
         return self.log_masses.gather(1, self.numerals.find(strings)[:, None])[:, 0]

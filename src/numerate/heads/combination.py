@@ -1,0 +1,278 @@
+"""Several heads in one: the context chooses among ways to say a number."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import torch
+from torch import Tensor, nn
+
+from numerate.batch import NumberTable
+from numerate.config import Config, ConfigError
+from numerate.heads.base import Head, NumberDistribution
+from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.registry import UnknownNameError, heads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
+
+_CHUNK = 1 << 22
+"""How many (row, candidate, member) triples are ranked at once."""
+_MOST_ROUNDED = 1e15
+"""From here on a float64 has no decimals to round."""
+
+
+@dataclass(frozen=True, eq=False)
+class CombinationDistribution(NumberDistribution):
+    """Mixtures of other distributions: Σ weight · p(s | member).
+
+    Shape:
+        log_weights: (N, m), float64.
+        members: m times N distributions, all of numbers as they are written; or one, of any kind.
+    """
+
+    log_weights: Tensor
+    members: tuple[NumberDistribution, ...]
+
+    def __len__(self) -> int:
+        return len(self.log_weights)
+
+    def __getitem__(self, index: Tensor | slice | int) -> Self:
+        if isinstance(index, int):
+            index = range(len(self))[index]
+            index = slice(index, index + 1)
+        return dataclasses.replace(
+            self, log_weights=self.log_weights[index], members=tuple(member[index] for member in self.members)
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the distributions live."""
+        return self.log_weights.device
+
+    @property
+    def is_density(self) -> bool:
+        """Whether `log_prob` is a density: only that of a single member."""
+        return len(self.members) == 1 and self.members[0].is_density
+
+    @property
+    def is_written(self) -> bool:
+        """Of numbers as they are written, unless a single member is not."""
+        return all(member.is_written for member in self.members)
+
+    @property
+    def is_empty(self) -> Tensor:
+        """Which rows give no number any probability: (N,) bool."""
+        return torch.stack([member.is_empty for member in self.members]).all(0)
+
+    @property
+    def unseen(self) -> Tensor:
+        """Probability that `cdf` and its kin leave out, that of the members weighted: (N,)."""
+        return self._weighted(lambda member: member.unseen)
+
+    def _weighted(self, part: Callable[[NumberDistribution], Tensor]) -> Tensor:
+        """Σ weight · part, for parts of shape (N,) or (N, C)."""
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        for weights, member in zip(self.log_weights.exp().T, self.members, strict=True):
+            values = part(member)
+            total = total + (weights if values.dim() == 1 else weights[:, None]) * values
+        return total
+
+    def _mixed(self, part: Callable[[NumberDistribution], Tensor]) -> Tensor:
+        """Log Σ weight · exp(part), for parts of shape (N,) or (N, C)."""
+        terms = torch.stack([part(member) for member in self.members], dim=-1)
+        weights = self.log_weights if terms.dim() == 2 else self.log_weights[:, None]
+        terms = weights + terms
+        never = (terms == -torch.inf).all(-1)  # its gradient would be NaN
+        return terms.masked_fill(never[..., None], 0.0).logsumexp(-1).masked_fill(never, -torch.inf)
+
+    def log_prob(self, numbers: NumberTable) -> Tensor:
+        """Log-probability of each row's number as it is written: (N,), differentiable."""
+        return self._mixed(lambda member: member.log_prob(numbers))
+
+    def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
+        """`log_prob`, with that of an unknown number shared by all unknown types (Ueberla): (N,)."""
+        return self._mixed(lambda member: member.log_prob_adjusted(numbers))
+
+    def log_mass(self, numbers: NumberTable) -> Tensor:
+        """The members' `log_mass` together: (N,), differentiable."""
+        return self._mixed(lambda member: member.log_mass(numbers))
+
+    def scores(self, candidates: NumberTable) -> Tensor:
+        """`log_prob` of each of C candidates for each row: (N, C)."""
+        return self._mixed(lambda member: member.scores(candidates))
+
+    def mass_scores(self, candidates: NumberTable) -> Tensor:
+        """`log_mass` of each of C candidates for each row: (N, C)."""
+        return self._mixed(lambda member: member.mass_scores(candidates))
+
+    @torch.no_grad()
+    def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
+        """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
+        # All candidates at once, a few rows at a time: members share work between candidates.
+        step = max(1, _CHUNK // max(1, len(candidates) * len(self.members)))
+        parts = [self[start : start + step] for start in range(0, len(self), step)] or [self]
+        best = [part.scores(candidates).topk(min(k, len(candidates)), dim=1) for part in parts]
+        return torch.cat([part.values for part in best]), torch.cat([part.indices for part in best])
+
+    def chosen(self, numbers: NumberTable) -> Tensor:
+        """How probable it is that each member said the number: (N, m), sums of 1 (0 where none could)."""
+        terms = self.log_weights + torch.stack([member.log_prob(numbers) for member in self.members], dim=-1)
+        never = (terms == -torch.inf).all(-1, keepdim=True)
+        return terms.masked_fill(never, 0.0).softmax(-1).masked_fill(never, 0.0)
+
+    def cdf(self, values: Tensor) -> Tensor:
+        """P(X <= value), of the members weighted: (N,), or (N, C) for values of that shape."""
+        below = self._weighted(lambda member: member.cdf(values)).clamp(0.0, 1.0)
+        return below.masked_fill(values == torch.inf, 1.0)
+
+    def mean(self) -> Tensor:
+        """Expected value, of the members weighted: (N,)."""
+        return self._weighted(lambda member: member.mean())
+
+    @torch.no_grad()
+    def mode(self) -> Tensor:
+        """Of the members' modes the most probable one under all of them together: (N,).
+
+        Modes of values are written with their most probable number of decimals first.
+        """
+        if len(self.members) == 1:
+            return self.members[0].mode()
+        modes = [_as_written(member) for member in self.members]
+        scores = [self.log_prob(NumberTable.of_values(mode.tolist(), self.device)) for mode in modes]
+        best = torch.stack(scores, dim=-1).argmax(-1, keepdim=True)
+        return torch.stack(modes, dim=-1).gather(1, best)[:, 0]
+
+    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
+        """(count, N) samples, each of a member that is drawn by the weights."""
+        if not len(self):
+            return torch.zeros(count, 0, dtype=torch.float64, device=self.device)
+        weights = self.log_weights.detach().exp()
+        chosen = torch.multinomial(weights, count, replacement=True, generator=generator).T[None]
+        samples = torch.stack([member.sample(count, generator) for member in self.members])
+        return samples.gather(0, chosen)[0]
+
+
+def _as_written(member: NumberDistribution) -> Tensor:
+    """A member's mode, rounded to the decimals that it is most probably written with: (N,)."""
+    mode = member.mode()
+    if not isinstance(member, WrittenDistribution):
+        return mode
+    steps = torch.pow(10.0, member.log_decimals(9).argmax(-1).to(torch.float64))
+    rounded = (mode * steps).round() / steps
+    return torch.where(mode.abs() < _MOST_ROUNDED, rounded, mode) + 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CombinationConfig(Config):
+    """Options of `combination`.
+
+    Attributes:
+        members: The heads to combine, each as a dict of its `kind` and its options.
+        decimals_width: Width of the LSTM that counts decimals for members that speak of values alone; the backbone's
+            width where None.
+        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
+            word among the others.
+    """
+
+    kind: ClassVar[str] = "combination"
+    members: tuple[dict[str, Any], ...] = ({"kind": "h-softmax-rnn"}, {"kind": "digit-rnn"}, {"kind": "mog"})
+    decimals_width: int | None = None
+    gate: Literal["class", "logit"] = "class"
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise ValueError(f"members must name one head at least, however: {self.members=}")
+        if self.decimals_width is not None and self.decimals_width < 1:
+            raise ValueError(f"decimals_width must be positive, however: {self.decimals_width=}")
+        # All options written out, so that a saved config does not change with their defaults.
+        object.__setattr__(self, "members", tuple(_written_out(member) for member in self.members))
+
+
+def _written_out(member: dict[str, Any]) -> dict[str, Any]:
+    if "kind" not in member:
+        raise ConfigError(f"a member needs the kind of its head, however: {member!r}")
+    try:
+        kind = heads.name_of(member["kind"])
+    except UnknownNameError as error:
+        raise ConfigError(f"member: {error}") from None
+    return heads[kind].Config.from_dict({**member, "kind": kind}).to_dict()
+
+
+@heads.register("combination")
+class CombinationHead(Head):
+    """A softmax chooses among heads, Σ weight · p(s | member) (the combination of Spithourakis & Riedel, 2018).
+
+    Members speak of numbers as they are written; the log-mass of one that speaks of values is multiplied by p(decimals)
+    of an LSTM that all of these share. Members with a vocabulary lose their place for the unknown (and are left out
+    while they know nothing), as long as there is another that has a probability for every number. A single member is
+    left as it is, and `loss` is its own. The paper's members are `h-softmax`, `digit-rnn` and `mog`; its released code
+    has `h-softmax-rnn` for the first, and so have we.
+
+    **Shape**
+
+    - Input: `(N, dim)`
+    - Output: N distributions, of m members each
+
+    Example:
+        >>> head = CombinationHead.build(dim=8, members=({"kind": "mog", "granularities": 3}, {"kind": "digit-rnn"}))
+        >>> distribution = head(torch.zeros(2, 8))
+        >>> distribution.chosen(NumberTable.of_values([7, 0.25])).sum(-1).tolist()
+        [1.0, 1.0]
+    """
+
+    Config = CombinationConfig
+    config: CombinationConfig
+
+    def __init__(self, dim: int, config: CombinationConfig) -> None:
+        super().__init__(dim, config)
+        built = [heads[member["kind"]].build(dim, **member) for member in config.members]
+        self.members = nn.ModuleList(built)
+        self.choice = nn.Linear(dim, len(built))
+        with torch.no_grad():  # what a member's distributions are, is told by those of no rows
+            kinds = [member(torch.zeros(0, dim)) for member in built]
+        # A vocabulary shows itself by what is left of it.
+        self._open = len(built) > 1 and any(kind.without_unknown() is kind for kind in kinds)
+        values = len(built) > 1 and not all(kind.is_written for kind in kinds)
+        self.decimals = DecimalsRNN(dim, config.decimals_width) if values else None
+
+    def fit(self, numbers: NumberTable) -> None:
+        """Fits every member."""
+        for member in self._heads():
+            member.fit(numbers)
+
+    def _heads(self) -> list[Head]:
+        return [member for member in self.members if isinstance(member, Head)]
+
+    def forward(self, hidden: Tensor) -> CombinationDistribution:
+        """The distributions that (N, dim) hidden states stand for."""
+        members: list[NumberDistribution] = [member(hidden) for member in self.members]
+        if self._open:
+            members = [member.without_unknown() for member in members]
+        if self.decimals is not None:
+            members = [
+                member if member.is_written else WrittenDistribution(member, hidden, self.decimals)
+                for member in members
+            ]
+        scores = self._run(self.choice, hidden)
+        if self._open:
+            scores = scores.masked_fill(torch.stack([member.is_empty for member in members], dim=-1), -torch.inf)
+        return CombinationDistribution(scores.log_softmax(-1), tuple(members))
+
+    def clamped(self, numbers: NumberTable) -> Tensor:
+        """Numbers that are beyond what any member can say: (N,) bool."""
+        return torch.stack([member.clamped(numbers) for member in self._heads()]).all(0)
+
+    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
+        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
+        del hidden
+        return words + own if self.config.gate == "class" else own
+
+    def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
+        if len(self.members) == 1:
+            return self._heads()[0]._loss(hidden, numbers) + 0.0 * self._run(self.choice, hidden)[:, 0]
+        return super()._loss(hidden, numbers)
