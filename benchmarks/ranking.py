@@ -92,14 +92,13 @@ def digits_one_by_one(distribution: DigitDistribution, strings: torch.Tensor) ->
 
 
 def mog_one_by_one(distribution: WrittenDistribution, table: NumberTable, log_decimals: torch.Tensor) -> torch.Tensor:
-    rows, decimals = len(distribution), decimals_of(table)
-    return torch.stack(
-        [
-            distribution.values.log_mass(table[index : index + 1].expand(rows)) + log_decimals[:, decimals[index]]
-            for index in range(len(table))
-        ],
-        dim=1,
-    )
+    """Each candidate's mass by each component once, for all contexts."""
+    weights, components = distribution.values.log_weights, distribution.values.components  # type: ignore[attr-defined]
+    values, decimals, columns = table.values(), decimals_of(table), []
+    for index in range(len(table)):
+        masses = components.log_masses(values[index], table.precision[index])
+        columns.append(torch.logsumexp(weights + masses, dim=-1) + log_decimals[:, decimals[index]])
+    return torch.stack(columns, dim=1)
 
 
 @torch.no_grad()
