@@ -116,6 +116,12 @@ def test_components_are_255_and_fixed() -> None:
             MogHead.build(8, **{wrong: 0})
 
 
+def test_gate() -> None:
+    own, words = torch.tensor([1.0]), torch.tensor([5.0])
+    assert MogHead.build(DIM).number_logit(states(1), own, words).tolist() == [6.0]
+    assert MogHead.build(DIM, gate="logit").number_logit(states(1), own, words).tolist() == [1.0]
+
+
 def test_unfitted_components_reach_everywhere() -> None:
     distribution = mog()(torch.zeros(1, DIM))
     values = [sign * 10.0**k for k in range(-3, 9) for sign in (1, -1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -157,11 +157,14 @@ class MogConfig(Config):
     Attributes:
         granularities: Components of mixtures of 1, 2, 4 ... 2^(granularities - 1) are pooled: 255 by default.
         decimals_width: Width of the LSTM that counts decimals; the backbone's width where None.
+        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
+            word among the others.
     """
 
     kind: ClassVar[str] = "mog"
     granularities: int = 8
     decimals_width: int | None = None
+    gate: Literal["class", "logit"] = "class"
 
     def __post_init__(self) -> None:
         if not 1 <= self.granularities <= 12:
@@ -219,3 +222,8 @@ class MogHead(Head):
         components = Components(self.means.view(torch.float64), self.spreads.view(torch.float64))
         values = MogDistribution(self._run(self.layers, hidden).log_softmax(-1), components)
         return WrittenDistribution(values, hidden, self.decimals)
+
+    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
+        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
+        del hidden
+        return words + own if self.config.gate == "class" else own
