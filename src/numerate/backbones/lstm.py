@@ -178,9 +178,12 @@ class NumerateLSTMForCausalLM(PreTrainedModel, GenerationMixin):
             )
         # Whether any padding stands on the left is known on the device alone: to ask would cost more than to move.
         order = (attention_mask == 0).to(torch.uint8).argsort(dim=1, stable=True)
-        rows = torch.arange(len(order), device=order.device)[:, None]
-        states = self.lstm(inputs[rows, order])[0]
-        return states[rows, order.argsort(dim=1)]
+        return _moved(self.lstm(_moved(inputs, order))[0], order.argsort(dim=1))
+
+
+def _moved(vectors: Tensor, order: Tensor) -> Tensor:
+    """Each row's vectors in a new order: (B, T, D), (B, T) -> (B, T, D)."""
+    return vectors.gather(1, order[..., None].expand_as(vectors))
 
 
 def glove_rows(words: Sequence[str], path: str | Path, dim: int = 50, seed: int = 0) -> tuple[Tensor, Tensor]:

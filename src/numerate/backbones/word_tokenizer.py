@@ -2,7 +2,8 @@ r"""The word-level tokenizer of the 2018 language models, as a Hugging Face fast
 
 It cuts texts as `numerate.reading.plain.tokenize` does: numbers without thousands commas and leading zeros, lower-case
 runs of letters, single characters. (Two letters of the world differ, because the Rust library lower-cases letter by
-letter: a Greek final sigma becomes an ordinary one, and a Turkish capital `İ` two tokens.)
+letter: a Greek final sigma becomes an ordinary one, and a Turkish capital `İ` two tokens. And a text that spells out a
+special token, such as `<UNK>`, gets that token, as with every Hugging Face tokenizer.)
 
 The vocabulary is that of the paper: the most frequent types of the training texts, words and numerals counted together.
 `<PAD> <UNK> <SOS> <EOS>` come first, then the words, then the numerals by value, and `<UNK_NUM>` last.
