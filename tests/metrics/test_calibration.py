@@ -220,6 +220,7 @@ def test_expected_calibration_error_by_hand() -> None:
     assert metrics.expected_calibration_error([0.0, 1.0], [0, 1]).value == 0
     score = metrics.expected_calibration_error([NAN, 1.0], [0, 1])
     assert (score.value, score.non_finite) == (0, 1)
+    assert metrics.expected_calibration_error([0.5, 1.0], [NAN, 1]).skipped == 1
     assert math.isnan(metrics.expected_calibration_error([], []).value)
     with pytest.raises(ValueError, match=r"however: 1.5 to 1.5"):
         metrics.expected_calibration_error([1.5], [1])

@@ -115,6 +115,27 @@ def test_no_overflow_and_no_underflow() -> None:
     assert metrics.log_mae([5e-324], [LARGEST]).value == pytest.approx(631.561, abs=1e-3)
 
 
+EXTREMES = (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 5e-324, -1e-300, 1e-100, 0.1, 10.0, 2.0**53, -1e22, 1e300, -LARGEST)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_no_example_is_lost_at_the_extremes(name: str) -> None:
+    for turn in range(len(EXTREMES)):
+        ours = EXTREMES[turn:] + EXTREMES[:turn]
+        score = BY_NAME[name](ours, EXTREMES)
+        zeros = 2 if name in ("mape", "mdape", "log_mae") else 0
+        assert score.skipped == 3 + zeros
+        means = name in ("rmse", "mae", "mape", "log_mae", "r2")
+        assert score.count + score.skipped + (score.non_finite if means else 0) == len(EXTREMES)
+        if name in ("exponent_accuracy", "sign_accuracy", "smape", "log_smape"):
+            assert 0 <= score.value <= 1
+        else:
+            assert not math.isnan(score.value)
+        for one, other in zip(ours, EXTREMES, strict=True):
+            alone = BY_NAME[name]([one], [other])
+            assert alone.count + alone.skipped + (alone.non_finite if means else 0) == 1
+
+
 def test_r2_of_gold_that_does_not_vary_is_nan() -> None:
     assert math.isnan(metrics.r2([0.1, 0.2, 0.3], [0.1, 0.1, 0.1]).value)
     assert math.isnan(metrics.r2([1.0], [1.0]).value)

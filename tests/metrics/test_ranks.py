@@ -63,5 +63,7 @@ def test_auc_edges() -> None:
     for scores, truth in (([], []), ([1.0], [True]), ([1.0, math.nan], [True, False])):
         assert math.isnan(metrics.roc_auc(scores, truth).value)
     assert metrics.roc_auc([1.0, math.nan], [True, False]).non_finite == 1
+    labelled = metrics.roc_auc([1.0, 2.0, 3.0], [0.0, 1.0, math.nan])
+    assert (labelled.value, labelled.count, labelled.skipped) == (1, 2, 1)
     with pytest.raises(ValueError, match="equally many"):
         metrics.roc_auc([1.0], [True, False])

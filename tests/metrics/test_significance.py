@@ -87,6 +87,7 @@ def test_mcnemar_by_hand() -> None:
     assert chi.statistic == pytest.approx(81 / 20)
     assert chi.p == pytest.approx(scipy.stats.chi2.sf(81 / 20, 1))
     assert metrics.mcnemar(mine, mine).p == metrics.mcnemar(mine, mine, exact=False).p == 1
+    assert metrics.mcnemar([1.0, math.nan], [0.0, 1.0]).skipped == 1
     # equally many on both sides: no evidence at all
     assert metrics.mcnemar([1, 0], [0, 1], exact=False).p == 1
 

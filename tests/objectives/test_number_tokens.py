@@ -278,7 +278,7 @@ def test_right_predictions_cost_nothing_and_wrong_ones_their_relative_error() ->
 
     for text in ("7", "-12.50", "3.1e-7", "0", "9" * 60, "0.000", "1e99"):
         assert cost(text, text) == pytest.approx(0, abs=1e-9)
-    assert cost("13.34", "12.34") == pytest.approx(1 / 25.68)  # a true decimal point: not 100 of 2568
+    assert cost("13.34", "12.34") == pytest.approx(1 / 25.68)
     assert cost("12.35", "12.34") == pytest.approx(0.01 / 24.69)
     assert cost("-5", "05") == pytest.approx(1)  # the sign, decided at the first digit
     assert cost("x5", "-5") == pytest.approx(10 / 11)  # neither digit nor minus: all eleven alike

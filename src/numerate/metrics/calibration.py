@@ -238,12 +238,13 @@ def expected_calibration_error(
     if bins < 1:
         raise ValueError(f"bins must be positive, however: {bins=}")
     sure, right = as_pair(confidence, correct)
-    good = ~sure.isnan()
-    broken = int((~good).sum())
+    known = ~right.isnan()
+    good = known & ~sure.isnan()
+    skipped, broken = int((~known).sum()), int((known & ~good).sum())
     sure, order = sure[good].sort()
     right = right[good][order]
     if not len(sure):
-        return Score(math.nan, 0, 0, broken)
+        return Score(math.nan, 0, skipped, broken)
     if not 0 <= float(sure[0]) <= float(sure[-1]) <= 1:
         raise ValueError(f"confidences must lie in [0, 1], however: {float(sure[0])} to {float(sure[-1])}")
     if equal_mass:
@@ -252,7 +253,7 @@ def expected_calibration_error(
         edges = torch.arange(1, bins, dtype=torch.float64, device=sure.device) / bins
         index = torch.searchsorted(edges, sure)
     gaps = torch.zeros(bins, dtype=torch.float64, device=sure.device).index_add_(0, index, right - sure)
-    return Score(float(gaps.abs().sum() / len(sure)), len(sure), 0, broken)
+    return Score(float(gaps.abs().sum() / len(sure)), len(sure), skipped, broken)
 
 
 def _mean(scores: Tensor, known: Tensor, good: Tensor) -> Score:

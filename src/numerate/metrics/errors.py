@@ -198,12 +198,17 @@ def r2(predicted: Numbers, gold: Numbers) -> Score:
     one, other = one[good], other[good]
     if not len(one):
         return Score(math.nan, *counts)
-    largest = max(float(one.abs().max()), float(other.abs().max())) or 1.0
-    one, other = one / largest, other / largest
-    total = (other - other.mean()).square().sum()
-    # A gold column that does not vary leaves a rounding error here, not 0.
-    varies = bool((other != other[0]).any()) and bool(total > 0)
-    return Score(float(1 - (one - other).square().sum() / total) if varies else math.nan, *counts)
+    # A gold column that does not vary would leave a rounding error in the variance, not 0.
+    if not bool((other != other[0]).any()):
+        return Score(math.nan, *counts)
+    # Both sums are of numbers up to 1: neither a tiny variance nor a wild prediction is lost.
+    own = float(other.abs().max())
+    both = max(float(one.abs().max()), own)
+    spread, gaps = other / own - (other / own).mean(), one / both - other / both
+    wide, far = float(spread.abs().max()), float(gaps.abs().max())
+    ratio = far * (both / own) / wide
+    share = float((gaps / (far or 1.0)).square().sum() / (spread / wide).square().sum())
+    return Score(1 - ratio * ratio * share, *counts)
 
 
 def adjusted_r2(predicted: Numbers, gold: Numbers, predictors: int) -> Score:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from numerate.metrics.score import Score, as_floats
+from numerate.metrics.score import Score, as_floats, as_pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def roc_auc(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool])
     """Area under the ROC curve: how probable it is that a positive scores higher than a negative; ties count half.
 
     NaN where there are no positives or no negatives, and where a score is NaN (such scores are counted). Infinite
-    scores are ordered as they are.
+    scores are ordered as they are. Examples whose label is NaN are skipped.
 
     Args:
         scores: (N,), higher means more probably positive.
@@ -69,16 +69,15 @@ def roc_auc(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool])
         >>> roc_auc([0.1, 0.4, 0.4, 0.8], [False, True, False, True]).value
         0.875
     """
-    values = as_floats(scores, "scores")
-    truth = torch.as_tensor(positive, device=values.device).bool()
-    if truth.shape != values.shape:
-        raise ValueError(f"scores and labels must be equally many, however: {len(values)} and {tuple(truth.shape)}")
-    broken, wins = int(values.isnan().sum()), int(truth.sum())
+    values, labels = as_pair(scores, positive)
+    known = ~labels.isnan()
+    values, truth = values[known], labels[known].bool()
+    skipped, broken, wins = int((~known).sum()), int(values.isnan().sum()), int(truth.sum())
     losses = len(values) - wins
     if broken or not wins or not losses:
-        return Score(math.nan, len(values), 0, broken)
+        return Score(math.nan, len(values), skipped, broken)
     _, group, sizes = values.unique(return_inverse=True, return_counts=True)
     # The mean rank of each group of equal scores; ranks are half-integers, so the sum is exact.
     ranks = sizes.cumsum(0).to(torch.float64) - (sizes - 1).to(torch.float64) / 2
     rank_sum = ranks[group[truth]].sum()
-    return Score(float((rank_sum - wins * (wins + 1) / 2) / (wins * losses)), len(values))
+    return Score(float((rank_sum - wins * (wins + 1) / 2) / (wins * losses)), len(values), skipped)

@@ -164,12 +164,15 @@ def mcnemar(one: Numbers, other: Numbers, exact: bool = True) -> Test:
         >>> mcnemar(mine, theirs).p, round(mcnemar(mine, theirs, exact=False).p, 4)
         (0.0214843..., 0.0269)
     """
-    first, second = (values.bool() for values in as_pair(one, other))
+    pair = as_pair(one, other)
+    known = ~(pair[0].isnan() | pair[1].isnan())
+    first, second = (values[known].bool() for values in pair)
     b, c = int((first & ~second).sum()), int((~first & second).sum())
+    skipped = int((~known).sum())
     if exact:
-        return Test(float(b), binomial_test(b, b + c).p, b + c)
+        return Test(float(b), binomial_test(b, b + c).p, b + c, skipped)
     chi = max(0, abs(b - c) - 1) ** 2 / (b + c) if b + c else 0.0
-    return Test(chi, math.erfc(math.sqrt(chi / 2)), b + c)
+    return Test(chi, math.erfc(math.sqrt(chi / 2)), b + c, skipped)
 
 
 def bootstrap(
