@@ -282,6 +282,16 @@ class Head(nn.Module):
         """Builds the head for a backbone of width `dim` from its config's options."""
         return cls(dim, cls.Config.from_dict(options))
 
+    @property
+    def is_written(self) -> bool:
+        """Whether its distributions are of numbers as they are written; by default, what an option `written` says."""
+        return bool(getattr(self.config, "written", False))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every number has a probability of its own, and not those of a vocabulary alone."""
+        return True
+
     def fit(self, numbers: NumberTable) -> None:
         """Fits what is fitted to data before training (components, vocabularies); most heads have nothing to fit."""
         del numbers

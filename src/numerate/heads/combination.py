@@ -233,12 +233,18 @@ class CombinationHead(Head):
         built = [heads[member["kind"]].build(dim, **member) for member in config.members]
         self.members = nn.ModuleList(built)
         self.choice = nn.Linear(dim, len(built))
-        with torch.no_grad():  # what a member's distributions are, is told by those of no rows
-            kinds = [member(torch.zeros(0, dim)) for member in built]
-        # A vocabulary shows itself by what is left of it.
-        self._open = len(built) > 1 and any(kind.without_unknown() is kind for kind in kinds)
-        values = len(built) > 1 and not all(kind.is_written for kind in kinds)
+        values = len(built) > 1 and not all(member.is_written for member in built)
         self.decimals = DecimalsRNN(dim, config.decimals_width) if values else None
+
+    @property
+    def is_written(self) -> bool:
+        """Of numbers as they are written, unless a single member is not."""
+        return len(self.members) > 1 or self._heads()[0].is_written
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any member has a probability for every number."""
+        return any(member.is_open for member in self._heads())
 
     def fit(self, numbers: NumberTable) -> None:
         """Fits every member."""
@@ -251,7 +257,8 @@ class CombinationHead(Head):
     def forward(self, hidden: Tensor) -> CombinationDistribution:
         """The distributions that (N, dim) hidden states stand for."""
         members: list[NumberDistribution] = [member(hidden) for member in self.members]
-        if self._open:
+        several = len(members) > 1
+        if several and self.is_open:
             members = [member.without_unknown() for member in members]
         if self.decimals is not None:
             members = [
@@ -259,7 +266,7 @@ class CombinationHead(Head):
                 for member in members
             ]
         scores = self._run(self.choice, hidden)
-        if self._open:
+        if several and self.is_open:
             scores = scores.masked_fill(torch.stack([member.is_empty for member in members], dim=-1), -torch.inf)
         return CombinationDistribution(scores.log_softmax(-1), tuple(members))
 

@@ -221,6 +221,11 @@ class DigitRNNHead(Head):
         self.spelling = SpellingLSTM(dim)
         self.out = nn.Linear(dim, len(SYMBOLS) + 1)
 
+    @property
+    def is_written(self) -> bool:
+        """Of numbers as they are written."""
+        return True
+
     def forward(self, hidden: Tensor) -> DigitDistribution:
         """The distributions that (N, dim) hidden states stand for."""
         cell = self.spelling.cell()

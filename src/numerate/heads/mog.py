@@ -210,6 +210,11 @@ class MogHead(Head):
         self.register_buffer("means", start.means.view(torch.int64))
         self.register_buffer("spreads", start.spreads.view(torch.int64))
 
+    @property
+    def is_written(self) -> bool:
+        """Of numbers as they are written."""
+        return True
+
     def fit(self, numbers: NumberTable) -> None:
         """Fits the components to some numbers, with all their repetitions; see `pooled_gaussians`."""
         values = numbers.values()[numbers.given != PADDING]

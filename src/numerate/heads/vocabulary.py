@@ -158,6 +158,16 @@ class SoftmaxHead(Head):
         self.out = nn.Linear(dim, config.size + 1)
 
     @property
+    def is_written(self) -> bool:
+        """Of numbers as they are written."""
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        """Unknown numbers share one probability."""
+        return False
+
+    @property
     def oov_types(self) -> Tensor:
         """How many types of numeral `fit` left out: ()."""
         return self.known.oov_types
