@@ -328,6 +328,35 @@ def test_word_pieces() -> None:
     assert spans.negative.tolist() == [False, True, False]
 
 
+def written(tokens: list[int], table: NumberVocabulary) -> list[float]:
+    """The numbers that the label tokens make, by their places."""
+    labels = torch.tensor([tokens])
+    spans = find_spans(labels, table)
+    totals = [0.0] * len(spans.top)
+    for at, token in enumerate(tokens):
+        column = int(table.column[token])
+        if run := int(spans.run[0, at]):
+            last = int(spans.place[0, at]) - int(table.widths[column]) + 1
+            totals[run] += float(table.values[column]) * 10.0**last
+    values = []
+    for run in range(1, len(totals)):
+        if not spans.is_exponent[run]:
+            power = int(spans.exponent[run])
+            scale = totals[power] * (-1 if spans.negative[power] else 1) if power else 0
+            values.append(totals[run] * 10.0**scale * (-1 if spans.negative[run] else 1))
+    return values
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_numbers_of_real_tokenizations(family: str) -> None:
+    # Whatever the marks of spaces and of what continues a word, and however the digits fall into tokens.
+    tokenizer = make_tokenizer(family)
+    tokens = tokenizer("the 12.5 or -330 in 2023 , 47-33 , 0.75", add_special_tokens=False).input_ids
+    table = NumberVocabulary.of(tokenizer, multi_digit=True)
+    strings = tokenizer.convert_ids_to_tokens(tokens)
+    assert written(tokens, table) == pytest.approx([12.5, -330, 2023, 47, 33, 0.75]), strings
+
+
 # Digit entropy
 
 
