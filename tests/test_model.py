@@ -142,7 +142,7 @@ def test_a_causal_model_never_sees_the_number_it_predicts() -> None:
 def test_a_masked_number_cannot_be_read_off_its_subwords(recipe: str) -> None:
     model = numerate.attach(backbone_of("roberta"), tokenizer_of("roberta"), recipe=recipe, head="log-sign")
     model.objective = numerate.objectives["masked"].build(ratio=0.0, number_ratio=1.0)
-    texts = ["the tower is 330 metres", "the tower is 127 metres"]
+    texts = ["The tower is 1.5 metres tall.", "The tower is 2.5 metres tall."]
     one, other = (model.objective.prepare(number_batch(model, "roberta", [text]), model.vocabulary) for text in texts)
     assert (one.inputs["number_slots"] < 0).any() and not torch.equal(one.labels, other.labels)
     assert torch.equal(one.inputs["input_ids"], other.inputs["input_ids"])

@@ -40,6 +40,8 @@ def test_trains_saves_loads_and_predicts_the_same(
 
     torch.manual_seed(0)
     options = {"attn_implementation": "eager", "dtype": torch.float32}  # it is stored in half precision
+    # The seed that repeats the masks would repeat the backbone's dropout, too, and that would be learnt by heart.
+    options |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     backbone = AutoModelForMaskedLM.from_pretrained(shared / MODEL, **options)
     tokenizer = AutoTokenizer.from_pretrained(shared / MODEL)
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
@@ -55,9 +57,7 @@ def test_trains_saves_loads_and_predicts_the_same(
     with torch.no_grad():
         start = loss().item()
     model.train()
-    # A mixture on a handful of numbers collapses onto them and jumps off again at higher rates.
-    careful = not frozen or (model.head is not None and model.head.config.kind == "mixture")
-    rate = 1e-4 if careful else 3e-3
+    rate = 3e-3 if frozen else 1e-4
     optimiser = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=rate)
     for _ in range(STEPS):
         step = loss()

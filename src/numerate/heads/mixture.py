@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "signed_log"]
 
-_SOFTPLUS_ONE = math.log(math.e - 1)
-"""Where softplus is 1."""
+_PACES = (0.05, 0.1, 0.3)
+"""How far means, widths and weights go for what the last layer says: a mean must not outrun its width in a few steps."""
 _SHIFTS = 30
 """Steps from each component's mean up to the mixture's hill that it stands on."""
 
@@ -219,9 +219,13 @@ class MixtureHead(Head):
         outputs = self._run(self.layers, hidden)
         shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
         gaps = self.gaps.view(torch.float64)
-        means = self.anchors.view(torch.float64) + gaps * shifts
-        widths = config.min_width + gaps / 2 * functional.softplus(stretches + _SOFTPLUS_ONE)
+        means = self.anchors.view(torch.float64) + gaps * (_PACES[0] * shifts)
+        # 1 at 0, and towards 0 like 1 / s²: an exponential falls so fast that a component is needle-thin before its mean
+        # has settled, and then every step is a leap (seen on batches of a few numbers).
+        stretches = _PACES[1] * stretches
+        stretches = (stretches + torch.sqrt(stretches.square() + 4)) / 2
+        widths = config.min_width + gaps / 2 * stretches.square()
         if config.atom:
             means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
-        mixture = MixtureDistribution(scores.log_softmax(-1), means, widths, config.unit, config.mass)
+        mixture = MixtureDistribution((_PACES[2] * scores).log_softmax(-1), means, widths, config.unit, config.mass)
         return mixture if self.decimals is None else WrittenDistribution(mixture, hidden, self.decimals)

@@ -48,8 +48,8 @@ class Masked(Objective):
     """Hides tokens behind [MASK] and numbers with all the tokens of their slots; the model fills in both.
 
     A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number is
-    predicted there; the subwords that write it, in its slot or beside it, are masked and predicted with it. Padding and special
-    tokens are never masked, nor is a number that neither a head nor subwords could give back.
+    predicted there; the subwords that write it, in its slot or beside it, are masked and predicted with it. Padding
+    and special tokens are never masked, nor is a number that neither a head nor subwords could give back.
     """
 
     Config = MaskedConfig
