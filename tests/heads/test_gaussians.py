@@ -24,9 +24,9 @@ def separated() -> torch.Tensor:
 def heavy_tailed() -> torch.Tensor:
     """Half of them whole, most of them small, one in a thousand above a million: like the numbers of a text."""
     generator = torch.Generator().manual_seed(1)
-    sizes = (1 + 2.5 * torch.randn(10_000, generator=generator)).double().exp()
+    sizes = (1 + 2.5 * torch.randn(6_000, generator=generator)).double().exp()
     rare = 10 ** (6 + 20 * torch.rand(20, generator=generator)).double()
-    values = torch.where(torch.rand(10_000, generator=generator) < 0.5, sizes.round(), (sizes * 100).round() / 100)
+    values = torch.where(torch.rand(6_000, generator=generator) < 0.5, sizes.round(), (sizes * 100).round() / 100)
     return torch.cat([values, rare])
 
 

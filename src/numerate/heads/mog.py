@@ -26,6 +26,8 @@ _CHUNK = 1 << 22
 """How many (row, candidate, component) triples are summed at once where no matrix product can."""
 _TINY = 1e-250
 """Sums below it may have lost terms to underflow."""
+_LEAST_WEIGHT = 1e-6
+"""Fitted weights are at least this at first, so that every component can be learnt from."""
 _SHIFTS = 30
 """Steps from the best component's mean up to the top of the hill that it stands on."""
 
@@ -215,12 +217,18 @@ class MogHead(Head):
         """Of numbers as they are written."""
         return True
 
+    @torch.no_grad()
     def fit(self, numbers: NumberTable) -> None:
-        """Fits the components to some numbers, with all their repetitions; see `pooled_gaussians`."""
+        """Fits the components to some numbers, with all their repetitions; see `pooled_gaussians`.
+
+        The biases become the logarithms of the fitted weights: before it has learnt anything from a context, the head
+        knows how often which numbers occur. (The paper leaves these weights out.)
+        """
         values = numbers.values()[numbers.given != PADDING]
         fitted = pooled_gaussians(values.cpu(), self.config.granularities)
         self.means.copy_(fitted.means.view(torch.int64))
         self.spreads.copy_(fitted.spreads.view(torch.int64))
+        self.layers.bias.copy_(fitted.weights.clamp_min(_LEAST_WEIGHT).log())
 
     def forward(self, hidden: Tensor) -> WrittenDistribution:
         """The distributions that (N, dim) hidden states stand for."""
