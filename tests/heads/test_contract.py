@@ -361,7 +361,7 @@ def test_rows_do_not_depend_on_each_other(head: Head) -> None:
 
 
 def test_rank(distribution: NumberDistribution, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numerate.heads.base._CHUNK", 4 * ROWS)
+    monkeypatch.setattr("numerate.heads.distribution._CHUNK", 4 * ROWS)
     candidates = table([0.0, 0.5, 1.0, -1.0, 10.0, 1987.0, 12.25, -300.0, 1e6, 1e-3, math.nan])
     scores = torch.stack([distribution.log_prob(candidates[k : k + 1].expand(ROWS)) for k in range(len(candidates))], 1)
     # A recurrent net runs on other batches here and there, in float32.
