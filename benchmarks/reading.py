@@ -397,7 +397,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Figure]:
     print(f"{len(texts):,} texts ({origin}), {around['texts']['characters']:,} characters; medians of {options.rounds}")
     print(*table_of(figures), sep="\n")
     if options.json is not None:
-        config = {name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()}
+        config = {name: value for name, value in vars(options).items() if name != "json"}
         rows = [asdict(figure) | {"verdict": figure.verdict} for figure in figures]
         options.json.parent.mkdir(parents=True, exist_ok=True)
         report = {"benchmark": "reading", "version": 1, "config": config, **around, "figures": rows}

@@ -31,7 +31,7 @@ from numerate.doors import (
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
-from numerate.slots import PLACEMENTS, number_positions, place, table_of, vectors_of
+from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -313,7 +313,7 @@ class NumberModel(nn.Module):
         ids: Tensor = fields["input_ids"]
         own = ids >= self.processor.first_id
         embeddings = words(ids.masked_fill(own, 0))
-        rows = self.own_rows.to(embeddings.dtype)[(ids - self.processor.first_id).clamp_min(0)]
+        rows = rows_at(self.own_rows.to(embeddings.dtype), ids - self.processor.first_id, own)
         embeddings = torch.where(own[..., None], rows, embeddings)
         table, slots = table_of(fields), fields["number_slots"]
         if self.embedder is None or table is None or slots is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.embedders.base import Embedder
 
-__all__ = ["PLACEMENTS", "first_tokens", "number_positions", "place", "table_of", "vectors_of"]
+__all__ = ["PLACEMENTS", "first_tokens", "number_positions", "place", "rows_at", "table_of", "vectors_of"]
 
 PLACEMENTS = ("replace", "add", "scale")
 """What a number's vector does to the embedding of its slot."""
@@ -67,7 +67,14 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
         return embeddings
     index = (slots - 1).clamp_min(0)
     given = (table.given == GIVEN).gather(1, index) & (slots > 0)
-    rows = vectors.to(embeddings.dtype).gather(1, index[..., None].expand(-1, -1, vectors.shape[-1]))
+    vectors = vectors.to(embeddings.dtype)
+    if vectors.shape[-1] == 1:
+        rows = vectors.gather(1, index[..., None])
+    else:
+        # A product with ones and zeros, exact: a gather's gradient is added up by atomic additions, of all tokens
+        # without a number into one row, which is slow on a GPU and adds in any order.
+        chosen = (slots[..., None] - 1) == torch.arange(vectors.shape[1], device=slots.device)
+        rows = torch.bmm(chosen.to(vectors.dtype), vectors)
     if placement == "replace":
         placed = rows.expand_as(embeddings)
     elif placement == "add":
@@ -77,6 +84,20 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     else:
         raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, however: {placement=}")
     return torch.where(given[..., None], placed, embeddings)
+
+
+def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
+    """Some rows of a small table, one a token; where none is wanted, whatever row.
+
+    Shape:
+        rows: (K, D). index, wanted: (B, T). Output: (B, T, D).
+    """
+    count = rows.shape[0]
+    if count == 1:  # its gradient is a sum
+        return rows.expand(*index.shape, -1)
+    # Tokens that want none are spread over the table: their gradients, all zero, would queue for the first row.
+    anywhere = torch.arange(index.shape[-1], device=index.device) % count
+    return rows[torch.where(wanted, index, anywhere)]
 
 
 def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:

@@ -103,11 +103,12 @@ class RecordsReader(Reader):
         for match in _TOKEN.finditer(text):
             which = match.lastindex
             if which == _IS_NUMBER:
+                written, start = match[1], match.start(1)
                 try:
-                    value = float(match[1])
+                    value = float(written)
                 except ValueError:
-                    value = _hexadecimal(match[1])
-                rows.append((*match.span(1), value, "quantity"))
+                    value = _hexadecimal(written)
+                rows.append((start, start + len(written), value, "quantity"))
             elif which == _IS_SPECIAL:
                 # Whether a special is a value depends on the brackets around it: only `find` follows those.
                 return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
