@@ -138,6 +138,43 @@ def test_a_causal_model_never_sees_the_number_it_predicts() -> None:
     assert torch.equal(*seen)
 
 
+def test_a_flat_softmax_is_one_softmax_over_words_and_numerals() -> None:
+    model = attached("gpt2", notation="marker", reader="plain", head={"kind": "softmax", "size": 3},
+                     objective={"kind": "causal", "per_token": True}).eval()  # fmt: skip
+    numbers = numerate.batch.NumberTable.of_values([1, 1, 2, 2, 3])
+    model.head.fit(numbers)
+    batch = number_batch(model, "gpt2", ["The tower is 2 metres and 3 feet tall, 700 in all."])
+    with torch.no_grad():
+        output = model(**batch, return_loss=True)
+        hidden = model.backbone.transformer(inputs_embeds=model._embed(model.backbone.get_input_embeddings(), batch))[0]
+        words, numerals = model.backbone.lm_head(hidden), model.head.numeral_scores(hidden)
+    flat = torch.cat([words, numerals.to(words)], dim=-1).log_softmax(-1)[0]
+    column = {2.0: 1, 3.0: 2, 700.0: 3}  # the last is the unknown numeral's
+    terms = []
+    for place, token in enumerate(batch["input_ids"][0].tolist()[1:]):
+        slot = int(batch["number_slots"][0, place + 1])
+        value = float(batch["number_bits"].view(torch.float64)[0, slot - 1])
+        terms.append(flat[place, words.shape[-1] + column[value] if slot else token])
+    torch.testing.assert_close(output.loss, -torch.stack(terms).mean(), rtol=1e-5, atol=1e-5)
+
+
+def test_number_token_losses_are_added_to_any_objective() -> None:
+    from numerate.objectives.number_tokens import NumberTokenLoss
+
+    batch, losses = None, []
+    for extra in (None, {"loss": "was", "weight": 0.5}):
+        model = attached("gpt2", "default", objective={"kind": "causal", "number_tokens": extra}).eval()
+        batch = number_batch(model, "gpt2", NUMBERS)
+        with torch.no_grad():
+            losses.append(model(**batch, return_loss=True))
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    added = NumberTokenLoss(tokenizer_of("gpt2"), "was", weight=0.5)(losses[0].logits, labels, shift=True)
+    assert added > 0
+    torch.testing.assert_close(losses[1].loss, losses[0].loss + added)
+    again = type(model.objective).build(**model.objective.config.to_dict())
+    assert again.config == model.objective.config
+
+
 @pytest.mark.parametrize("recipe", ["luna", "value-prefix"])
 def test_a_masked_number_cannot_be_read_off_its_subwords(recipe: str) -> None:
     model = numerate.attach(backbone_of("roberta"), tokenizer_of("roberta"), recipe=recipe, head="log-sign")

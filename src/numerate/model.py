@@ -102,6 +102,8 @@ class NumberModel(nn.Module):
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
         list_ties_once(self, "backbone.")
+        if objective is not None:
+            objective.bind(words)
         self.last_state = LastState(backbone, self.doors)
 
     @property
@@ -343,11 +345,13 @@ class NumberModel(nn.Module):
         items = dict(output)
         own = None
         if self.own_logits is not None and hidden is not None:
-            own = self.own_logits(hidden.to(self.own_logits.weight))
+            own = self._gated(self.own_logits(hidden.to(self.own_logits.weight)), hidden, items["logits"])
         token_terms, number_terms = None, None
-        first_id = self.processor.first_id
+        first_id, causal = self.processor.first_id, self.doors.is_causal
         if task is not None and task.labels is not None and self.doors.is_language_model:
-            token_terms = token_loss(items["logits"], task.labels, own, first_id, shift=self.doors.is_causal)
+            token_terms = token_loss(items["logits"], task.labels, own, first_id, shift=causal)
+            if self.objective is not None and self.objective.number_tokens is not None:
+                token_terms = token_terms + self.objective.number_tokens(items["logits"], task.labels, shift=causal)
         if own is not None:
             items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
@@ -359,12 +363,21 @@ class NumberModel(nn.Module):
         result.numbers, result.number_index = self._asked_numbers(hidden, fields)
         return result
 
+    def _gated(self, own: Tensor, hidden: Tensor, words: Tensor) -> Tensor:
+        """Logits of our tokens, (B, T, K); a head may have its own way to choose between words and numbers."""
+        if self.head is None or not self.head.gates:
+            return own
+        number = self.head.number_logit(hidden, own[..., 0], words.float().logsumexp(dim=-1))
+        return torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
+
     def _number_loss(self, hidden: Tensor, fields: dict[str, Any], task: Task) -> Tensor | None:
         slots = fields["number_slots"]
         if self.head is None or slots is None or task.targets is None or task.scored is None:
             return None
         rows, tokens, numbers = number_positions(slots, task.scored, before=self._before(fields))
         terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers])
+        if task.labels is not None and getattr(self.objective, "counts_tokens", False):
+            return terms.sum() / (task.labels[:, int(self.doors.is_causal) :] != -100).sum().clamp_min(1)
         return terms.sum() / max(len(rows), 1)
 
     def _asked_numbers(self, hidden: Tensor | None, fields: dict[str, Any]) -> tuple[Any, Tensor | None]:

@@ -61,6 +61,11 @@ class Head(nn.Module):
         """The distributions that (N, dim) hidden states stand for."""
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
 
+    @property
+    def gates(self) -> bool:
+        """Whether the head has its own way to choose between a word and a number."""
+        return type(self).number_logit is not Head.number_logit
+
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
         """The logit of [NUM] beside those of the words, by which the model chooses between a word and a number: (...).
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "signed_log"]
 
 _PACES = (0.05, 0.1, 0.3)
-"""How far means, widths and weights go for what the last layer says: a mean must not outrun its width in a few steps."""
+"""How far means, widths and weights go for what the last layer says: a mean must not outrun its width at the start."""
 _SHIFTS = 30
 """Steps from each component's mean up to the mixture's hill that it stands on."""
 
@@ -220,8 +220,8 @@ class MixtureHead(Head):
         shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
         gaps = self.gaps.view(torch.float64)
         means = self.anchors.view(torch.float64) + gaps * (_PACES[0] * shifts)
-        # 1 at 0, and towards 0 like 1 / s²: an exponential falls so fast that a component is needle-thin before its mean
-        # has settled, and then every step is a leap (seen on batches of a few numbers).
+        # 1 at 0, and towards 0 like 1 / s²: an exponential falls so fast that a component is needle-thin before its
+        # mean has settled, and then every step is a leap (seen on batches of a few numbers).
         stretches = _PACES[1] * stretches
         stretches = (stretches + torch.sqrt(stretches.square() + 4)) / 2
         widths = config.min_width + gaps / 2 * stretches.square()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from numerate.batch import GIVEN
+from numerate.objectives.number_tokens import NumberTokenLoss
 from numerate.slots import first_tokens, table_of
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numerate.batch import NumberTable
     from numerate.config import Config
+    from numerate.objectives.number_tokens import NumberTokenLossConfig
 
 __all__ = ["Objective", "Task", "Vocabulary", "labelled_numbers", "token_loss"]
 
@@ -67,6 +69,19 @@ class Objective(ABC):
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
+        self.number_tokens: NumberTokenLoss | None = None
+
+    def bind(self, tokenizer: Any) -> None:
+        """Makes the number-token loss that the config asks for, if any, for a model with this tokenizer."""
+        wanted: NumberTokenLossConfig | None = getattr(self.config, "number_tokens", None)
+        if wanted is not None:
+            options = {key: value for key, value in wanted.to_dict().items() if key not in ("kind", "version")}
+            self.number_tokens = NumberTokenLoss(tokenizer, **options)
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the numbers' loss is counted per token, so that the whole is the mean NLL of a token."""
+        return bool(getattr(self.config, "per_token", False))
 
     @classmethod
     def build(cls, **options: Any) -> Objective:

@@ -9,6 +9,7 @@ import torch
 
 from numerate.config import Config
 from numerate.objectives.base import Objective, Task, Vocabulary, labelled_numbers
+from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
 from numerate.registry import objectives
 
 if TYPE_CHECKING:
@@ -23,10 +24,15 @@ class CausalConfig(Config):
 
     Attributes:
         number_weight: Weight of the numbers' loss beside the tokens'.
+        per_token: Divide the numbers' loss by the number of tokens, not of numbers: with the weight 1 the whole is then
+            the mean negative log-likelihood of a token, as in the 2018 language models.
+        number_tokens: A number-token loss beside the cross-entropy; None for none.
     """
 
     kind: ClassVar[str] = "causal"
     number_weight: float = 1.0
+    per_token: bool = False
+    number_tokens: NumberTokenLossConfig | None = None
 
 
 @objectives.register("causal")

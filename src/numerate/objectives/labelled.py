@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config
 from numerate.objectives.base import Objective, Task, Vocabulary, labelled_numbers
+from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
 from numerate.registry import objectives
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ class LabelledConfig(Config):
 
     Attributes:
         number_weight: Weight of the numbers' loss beside the tokens'.
+        number_tokens: A number-token loss beside the cross-entropy; None for none.
     """
 
     kind: ClassVar[str] = "labelled"
     number_weight: float = 1.0
+    number_tokens: NumberTokenLossConfig | None = None
 
 
 @objectives.register("labelled")

@@ -10,6 +10,7 @@ import torch
 from numerate.batch import ASKED, GIVEN
 from numerate.config import Config, ConfigError
 from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
 from numerate.registry import objectives
 from numerate.slots import table_of
 
@@ -29,6 +30,7 @@ class MaskedConfig(Config):
         joint: Mask the subwords that write a masked number beside its slot with it. Without, they are words like others
             (as in LUNA's paper), and the number can be read off them.
         number_weight: Weight of the numbers' loss beside the tokens'.
+        number_tokens: A number-token loss beside the cross-entropy; None for none.
     """
 
     kind: ClassVar[str] = "masked"
@@ -36,6 +38,7 @@ class MaskedConfig(Config):
     number_ratio: float = 0.15
     joint: bool = True
     number_weight: float = 1.0
+    number_tokens: NumberTokenLossConfig | None = None
 
     def __post_init__(self) -> None:
         for name in ("ratio", "number_ratio"):
