@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import ASKED
+from numerate.batch import ASKED, GIVEN
 from numerate.doors import (
     Doors,
     LastState,
@@ -34,8 +34,11 @@ from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from transformers import PreTrainedModel
 
+    from numerate.batch import NumberTable
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
     from numerate.processor import NumberProcessor
@@ -138,6 +141,7 @@ class NumberModel(nn.Module):
         decoder_number_precision: Tensor | None = None,
         decoder_number_given: Tensor | None = None,
         return_loss: bool | None = None,
+        every_number: bool = False,
         **kwargs: Any,
     ) -> NumberOutput:
         """Runs the backbone on a processor's batch.
@@ -163,6 +167,8 @@ class NumberModel(nn.Module):
             decoder_number_precision: See there.
             decoder_number_given: See there.
             return_loss: Whether the objective masks the batch and gives a loss; by default in training, without labels.
+            every_number: Whether `numbers` are the distributions of all given numbers, see `numbers_of`, instead of
+                those asked for.
             **kwargs: Passed to the backbone.
         """
         if input_ids is None:
@@ -201,7 +207,7 @@ class NumberModel(nn.Module):
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
         embeddings = self._embed(self.backbone.get_input_embeddings(), fields)
         output, hidden = run_with_embeddings(self.backbone, self.doors, self.last_state, plain, embeddings, **passed)
-        return self._finish(output, hidden, predicted, task)
+        return self._finish(output, hidden, predicted, task, every_number)
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -227,6 +233,34 @@ class NumberModel(nn.Module):
             example = asking[0][:60] if asking else ""
             raise ValueError(f"no text asks for a number: write [NUM] where it belongs, as in {example!r}")
         return numbers
+
+    def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:
+        """What the model predicts for every number of a batch from what stands before it, and what is written there.
+
+        For measuring, without gradients and in evaluation mode. Numbers come in reading order, row by row; one with no
+        token before it is left out, and so is one that is not finite. `forward(**batch, every_number=True)` gives the
+        same distributions beside the logits, and row and number of each in `number_index`.
+
+        Args:
+            batch: A processor's, for a causal model or (with `labels` and the `decoder_` table) an encoder-decoder.
+                A model that sees both sides of a number would see the number itself.
+
+        Returns:
+            N distributions, and a flat table of the N numbers.
+        """
+        if self.head is None:
+            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+        if not (self.doors.is_causal or self.doors.is_encoder_decoder):
+            raise ValueError(f"numbers_of needs a model that reads from left to right, however: {self.doors.task!r}")
+        fields = {key: value.to(self.device) if isinstance(value, Tensor) else value for key, value in batch.items()}
+        prefix = "decoder_" if self.doors.is_encoder_decoder else ""
+        table = table_of({key.removeprefix(prefix): value for key, value in fields.items() if key.startswith(prefix)})
+        with evaluating(self), torch.no_grad():
+            output = self(**fields, return_loss=False, every_number=True)
+        if table is None or output.number_index is None:
+            raise ValueError(f"the batch has no number table; it has {', '.join(batch)}")
+        rows, numbers = output.number_index.unbind(1)
+        return output.numbers, table[rows, numbers]
 
     def trainable_parameters(self) -> tuple[int, int]:
         """How many parameters are trained, and how many there are."""
@@ -340,7 +374,9 @@ class NumberModel(nn.Module):
             predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
         return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted
 
-    def _finish(self, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None) -> NumberOutput:
+    def _finish(
+        self, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None, every: bool
+    ) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
         items = dict(output)
         own = None
@@ -360,7 +396,7 @@ class NumberModel(nn.Module):
         if loss is not None:
             items["loss"] = loss
         result = rebuilt(output, items)
-        result.numbers, result.number_index = self._asked_numbers(hidden, fields)
+        result.numbers, result.number_index = self._wanted_numbers(hidden, fields, every)
         return result
 
     def _gated(self, own: Tensor, hidden: Tensor, words: Tensor) -> Tensor:
@@ -380,13 +416,14 @@ class NumberModel(nn.Module):
             return terms.sum() / (task.labels[:, int(self.doors.is_causal) :] != -100).sum().clamp_min(1)
         return terms.sum() / max(len(rows), 1)
 
-    def _asked_numbers(self, hidden: Tensor | None, fields: dict[str, Any]) -> tuple[Any, Tensor | None]:
+    def _wanted_numbers(self, hidden: Tensor | None, fields: dict[str, Any], every: bool) -> tuple[Any, Tensor | None]:
         table, slots = table_of(fields), fields["number_slots"]
         if self.head is None or hidden is None or table is None or slots is None:
             return None, None
-        asked = table.given == ASKED
-        rows, tokens, numbers = number_positions(slots, asked, before=self._before(fields), stay=True)
-        if len(rows) == 0:
+        wanted = (table.given == GIVEN) & table.values().isfinite() if every else table.given == ASKED
+        # A number that is asked for may stand first in its text; a given one would be seen there.
+        rows, tokens, numbers = number_positions(slots, wanted, before=self._before(fields), stay=not every)
+        if len(rows) == 0 and not every:
             return None, None
         return self.head(self._at(hidden, rows, tokens)), torch.stack([rows, numbers], dim=1)
 
