@@ -1,0 +1,131 @@
+"""The tables of Spithourakis & Riedel (2018): one model on one corpus at a time, and the tables from what was written.
+
+Their corpora cannot be had (arXMLiv paragraphs are not distributed, the clinical records are private): ours stand in,
+so the paper's figures beside ours show the method's order, not a target.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.bench.result import read_predictions, write, write_predictions
+from numerate.registry import near_names
+from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.metrics import Score
+    from numerate.tasks.next_numeral import Evaluation
+
+__all__ = ["CORPORA", "MODELS", "SCALES", "SEVEN", "config_for", "figures_of", "load_run", "recompute", "run_model"]
+
+SEVEN = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog", "combination")
+
+
+def load_run() -> dict[str, Any]:
+    """The run's settings, as shipped."""
+    import yaml
+
+    text = (resources.files("numerate") / "runs" / "numerals-2018.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)
+
+
+_RUN = load_run()
+CORPORA: tuple[str, ...] = tuple(_RUN["corpora"])
+MODELS: tuple[str, ...] = tuple(_RUN["models"])
+SCALES: tuple[str, ...] = tuple(_RUN["scales"])
+
+
+def config_for(corpus: str, model: str, scale: str = "paper", data: str | Path | None = None) -> NextNumeralConfig:
+    """The config of one model on one corpus.
+
+    Args:
+        corpus: One of `CORPORA`.
+        model: One of `MODELS`.
+        scale: `tiny` for a test of minutes, `paper` as published.
+        data: The folder below which sources are looked for; not needed for `clinical`.
+
+    Example:
+        >>> config_for("clinical", "mog").vocabulary
+        1000
+    """
+    for what, given, known in (("corpus", corpus, CORPORA), ("model", model, MODELS), ("scale", scale, SCALES)):
+        if given not in known:
+            raise ValueError(f"unknown {what} {given!r}: {near_names(given, list(known))}")
+    options = dict(_RUN["corpora"][corpus]) | _RUN["scales"][scale] | _RUN["models"][model]
+    if scale == "tiny":
+        options |= {key: value for key, value in _RUN["scales"][scale].items() if key in options}
+    vectors = None
+    if data is not None:
+        if options["source"] != "clinical":
+            options["source"] = str(Path(data) / options["source"])
+        file = Path(data) / _RUN["word_vectors"]
+        vectors = str(file) if file.is_file() and options.get("width", 50) <= 100 else None
+    elif options["source"] != "clinical":
+        raise ValueError(f"corpus {corpus!r} is read from files: give the folder that holds {options['source']!r}")
+    return NextNumeralConfig.from_dict(options | {"word_vectors": vectors})
+
+
+def run_model(
+    task: NextNumeral, config: NextNumeralConfig, name: str, folder: str | Path, *, save: bool = False, **options: Any
+) -> Evaluation:
+    """Trains and evaluates one model, and writes `<name>.json` and `<name>.npz` into the folder.
+
+    Args:
+        task: The corpus' task.
+        config: The model's config.
+        name: The file's name.
+        folder: Where to write.
+        save: Write the model, too, into a folder of that name.
+        **options: More `TrainingArguments`.
+    """
+    target = Path(folder)
+    model = task.build(config)
+    start = time.perf_counter()
+    trained = task.train(model, config, **options)
+    trained["seconds"] = round(time.perf_counter() - start, 1)
+    trained["parameters"] = model.trainable_parameters()[1]
+    result = task.evaluate(model)
+    write_predictions(target / f"{name}.npz", result.predictions)
+    settings = config.to_dict() | {"source": Path(config.source).name}  # not where it was on this machine
+    settings["word_vectors"] = None if config.word_vectors is None else Path(config.word_vectors).name
+    write(target / f"{name}.json", config=settings, figures={"training": trained} | figures_of(result))
+    if save:
+        model.save_pretrained(target / name, backbone=True)
+    return result
+
+
+def figures_of(result: Evaluation) -> dict[str, Any]:
+    """An evaluation as JSON types."""
+
+    def cell(score: Score) -> dict[str, Any]:
+        return score.to_dict()
+
+    perplexities = {
+        name: {"pp": row.pp, "app": row.app, "tokens": row.count} for name, row in result.perplexities.items()
+    }
+    errors = {name: {error: cell(score) for error, score in row.items()} for name, row in result.errors.items()}
+    return {"perplexity": perplexities, "number_line": errors}
+
+
+def recompute(task: NextNumeral, names: Sequence[str], folder: str | Path) -> dict[str, bool]:
+    """Whether each model's figures come out again from its predictions alone (nats were kept in float32)."""
+    same = {}
+    for name in names:
+        written = json.loads((Path(folder) / f"{name}.json").read_text())["figures"]
+        again = figures_of(task.measure(read_predictions(Path(folder) / f"{name}.npz")))
+        same[name] = all(_close(written[key], again[key]) for key in again)
+    return same
+
+
+def _close(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_close(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= 1e-4 * max(abs(one), abs(other)) or one != one
+    return one == other
