@@ -57,11 +57,15 @@ def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
 
 
 def write_predictions(path: str | Path, columns: Mapping[str, Tensor]) -> None:
-    """Writes columns as a packed `.npz`; what is measured in nats needs no more than float32."""
+    """Writes columns as a packed `.npz`; what a model says needs no more than float32, what was asked stays as it is."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: column.numpy() for name, column in columns.items()}
-    small = {name: a.astype(np.float32) if "nll" in name or name == "chosen" else a for name, a in arrays.items()}
+    most = float(np.finfo(np.float32).max)
+    small = {
+        name: np.clip(array, -most, most).astype(np.float32) if array.dtype == np.float64 and name != "gold" else array
+        for name, array in arrays.items()
+    }
     with target.open("wb") as file:
         np.savez_compressed(file, **small)  # type: ignore[arg-type]
 

@@ -249,7 +249,9 @@ class NextNumeral:
             logs = output.logits[:, :-1].float().log_softmax(-1)
             nll = -logs.gather(-1, labels[..., None])[..., 0].double()
             words = real & (labels != model.processor.num_id)
-            found = {"word_nll": nll[words], "word_unknown": (labels == self.tokenizer.unk_token_id)[words]}
+            unknown = (labels == self.tokenizer.unk_token_id)[words]
+            sums = torch.stack([nll[words].sum(), words.sum().double(), unknown.sum().double()])
+            found = {"words": sums[None]}  # one row a batch: all that the perplexity of words needs
             if output.numbers is not None and len(output.numbers):
                 rows, places = output.number_index.unbind(1)
                 numbers = NumberTable(*(inputs[f"number_{name}"] for name in ("bits", "chars", "precision", "given")))
@@ -275,11 +277,13 @@ class NextNumeral:
 
     def measure(self, predictions: dict[str, Tensor]) -> Evaluation:
         """All figures from the predictions alone."""
-        words, numbers = len(predictions["word_nll"]), len(predictions["gold"])
+        total, words, strange = predictions["words"].double().sum(0).tolist()
+        words, numbers = round(words), len(predictions["gold"])
+        # Every word with the mean of all, and as many of them unknown: sums are all that counts.
         perplexities = metrics.perplexities(
-            torch.cat([predictions["word_nll"], predictions["class_nll"] + predictions["nll"]]),
+            torch.cat([torch.full((words,), total / max(words, 1)), predictions["class_nll"] + predictions["nll"]]),
             torch.cat([torch.zeros(words), torch.ones(numbers)]).long(),
-            torch.cat([predictions["word_unknown"], predictions["unknown"]]),
+            torch.cat([torch.arange(words) < round(strange), predictions["unknown"]]),
             predictions["unknown_types"].tolist(),
         )
         gold = predictions["gold"]
