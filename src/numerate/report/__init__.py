@@ -1,0 +1,28 @@
+"""Results as figures, tables and pages: what was measured, so that it can be seen; docs/report.md lists it all.
+
+Every function of a figure takes tensors, lists or objects of ours and gives a `matplotlib.figure.Figure`; `save` writes
+it. Figures need `pip install "numerate[plots]"`, tables and pages of tables do not.
+
+Example:
+    >>> from numerate import report
+    >>> print(report.table({"mog": [0.5], "softmax": [0.75]}, ["MdAPE"], best="min").markdown())
+    |  | MdAPE |
+    |---|---:|
+    | mog | **0.50** |
+    | softmax | 0.75 |
+    <BLANKLINE>
+"""
+
+from numerate.report.calibration import binomial_band, pit_histogram, reliability
+from numerate.report.curves import learning_curves, predicted_against_true
+from numerate.report.digits import benford, first_digit_shares, first_digits
+from numerate.report.maps import cosine_map
+from numerate.report.number_lines import number_line
+from numerate.report.pages import page
+from numerate.report.saving import save
+from numerate.report.tables import Cell, Table, table
+
+__all__ = [
+    "Cell", "Table", "benford", "binomial_band", "cosine_map", "first_digit_shares", "first_digits", "learning_curves",
+    "number_line", "page", "pit_histogram", "predicted_against_true", "reliability", "save", "table",
+]  # fmt: skip

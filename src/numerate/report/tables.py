@@ -1,0 +1,199 @@
+"""One table of results, as Markdown, as rich text and as HTML, from the same data."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import rich.table
+
+    from numerate.metrics.score import Score
+
+    Best = Literal["min", "max"] | None
+
+__all__ = ["Cell", "Table", "table"]
+
+DASH = "–"
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#])")
+
+
+class Cell(NamedTuple):
+    """A figure with a mark behind it that a note explains.
+
+    Attributes:
+        value: A number, a `Score`, a text that stands as it is, or None for what is not known.
+        mark: Such as "*" or "†".
+    """
+
+    value: float | Score | str | None
+    mark: str = ""
+
+
+class _Shown(NamedTuple):
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts, ready to be shown; `table` makes it.
+
+    Attributes:
+        head: Names of the columns, that of the row names first.
+        body: Rows of cells as they are shown, the row's name first.
+        title: Above it.
+        notes: Lines below it.
+    """
+
+    head: tuple[str, ...]
+    body: tuple[tuple[_Shown, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """GitHub's Markdown, with a line break at the end; nothing in a name or cell is taken as markup."""
+        lines = [f"**{_escaped(self.title)}**", ""] if self.title else []
+        lines.append("| " + " | ".join(map(_escaped, self.head)) + " |")
+        lines.append("|---|" + "---:|" * (len(self.head) - 1))
+        for row in self.body:
+            cells = (f"**{_escaped(cell.text)}**" if cell.bold else _escaped(cell.text) for cell in row)
+            lines.append("| " + " | ".join(cells) + " |")
+        for note in self.notes:
+            lines += ["", _escaped(note)]
+        return "\n".join(lines) + "\n"
+
+    def rich(self) -> rich.table.Table:
+        """A table for a terminal: `rich.print` shows it."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        title, caption = Text(self.title) if self.title else None, Text("\n".join(self.notes)) if self.notes else None
+        shown = RichTable(title=title, caption=caption, title_justify="left", caption_justify="left")
+        for index, name in enumerate(self.head):
+            shown.add_column(Text(name), justify="right" if index else "left", overflow="fold")
+        for row in self.body:
+            shown.add_row(*(Text(cell.text, style="bold" if cell.bold else "") for cell in row))
+        return shown
+
+    def html(self) -> str:
+        """A `<table>` and, below it, the notes; everything is escaped."""
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.head)
+        lines = [f"<table>{caption}", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+        for name, *cells in self.body:
+            texts = (f"<b>{html.escape(cell.text)}</b>" if cell.bold else html.escape(cell.text) for cell in cells)
+            parts = (f"<td>{text}</td>" for text in texts)
+            lines.append(f'<tr><th scope="row">{html.escape(name.text)}</th>{"".join(parts)}</tr>')
+        lines += ["</tbody></table>", *(f'<p class="note">{html.escape(note)}</p>' for note in self.notes)]
+        return "\n".join(lines) + "\n"
+
+
+def table(
+    rows: Mapping[str, Mapping[str, Any] | Sequence[Any]],
+    columns: Sequence[str] | Mapping[str, str],
+    *,
+    best: Best | Mapping[str, Best] = None,
+    paper: Mapping[str, Mapping[str, Any] | Sequence[Any]] | None = None,
+    corner: str = "",
+    title: str = "",
+    notes: Sequence[str] = (),
+) -> Table:
+    """A table of results: one row a model, one column a figure.
+
+    What is None or missing is a dash: it is not known. NaN is shown as "nan": it was measured and has no value. The
+    best of each column is bold, with all that look the same to as many digits; a paper's figures stand beside ours in
+    columns of their own and never count among them.
+
+    Args:
+        rows: Names of rows to their cells by column, or in the order of the columns. A cell is a number, a
+            `metrics.Score`, a `Cell` (with a mark), a text or None.
+        columns: Names; as a mapping, to their formats, such as ".3f" (".2f" if none are given).
+        best: Whether the smallest or the largest is the best: for all columns, or by column.
+        paper: A paper's figures, in the same form. Rows that we lack are put below ours, with dashes.
+        corner: What stands above the names of the rows.
+        title: Above the table.
+        notes: Lines below it.
+
+    Example:
+        >>> rows = {"mog": {"APP": 683.2, "MdAPE": 90.0}, "d-RNN": {"APP": 519.8, "MdAPE": None}}
+        >>> print(table(rows, {"APP": ".1f", "MdAPE": ".0f"}, best="min", paper={"mog": {"APP": 683.16}}).markdown())
+        |  | APP | APP (paper) | MdAPE |
+        |---|---:|---:|---:|
+        | mog | 683.2 | 683.2 | **90** |
+        | d-RNN | **519.8** | – | – |
+        <BLANKLINE>
+    """
+    formats = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns, ".2f")
+    if not formats:
+        raise ValueError(f"a table needs columns, however: {columns!r}")
+    wanted = dict.fromkeys(formats, best) if best is None or isinstance(best, str) else dict(best)
+    for name, choice in wanted.items():
+        if name not in formats or choice not in ("min", "max", None):
+            raise ValueError(f'best must be "min", "max" or None for one of the columns, however: {name!r}: {choice!r}')
+    ours = {name: _by_column(name, cells, formats) for name, cells in rows.items()}
+    theirs = {name: _by_column(name, cells, formats) for name, cells in (paper or {}).items()}
+    beside = [column for column in formats if any(column in cells for cells in theirs.values())]
+    names = list(dict.fromkeys([*ours, *theirs]))
+    shown: list[list[_Shown]] = [[_Shown(name)] for name in names]
+    head = [corner]
+    for column, form in formats.items():
+        cells = [ours.get(name, {}).get(column) for name in names]
+        values = [_plain(cell) for cell in cells]
+        winner = _best(values, wanted.get(column))
+        top = None if winner is None else _text(winner, form)
+        head.append(column)
+        for line, cell, value in zip(shown, cells, values, strict=True):
+            line.append(_Shown(_text(cell, form), value is not None and _text(value, form) == top))
+        if column in beside:
+            head.append(f"{column} (paper)")
+            for line, name in zip(shown, names, strict=True):
+                line.append(_Shown(_text(theirs.get(name, {}).get(column), form)))
+    return Table(tuple(head), tuple(map(tuple, shown)), title, tuple(notes))
+
+
+def _by_column(name: str, cells: Any, formats: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(cells, Mapping):
+        unknown = [column for column in cells if column not in formats]
+        if unknown:
+            raise ValueError(f"row {name!r} has a cell of no column: {unknown[0]!r}")
+        return dict(cells)
+    if isinstance(cells, str) or len(cells) != len(formats):
+        raise ValueError(f"row {name!r} must have {len(formats)} cells, however: {cells!r}")
+    return dict(zip(formats, cells, strict=True))
+
+
+def _plain(cell: Any) -> float | None:
+    """The number in a cell, None for texts and what is not known; a whole one stays whole, however large."""
+    value = cell.value if isinstance(cell, Cell) else cell
+    return None if value is None or isinstance(value, str) else value if isinstance(value, int) else float(value)
+
+
+def _best(values: Sequence[float | None], choice: str | None) -> float | None:
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return None if choice is None or not known else min(known) if choice == "min" else max(known)
+
+
+def _text(cell: Any, form: str) -> str:
+    value, mark = cell if isinstance(cell, Cell) else (cell, "")
+    number = _plain(value)
+    if number is None:
+        return (DASH if value is None else str(value)) + mark
+    if isinstance(number, float) and not math.isfinite(number):
+        return f"{number}{mark}"
+    if form.endswith("d") and isinstance(number, float) and number.is_integer():
+        number = int(number)
+    try:
+        return format(number, form) + mark
+    except ValueError:
+        raise ValueError(f"a number cannot be written in the format of its column, {form!r}: {number}") from None
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
