@@ -14,6 +14,8 @@ from numerate.numeral import Numeral
 from numerate.report import number_line
 from numerate.report.number_lines import _units, _written
 
+F64 = torch.tensor([123.4, -7.0], dtype=torch.float64)
+
 
 def asked(texts: list[str]) -> NumberTable:
     return NumberTable.of_numerals([Numeral(text, 0, len(text), float(text)) for text in texts])
@@ -59,6 +61,14 @@ def test_a_vocabulary_is_single_marks() -> None:
     assert np.asarray(line.get_xdata()).tolist() == [0, 3, 10, 12, 17, 45, 60]
 
 
+@pytest.mark.parametrize("name", ["softmax", "combination"])
+def test_thinning_keeps_what_a_vocabulary_has(name: str) -> None:
+    with torch.no_grad():
+        axes = number_line(fresh(name)(states(1)), low=-10, high=2_000, precisions=(0, 2), points=50).axes[0]
+    assert {0, 3, 10, 12, 17, 45, 60, 257, 365, 1500, 1987} <= set(np.asarray(axes.lines[0].get_xdata()).tolist())
+    assert {-7.25, 0.04, 7.75} <= set(np.asarray(axes.lines[1].get_xdata()).tolist())
+
+
 def test_range_by_default_is_where_the_probability_lies() -> None:
     with torch.no_grad():
         distribution = fresh("mixture")(states(2))
@@ -69,20 +79,20 @@ def test_range_by_default_is_where_the_probability_lies() -> None:
 
 
 def test_long_ranges_are_thinned_without_a_pattern() -> None:
-    units, of = _units(0.0, 1e6, 1, 500, gold=123.4)
+    units, of = _units(0.0, 1e6, 1, 500, F64)
     assert of == 10_000_001
     assert 1234 in units and 500 <= len(units) <= 501
     assert units == sorted(set(units)) and units[0] >= 0 and units[-1] <= 10_000_000
     assert len({unit % 10 for unit in units}) == 10
     assert max(np.diff(units)) <= 40_000
-    assert _units(0.0, 1e6, 1, 500, gold=123.4) == (units, of)
+    assert _units(0.0, 1e6, 1, 500, F64) == (units, of)
     axes = number_line(fresh("scalar")(states(1)), low=0, high=5_000, precisions=(2,), points=100).axes[0]
     assert str(axes.lines[0].get_label()).endswith(" of 500,001)")
 
 
 def test_ends_of_the_range_are_taken_as_written() -> None:
-    assert _units(0.1, 0.3, 1, 100, None) == ([1, 2, 3], 3)
-    assert _units(-0.15, 0.29, 1, 100, None) == ([-1, 0, 1, 2], 4)
+    assert _units(0.1, 0.3, 1, 100, F64) == ([1, 2, 3], 3)
+    assert _units(-0.15, 0.29, 1, 100, F64) == ([-1, 0, 1, 2], 4)
     assert [_written(u, 2) for u in (-5, 0, 7, 123, -1234)] == ["-0.05", "0.00", "0.07", "1.23", "-12.34"]
     assert _written(-12, 0) == "-12"
 

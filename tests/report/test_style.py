@@ -15,6 +15,8 @@ from numerate.report.style import PALETTE, load, number_label, stroke
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axis import Axis
+
 CURVES = {"price in $ and $": ([0, 1, 2], [3.0, 2.0, 1.5])}
 
 
@@ -71,3 +73,29 @@ def test_strokes_differ() -> None:
 )
 def test_number_labels(value: float, label: str) -> None:
     assert number_label(value) == label
+
+
+def labels(axis: Axis) -> list[str]:
+    minor = axis.get_minor_formatter()
+    return [minor(value) for value in axis.get_minorticklocs()]
+
+
+def test_short_logarithmic_axes_have_more_labels() -> None:
+    short = report.learning_curves({"a": ([0, 1], [1.2, 8.0])}, log=True).axes[0].yaxis
+    assert {"2", "5", ""} == set(labels(short))
+    long = report.learning_curves({"a": ([0, 1], [1.2, 8e5])}, log=True).axes[0].yaxis
+    assert set(labels(long)) == {""}
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.5, 80.0, 2000.0], [0, 1, 10, 100, 1000]),
+        ([-0.5, -300.0], [-100, -10, -1, 0]),
+        ([-1e12, 1e-3, 1e12], [-1e12, -1e7, -1e2, 0, 1e2, 1e7, 1e12]),
+        ([0.0], [0]),
+    ],
+)
+def test_signed_ticks_are_few(values: list[float], ticks: list[float]) -> None:
+    axes = report.predicted_against_true(values, values).axes[0]
+    assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from numerate.metrics.score import as_floats, as_pair
-from numerate.report.style import GREY, PALETTE, figure_and_axes, power_ticks, stroke
+from numerate.report.style import GREY, PALETTE, figure_and_axes, power_ticks, signed_ticks, stroke
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,8 +64,8 @@ def predicted_against_true(
         axes.set_xscale("symlog", linthresh=straight)
         axes.set_yscale("symlog", linthresh=straight)
         axes.set(xlim=(low, high), ylim=(low, high), xlabel=f"gold value{suffix}", ylabel=f"prediction{suffix}")
-        power_ticks(axes.xaxis)
-        power_ticks(axes.yaxis)
+        signed_ticks(axes.xaxis, straight)
+        signed_ticks(axes.yaxis, straight)
         axes.plot([low, high], [low, high], color=GREY, linewidth=1, label="as true")
         axes.plot(
             x.numpy(), y.numpy(), linestyle="", marker="o", markersize=4, markeredgewidth=0, color=PALETTE[0],

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from numerate.batch import NumberTable
+from numerate.heads.combination import CombinationDistribution
+from numerate.heads.enumerated import StringDistribution
 from numerate.numeral import Numeral
 from numerate.report.style import INK, figure_and_axes, power_ticks, stroke
 
@@ -37,7 +40,7 @@ def number_line(
     high: float | None = None,
     *,
     gold: float | None = None,
-    points: int = 1_000,
+    points: int = 2_000,
     title: str = "",
 ) -> Figure:
     """Probability of every numeral of a range as it is written, one line for each number of decimals (2018, Fig. 5).
@@ -54,8 +57,9 @@ def number_line(
         high: Up to here; by default, up to where 5 % lies above (or up to the gold value).
         gold: The true value, marked by a vertical line.
         points: How many numerals a line shows at most. If the range has more, one of each of so many equal stretches is
-            chosen at random, with a fixed seed (evenly spaced ones would all end in the same digits), and the numeral
-            nearest to the gold value; the legend says so.
+            chosen at random, with a fixed seed (evenly spaced ones would all end in the same digits), and with them the
+            numeral nearest to the gold value and those that a vocabulary or the digit-RNN's draws have; the legend says
+            so.
         title: Above the figure.
 
     Example:
@@ -73,10 +77,11 @@ def number_line(
         raise ValueError(f"points must be at least 2, however: {points=}")
     one = distribution[row].without_unknown()
     start, end = _range(one, low, high, gold, max(precisions))
+    always = torch.cat([_enumerated(one).cpu(), torch.tensor([] if gold is None else [gold], dtype=torch.float64)])
     with figure_and_axes(title) as (figure, axes):
         highest, lowest = 0.0, math.inf
         for index, decimals in enumerate(precisions):
-            units, of = _units(start, end, decimals, points, gold)
+            units, of = _units(start, end, decimals, points, always)
             numerals = [Numeral(text, 0, len(text), float(text)) for text in (_written(u, decimals) for u in units)]
             candidates = NumberTable.of_numerals(numerals).to(one.device)
             scores = one.scores(candidates) if one.is_written else one.mass_scores(candidates)
@@ -124,7 +129,7 @@ def _range(
     return low, high
 
 
-def _units(low: float, high: float, decimals: int, points: int, gold: float | None) -> tuple[list[int], int]:
+def _units(low: float, high: float, decimals: int, points: int, always: Tensor) -> tuple[list[int], int]:
     """Numerals of the range as integers in units of their last digit, in order; and how many there are in all."""
     # By way of exact fractions: 0.1 · 10 must not become 1.0000000000000002.
     scale = 10**decimals
@@ -136,9 +141,17 @@ def _units(low: float, high: float, decimals: int, points: int, gold: float | No
     edges = np.linspace(first, last + 1, points + 1).astype(np.int64)
     chosen = np.random.default_rng(2018).integers(edges[:-1], np.maximum(edges[1:], edges[:-1] + 1))
     picked = {int(unit) for unit in chosen}
-    if gold is not None:
-        picked.add(min(max(round(gold * scale), first), last))
-    return sorted(picked), count
+    picked |= {round(value * scale) for value in always[(always >= low) & (always <= high)].tolist()}
+    return sorted(unit for unit in picked if first <= unit <= last), count
+
+
+def _enumerated(one: NumberDistribution) -> Tensor:
+    """Values that have a probability of their own, (S,): without them, a vocabulary would be thinned out at random."""
+    if isinstance(one, StringDistribution):
+        return one.support().values.reshape(-1)
+    if isinstance(one, CombinationDistribution):
+        return torch.cat([_enumerated(member) for member in one.members])
+    return torch.zeros(0, dtype=torch.float64, device=one.device)
 
 
 def _ratio(value: float) -> tuple[int, int]:

@@ -34,6 +34,7 @@ __all__ = [
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
 """Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, which white swallows."""
 INK, GREY, BAND = "#222222", "#8A8A8A", "#D9D9D9"
+_MOST_TICKS = 6
 _DASHES = ("-", "--", ":", "-.")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SETTINGS: dict[str, Any] = {
@@ -51,7 +52,7 @@ _SETTINGS: dict[str, Any] = {
     "grid.color": "#EBEBEB",
     "grid.linewidth": 0.8,
     "image.cmap": "PuOr_r",  # two hues that all kinds of colour vision tell apart, white at 0
-    "image.interpolation": "nearest",
+    "image.interpolation": "none",  # a cell of a map is one pixel of the file
     "legend.frameon": False,
     "lines.linewidth": 1.6,
     "savefig.dpi": 150,
@@ -133,7 +134,29 @@ def number_label(value: float) -> str:
 
 
 def power_ticks(axis: Axis) -> None:
-    """Labels the ticks of a logarithmic axis by `number_label`; its small ticks have none."""
+    """Labels the ticks of a logarithmic axis by `number_label`; 2 and 5 as well where it shows hardly a decade."""
     ticker = load("matplotlib.ticker")
+
+    def between(value: float, _: int | None) -> str:
+        low, high = axis.get_view_interval()
+        narrow = 0 < low < high < 50 * low
+        return number_label(value) if narrow and f"{value:.0e}"[0] in "25" else ""
+
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_label(value)))
-    axis.set_minor_formatter(ticker.NullFormatter())
+    axis.set_minor_formatter(ticker.FuncFormatter(between))
+
+
+def signed_ticks(axis: Axis, threshold: float) -> None:
+    """Ticks for an axis that is logarithmic on both sides of 0: 0 and few enough powers of ten to be read.
+
+    `axis` has its scale and limits; up to `threshold` it is straight, and there 0 is the only tick.
+    """
+    ticker = load("matplotlib.ticker")
+    low, high = axis.get_view_interval()
+    first = math.floor(math.log10(threshold)) + 1
+    tops = {sign: math.floor(math.log10(end)) for sign, end in ((-1, -low), (1, high)) if end > threshold}
+    step = max(1, math.ceil(sum(top - first + 1 for top in tops.values()) / _MOST_TICKS))
+    ticks = [sign * float(f"1e{power}") for sign, top in tops.items() for power in range(top, first - 1, -step)]
+    axis.set_major_locator(ticker.FixedLocator(sorted([0.0, *ticks])))
+    axis.set_minor_locator(ticker.NullLocator())
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_label(value)))
