@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -66,3 +68,12 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="below 'a' must be a list of parts, however: 'text'"):
         page("x", {"a": "text"}, tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_need_no_matplotlib(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from numerate import report; "
+        "report.page('x', {'a': [report.table({'m': [1.0]}, ['APP'])]}, sys.argv[1])"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "x.html"], check=True)
+    assert "<td>1.00</td>" in (tmp_path / "x.html").read_text("utf-8")

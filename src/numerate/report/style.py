@@ -149,14 +149,15 @@ def power_ticks(axis: Axis) -> None:
 def signed_ticks(axis: Axis, threshold: float) -> None:
     """Ticks for an axis that is logarithmic on both sides of 0: 0 and few enough powers of ten to be read.
 
-    `axis` has its scale and limits; up to `threshold` it is straight, and there 0 is the only tick.
+    `axis` has its scale and limits; up to `threshold` it is straight, with 0 as the only tick inside.
     """
     ticker = load("matplotlib.ticker")
     low, high = axis.get_view_interval()
-    first = math.floor(math.log10(threshold)) + 1
+    first = math.ceil(math.log10(threshold) - 1e-9)
     tops = {sign: math.floor(math.log10(end)) for sign, end in ((-1, -low), (1, high)) if end > threshold}
     step = max(1, math.ceil(sum(top - first + 1 for top in tops.values()) / _MOST_TICKS))
-    ticks = [sign * float(f"1e{power}") for sign, top in tops.items() for power in range(top, first - 1, -step)]
+    last = first + max(0, math.ceil(0.6 * step - 1.1))  # the straight part is 1.1 decades wide; 0 has its label there
+    ticks = [sign * float(f"1e{power}") for sign, top in tops.items() for power in range(top, last - 1, -step)]
     axis.set_major_locator(ticker.FixedLocator(sorted([0.0, *ticks])))
     axis.set_minor_locator(ticker.NullLocator())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_label(value)))
