@@ -30,7 +30,8 @@ from numerate.doors import (
 )
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
-from numerate.objectives.base import Objective, Task, Vocabulary, token_loss
+from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.cross_entropy import aligned, sum_and_pick, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
 
 if TYPE_CHECKING:
@@ -379,15 +380,20 @@ class NumberModel(nn.Module):
     ) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
         items = dict(output)
-        own = None
-        if self.own_logits is not None and hidden is not None:
-            own = self._gated(self.own_logits(hidden.to(self.own_logits.weight)), hidden, items["logits"])
-        token_terms, number_terms = None, None
+        own, known, token_terms, number_terms = None, None, None, None
         first_id, causal = self.processor.first_id, self.doors.is_causal
-        if task is not None and task.labels is not None and self.doors.is_language_model:
-            token_terms = token_loss(items["logits"], task.labels, own, first_id, shift=causal)
+        labels = task.labels if task is not None and self.doors.is_language_model else None
+        if self.own_logits is not None and hidden is not None:
+            own = self.own_logits(hidden.to(self.own_logits.weight))
+            if self.head is not None and self.head.gates:  # it has its own way to choose between words and numbers
+                nothing = torch.zeros_like(fields["input_ids"] if labels is None else labels)
+                known = sum_and_pick(items["logits"], nothing if labels is None else aligned(labels, causal))
+                number = self.head.number_logit(hidden, own[..., 0], known[0])
+                own = torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
+        if task is not None and labels is not None:
+            token_terms = token_loss(items["logits"], labels, own, first_id, shift=causal, known=known)
             if self.objective is not None and self.objective.number_tokens is not None:
-                token_terms = token_terms + self.objective.number_tokens(items["logits"], task.labels, shift=causal)
+                token_terms = token_terms + self.objective.number_tokens(items["logits"], labels, shift=causal)
         if own is not None:
             items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
@@ -398,13 +404,6 @@ class NumberModel(nn.Module):
         result = rebuilt(output, items)
         result.numbers, result.number_index = self._wanted_numbers(hidden, fields, every)
         return result
-
-    def _gated(self, own: Tensor, hidden: Tensor, words: Tensor) -> Tensor:
-        """Logits of our tokens, (B, T, K); a head may have its own way to choose between words and numbers."""
-        if self.head is None or not self.head.gates:
-            return own
-        number = self.head.number_logit(hidden, own[..., 0], words.float().logsumexp(dim=-1))
-        return torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
 
     def _number_loss(self, hidden: Tensor, fields: dict[str, Any], task: Task) -> Tensor | None:
         slots = fields["number_slots"]

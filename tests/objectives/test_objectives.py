@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from numerate.batch import ASKED, GIVEN, NumberTable
-from numerate.objectives.base import Vocabulary, token_loss
+from numerate.objectives.base import Vocabulary
+from numerate.objectives.cross_entropy import sum_and_pick, token_loss
 from numerate.registry import objectives
 
 WORDS = Vocabulary(mask_id=4, num_id=100, special_ids=(0, 2, 3))
@@ -149,3 +150,21 @@ def test_token_loss_of_two_parts_is_that_of_the_joined_logits(shift: bool) -> No
     else:
         expected = torch.nn.functional.cross_entropy(joined.reshape(-1, 15), labels.reshape(-1))
     assert torch.allclose(token_loss(logits, labels, own, 12, shift=shift), expected)
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.bfloat16])
+def test_sum_and_pick_is_that_of_torch(kind: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numerate.objectives.cross_entropy._CHUNK", 30)  # three rows at a time
+    generator = torch.Generator().manual_seed(1)
+    logits = (3 * torch.randn(2, 5, 9, generator=generator, dtype=torch.float64)).to(kind).requires_grad_()
+    labels = torch.tensor([[1, -100, 8, 3, 4], [0, 0, 99, 7, 5]])
+    whole, picked = sum_and_pick(logits, labels)
+    scores = logits.to(torch.promote_types(kind, torch.float32))
+    expected = scores.logsumexp(-1), scores.gather(-1, labels.clamp(0, 8)[..., None])[..., 0]
+    torch.testing.assert_close((whole, picked), expected)
+    weights = torch.randn(2, 2, 5, generator=generator).to(whole)
+    got = torch.autograd.grad((weights[0] * whole + weights[1] * picked).sum(), logits)
+    want = torch.autograd.grad((weights[0] * expected[0] + weights[1] * expected[1]).sum(), logits)
+    torch.testing.assert_close(got, want)
+    if kind == torch.float64:
+        assert torch.autograd.gradcheck(lambda x: sum_and_pick(x, labels), logits)

@@ -57,7 +57,7 @@ def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
 
 
 def write_predictions(path: str | Path, columns: Mapping[str, Tensor]) -> None:
-    """Writes columns as a packed `.npz`; what a model says needs no more than float32, what was asked stays as it is."""
+    """Writes columns as a packed `.npz`; what a model says needs no more than float32, the gold stays as it is."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: column.numpy() for name, column in columns.items()}

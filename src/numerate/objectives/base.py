@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
 
 from numerate.batch import GIVEN
 from numerate.objectives.number_tokens import NumberTokenLoss
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.config import Config
     from numerate.objectives.number_tokens import NumberTokenLossConfig
 
-__all__ = ["Objective", "Task", "Vocabulary", "labelled_numbers", "token_loss"]
+__all__ = ["Objective", "Task", "Vocabulary", "labelled_numbers"]
 
 
 @dataclass(frozen=True)
@@ -116,44 +115,3 @@ def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:
     first = first_tokens(slots, table.bits.shape[1])
     begins = labels.gather(1, first.clamp_max(labels.shape[1] - 1)) != -100
     return Task(batch, labels, table, begins & (table.given == GIVEN) & table.values().isfinite())
-
-
-def token_loss(
-    logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False
-) -> Tensor:
-    """Mean cross-entropy over the labelled tokens; 0 if there is none.
-
-    The backbone's logits and those of our tokens are normalised together but never joined: a joined copy of the widest
-    tensor of a step, with rows of odd length, costs more than all else that we add.
-
-    Args:
-        logits: (B, T, V) of the backbone.
-        labels: (B, T), -100 where nothing is predicted.
-        own: (B, T, K) of our tokens, whose ids begin at `first_id`.
-        first_id: The id of our first token.
-        shift: Whether the logits at t predict the token at t + 1.
-    """
-    labels = labels.to(logits.device)
-    if shift:
-        logits, labels = logits[:, :-1], labels[:, 1:]
-        own = own if own is None else own[:, :-1]
-    wanted = labels != -100
-    if not torch.compiler.is_compiling():  # most tokens of a masked batch have no label
-        logits, labels = logits[wanted], labels[wanted]
-        own = own if own is None else own[wanted]
-    size, known = logits.shape[-1], labels.clamp_min(0)
-    scores = logits.float()
-    whole = scores.logsumexp(dim=-1)
-    if torch.compiler.is_compiling():  # in one pass with the sum above; a gather would be scattered into zeros after it
-        picked = torch.where(torch.arange(size, device=labels.device) == known[..., None], scores, 0.0).sum(dim=-1)
-    else:
-        picked = scores.gather(-1, known.clamp_max(size - 1)[..., None])[..., 0]
-    if own is not None:
-        ours = own.to(scores)
-        whole = torch.logaddexp(whole, ours.logsumexp(dim=-1))
-        mine = ours.gather(-1, (known - first_id).clamp_min(0)[..., None])[..., 0]
-        picked = torch.where(known >= first_id, mine, picked)
-    terms = whole - picked
-    if torch.compiler.is_compiling():
-        terms = torch.where(wanted, terms, 0.0)
-    return terms.sum() / wanted.sum().clamp_min(1)

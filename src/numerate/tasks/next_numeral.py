@@ -237,7 +237,7 @@ class NextNumeral:
         return {"epochs": len(losses), "stopped_early": early, "dev_loss": min(losses), "dev_losses": losses}
 
     @torch.no_grad()
-    def evaluate(self, model: NumberModel, split: str = "test", size: int = 256) -> Evaluation:
+    def evaluate(self, model: NumberModel, split: str = "test", size: int = 64) -> Evaluation:
         """Perplexities and the number line on one split."""
         head: Any = model.eval().head
         device, candidates = model.device, self.candidates.to(model.device)
