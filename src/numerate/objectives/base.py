@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-
 from numerate.batch import GIVEN
 from numerate.objectives.number_tokens import NumberTokenLoss
 from numerate.slots import first_tokens, table_of
