@@ -1,0 +1,104 @@
+"""The cross-entropy of tokens whose logits come in two parts, in few passes over the widest tensor of a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+__all__ = ["aligned", "sum_and_pick", "token_loss"]
+
+_CHUNK = 1 << 24
+"""How many logits are worked on at once, so that what is made of them stays small."""
+
+
+class _SumAndPick(torch.autograd.Function):
+    """`sum_and_pick` in float32 at least, keeping nothing but the logits for the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        whole = torch.cat([part.to(wide).logsumexp(dim=-1) for part in logits.split(_rows(logits))])
+        picked = logits.gather(-1, labels[:, None])[:, 0].to(wide)
+        ctx.save_for_backward(logits, labels, whole)
+        return whole, picked
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, whole_gradient: Tensor, picked_gradient: Tensor) -> tuple[Tensor, None]:
+        logits, labels, whole = ctx.saved_tensors
+        gradient = torch.empty_like(logits)
+        for start in range(0, len(logits), _rows(logits)):
+            part = slice(start, start + _rows(logits))
+            shares = (logits[part].to(whole.dtype) - whole[part, None]).exp_().mul_(whole_gradient[part, None])
+            gradient[part] = shares.scatter_add_(1, labels[part, None], picked_gradient[part, None])
+        return gradient, None
+
+
+def _rows(logits: Tensor) -> int:
+    return max(1, _CHUNK // max(1, logits.shape[-1]))
+
+
+def sum_and_pick(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The logsumexp of all logits at each position, and the label's logit.
+
+    Args:
+        logits: (..., V).
+        labels: (...), ids below V; any other stands for one at the end that nobody looks at.
+
+    Example:
+        >>> whole, picked = sum_and_pick(torch.zeros(1, 2, 4), torch.tensor([[3, -100]]))
+        >>> (whole - picked).exp()
+        tensor([[4., 4.]])
+    """
+    size = logits.shape[-1]
+    known = labels.clamp(0, size - 1)
+    if torch.compiler.is_compiling():  # in one pass; a gather would be scattered into zeros on the way back
+        scores = logits.float()
+        chosen = torch.arange(size, device=labels.device) == known[..., None]
+        return scores.logsumexp(dim=-1), torch.where(chosen, scores, 0.0).sum(dim=-1)
+    whole, picked = _SumAndPick.apply(logits.reshape(-1, size), known.reshape(-1))  # type: ignore[misc]
+    return whole.reshape(labels.shape), picked.reshape(labels.shape)
+
+
+def aligned(labels: Tensor, shift: bool) -> Tensor:
+    """Labels at the positions that predict them: (B, T), -100 where nothing is predicted."""
+    return torch.nn.functional.pad(labels[:, 1:], (0, 1), value=-100) if shift else labels
+
+
+def token_loss(
+    logits: Tensor,
+    labels: Tensor,
+    own: Tensor | None = None,
+    first_id: int = 0,
+    shift: bool = False,
+    known: tuple[Tensor, Tensor] | None = None,
+) -> Tensor:
+    """Mean cross-entropy over the labelled tokens; 0 if there is none.
+
+    The backbone's logits and those of our tokens are normalised together but never joined: a joined copy of the widest
+    tensor of a step, with rows of odd length, costs more than all else that we add.
+
+    Args:
+        logits: (B, T, V) of the backbone.
+        labels: (B, T), -100 where nothing is predicted.
+        own: (B, T, K) of our tokens, whose ids begin at `first_id`.
+        first_id: The id of our first token.
+        shift: Whether the logits at t predict the token at t + 1.
+        known: What `sum_and_pick` gave for these logits and the aligned labels, where it was asked already.
+    """
+    labels = aligned(labels.to(logits.device), shift)
+    wanted = labels != -100
+    if known is None and not shift and not torch.compiler.is_compiling():  # few tokens of a masked batch have a label
+        logits, labels = logits[wanted], labels[wanted]
+        own = own if own is None else own[wanted]
+        wanted = torch.ones_like(labels, dtype=torch.bool)
+    whole, picked = sum_and_pick(logits, labels) if known is None else known
+    if own is not None:
+        ours = own.to(whole)
+        whole = torch.logaddexp(whole, ours.logsumexp(dim=-1))
+        mine = ours.gather(-1, (labels - first_id).clamp(0, ours.shape[-1] - 1)[..., None])[..., 0]
+        picked = torch.where(labels >= first_id, mine, picked)
+    return torch.where(wanted, whole - picked, 0.0).sum() / wanted.sum().clamp_min(1)
