@@ -27,7 +27,24 @@ HEADS: dict[str, dict[str, Any]] = {
     "mixture": MIXTURE,
     "combination": {"kind": "combination", "members": [VOCABULARY, {"kind": "mog"}, MIXTURE]},
 }
-BATCH, RATE = 64, 2e-2
+torch.set_num_threads(1)  # the model is small, and two processes run the tests
+
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many texts, how long, and how large: the same for every head."""
+
+    train: int
+    test: int
+    epochs: int
+    width: int
+    rate: float
+
+
+SHORT = Plan(train=6400, test=1000, epochs=3, width=48, rate=2e-2)
+WHOLE = Plan(train=6400, test=2500, epochs=8, width=64, rate=1e-2)
 
 
 @dataclass(frozen=True)
@@ -65,12 +82,12 @@ def encoded(model: Any, texts: list[str], size: int) -> list[dict[str, Tensor]]:
     return [dict(model.processor(part, padding=True, return_tensors="pt")) for part in parts]
 
 
-def trained(head: dict[str, Any], texts: list[str], epochs: int, seed: int) -> tuple[Any, NumberTable]:
+def trained(head: dict[str, Any], texts: list[str], plan: Plan, seed: int) -> tuple[Any, NumberTable]:
     """The 2018 language model with one of the heads, after some epochs; and the numbers that it has learnt from."""
     torch.manual_seed(seed)
     tokenizer = build_word_tokenizer(texts, 300, numerals=False)
     # An LSTM that remembers from the start: the words that decide stand several tokens before the number.
-    config = NumerateLSTMConfig(vocab_size=len(tokenizer), hidden_size=48, dropout=0.0, forget_bias=4.0)
+    config = NumerateLSTMConfig(vocab_size=len(tokenizer), hidden_size=plan.width, dropout=0.0, forget_bias=4.0)
     model: Any = numerate.attach(
         NumerateLSTMForCausalLM(config), tokenizer, reader="plain", notation="marker", head=head,
         embedder={"kind": "gated-chars", "known": 50, "hidden": 16}, objective={"kind": "causal", "per_token": True},
@@ -80,14 +97,15 @@ def trained(head: dict[str, Any], texts: list[str], epochs: int, seed: int) -> t
     model.embedder.fit(numbers.values())
     batches = encoded(model, texts, BATCH)
     optimiser = torch.optim.AdamW(model.parameters())
-    plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=epochs * len(batches), pct_start=0.1)
+    steps = plan.epochs * len(batches)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, plan.rate, total_steps=steps, pct_start=0.1)
     model.train()
-    for _ in range(epochs):
+    for _ in range(plan.epochs):
         for index in torch.randperm(len(batches)).tolist():
             model(**batches[index]).loss.backward()
             optimiser.step()
             optimiser.zero_grad()
-            plan.step()
+            schedule.step()
     return model, numbers
 
 
@@ -108,37 +126,34 @@ def measured(model: Any, numbers: NumberTable, texts: list[KnownText], seed: int
 
 
 @functools.cache
-def corpus(train: int, test: int, seed: int = 0) -> tuple[list[str], list[KnownText]]:
-    return [text.text for text in known_texts("train", train, seed)], list(known_texts("test", test, seed))
+def corpus(plan: Plan, seed: int) -> tuple[list[str], list[KnownText]]:
+    return [text.text for text in known_texts("train", plan.train, seed)], list(known_texts("test", plan.test, seed))
 
 
-def learnt(name: str, train: int, test: int, epochs: int, seed: int = 0) -> Outcome:
-    texts, held_out = corpus(train, test, seed)
-    model, numbers = trained(HEADS[name], texts, epochs, seed)
-    outcome = measured(model, numbers, held_out, seed)
-    print(f"{name}, seed {seed}: {outcome}; the truth {math.exp(entropy_floor(held_out)):.1f}")
+def learnt(name: str, plan: Plan, seed: int) -> Outcome:
+    texts, held_out = corpus(plan, seed)
+    outcome = measured(*trained(HEADS[name], texts, plan, seed), held_out, seed)
+    print(f"{name}, seed {seed}: {outcome}; the truth's APP {math.exp(entropy_floor(held_out)):.1f}")
     return outcome
 
 
-def check_better(ours: Outcome, closed: Outcome, held_out: list[KnownText]) -> None:
-    assert ours.app < 0.9 * closed.app
-    assert ours.app > 0.97 * math.exp(entropy_floor(held_out)), "nobody can know more than the truth"
-    assert ours.mdape < 0.6 * float(metrics.mdape(ours.baseline, ours.gold))
+def check_better(ours: Outcome, closed: Outcome, plan: Plan, seed: int) -> None:
+    """Far beyond what other seeds change: they were tried by hand."""
+    assert ours.app < 0.8 * closed.app
+    assert ours.app > math.exp(entropy_floor(corpus(plan, seed)[1])), "nobody knows more than the truth"
+    assert ours.mdape < 0.5 * float(metrics.mdape(ours.baseline, ours.gold))
 
 
-def test_a_mixture_learns_more_than_a_vocabulary() -> None:
-    size = {"train": 4800, "test": 1000, "epochs": 3}
-    ours, closed = (learnt(name, **size) for name in ("mixture", "h-softmax"))
-    check_better(ours, closed, corpus(4800, 1000)[1])
+def test_a_mixture_learns_more_than_a_vocabulary(seed: int = 0) -> None:
+    ours, closed = (learnt(name, SHORT, seed) for name in ("mixture", "h-softmax"))
+    check_better(ours, closed, SHORT, seed)
 
 
 @pytest.mark.slow
-def test_heads_that_know_numbers_learn_what_there_is_to_learn() -> None:
-    size = {"train": 6400, "test": 2500, "epochs": 4}
-    held_out = corpus(6400, 2500)[1]
-    outcomes = {name: learnt(name, **size) for name in HEADS}
+def test_heads_that_know_numbers_learn_what_there_is_to_learn(seed: int = 0) -> None:
+    outcomes = {name: learnt(name, WHOLE, seed) for name in HEADS}
     for name in ("mog", "mixture", "combination"):
-        check_better(outcomes[name], outcomes["h-softmax"], held_out)
+        check_better(outcomes[name], outcomes["h-softmax"], WHOLE, seed)
     places = outcomes["mixture"].places
     assert len(places) >= 2000
     assert 0.87 <= metrics.pit_coverage(places, 0.9).value <= 0.93
