@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -34,7 +34,7 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Plan:
-    """How many texts, how long, and how large: the same for every head."""
+    """How many texts, how long, how large and how fast."""
 
     train: int
     test: int
@@ -151,9 +151,10 @@ def test_a_mixture_learns_more_than_a_vocabulary(seed: int = 0) -> None:
 
 @pytest.mark.slow
 def test_heads_that_know_numbers_learn_what_there_is_to_learn(seed: int = 0) -> None:
-    outcomes = {name: learnt(name, WHOLE, seed) for name in HEADS}
-    for name in ("mog", "mixture", "combination"):
-        check_better(outcomes[name], outcomes["h-softmax"], WHOLE, seed)
+    closed = learnt("h-softmax", replace(WHOLE, rate=2e-2), seed)  # the best for it of the rates that were tried
+    outcomes = {name: learnt(name, WHOLE, seed) for name in ("mog", "mixture", "combination")}
+    for ours in outcomes.values():
+        check_better(ours, closed, WHOLE, seed)
     places = outcomes["mixture"].places
     assert len(places) >= 2000
     assert 0.87 <= metrics.pit_coverage(places, 0.9).value <= 0.93
