@@ -70,7 +70,8 @@ def test_trains_saves_loads_and_predicts_the_same(
     with torch.no_grad():
         end = loss().item()
     print(f"\n{recipe}: {start:.3f} -> {end:.3f}")
-    assert end < start
+    # `none` has nothing to learn: no token of ours is in its texts, and the backbone is frozen.
+    assert end <= start if recipe == "none" else end < start
 
     model.save_pretrained(tmp_path, backbone=not frozen)
     size = sum(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())

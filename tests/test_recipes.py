@@ -31,7 +31,7 @@ DESIGN = {
     "fp15": ("luna", "fp15", None, None),
     "numbert": ("luna", "scientific", None, None),
     "digits": ("luna", "digits", None, None),
-    "numerals-2018": ("plain", "marker", "replace gated-chars", "mixture"),
+    "numerals-2018": ("plain", "marker", "replace gated-chars", "mog"),
     "fone": ("standard", "marker", "add fourier", "fourier-digits"),
     "bittokens": ("standard", "marker", "add bits", "bits"),
     "value-prefix": ("standard", "prefix", "replace value", None),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.bench.result import read_predictions, write, write_predictions
 from numerate.registry import near_names
+from numerate.tasks.corpora import corpus_statistics
 from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from numerate.metrics import Score
     from numerate.tasks.next_numeral import Evaluation
 
-__all__ = ["CORPORA", "MODELS", "SCALES", "SEVEN", "config_for", "figures_of", "load_run", "recompute", "run_model"]
+__all__ = [
+    "CORPORA", "MODELS", "SCALES", "SEVEN", "config_for", "figures_of", "load_run", "recompute", "run_model",
+    "write_corpus",
+]  # fmt: skip
 
 SEVEN = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog", "combination")
 
@@ -69,6 +73,17 @@ def config_for(corpus: str, model: str, scale: str = "paper", data: str | Path |
     elif options["source"] != "clinical":
         raise ValueError(f"corpus {corpus!r} is read from files: give the folder that holds {options['source']!r}")
     return NextNumeralConfig.from_dict(options | {"word_vectors": vectors})
+
+
+def write_corpus(task: NextNumeral, folder: str | Path) -> None:
+    """Writes `corpus.json`: the statistics of the paper's Table 1 for each split."""
+    found = {split: corpus_statistics(texts, task.vocabulary).to_dict() for split, texts in task.texts.items()}
+    settings = task.config.to_dict()
+    write(
+        Path(folder) / "corpus.json",
+        config={"source": Path(settings["source"]).name, "vocabulary": settings["vocabulary"]},
+        figures=found,
+    )
 
 
 def run_model(

@@ -100,6 +100,11 @@ class BatchesByLength(Dataset[dict[str, Tensor]]):
         parts = [order[start : start + size] for start in range(0, len(order), size)]
         self.batches = [collate([rows[index] for index in part]) for part in parts]
 
+    def to(self, device: torch.device) -> BatchesByLength:
+        """The same with all batches on a device, so that no step waits for its batch."""
+        self.batches = [{key: value.to(device) for key, value in batch.items()} for batch in self.batches]
+        return self
+
     def __len__(self) -> int:
         return len(self.batches)
 
@@ -222,15 +227,18 @@ class NextNumeral:
                 lr_scheduler_type="constant", max_grad_norm=0.0 if config.backbone == "lstm" else 1.0,
                 eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
                 metric_for_best_model="eval_loss", greater_is_better=False, logging_strategy="no", report_to="none",
-                disable_tqdm=True, seed=config.seed, remove_unused_columns=False, save_only_model=True, **options,
+                disable_tqdm=True, seed=config.seed, remove_unused_columns=False, save_only_model=True,
+                dataloader_pin_memory=False, **options,
             )  # fmt: skip
             stops: list[Any] = [transformers.EarlyStoppingCallback(config.patience)]
             if config.seconds is not None:
                 stops.append(_time_limit(config.seconds))
             trainer = Loss(
-                model, arguments, data_collator=_only, train_dataset=self.batches(model, "train", config.batch),
-                eval_dataset=self.batches(model, "dev", config.batch), callbacks=stops,
+                model, arguments, data_collator=_only, callbacks=stops,
+                train_dataset=self.batches(model, "train", config.batch).to(arguments.device),
+                eval_dataset=self.batches(model, "dev", config.batch).to(arguments.device),
             )  # fmt: skip
+            trainer.remove_callback(transformers.PrinterCallback)
             trainer.train()
         losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
         early = len(losses) - 1 - losses.index(min(losses)) >= config.patience

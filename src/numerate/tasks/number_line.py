@@ -73,7 +73,11 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
 
 @dataclass(frozen=True)
 class Estimates:
-    """What a head says each number is: the best candidate, and the mean and median of its distribution, (N,) each."""
+    """What a head says each number is: the best candidate, and the mean and median of its distribution, (N,) each.
+
+    Means and medians are held within the range of float32: one exponent spelled out in a sample of a digit-RNN is
+    enough for a mean of 10^200, and results are kept in that type.
+    """
 
     candidate: Tensor
     mean: Tensor
@@ -92,7 +96,8 @@ def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estima
     scores, places = distribution.without_unknown().rank(numerals, 2)
     first, second = numerals.values()[places].unbind(1)
     best = torch.where(scores[:, 0] == scores[:, 1], (first + second) / 2, first)
-    return Estimates(best, distribution.mean(), distribution.median())
+    most = torch.finfo(torch.float32).max
+    return Estimates(best, distribution.mean().clamp(-most, most), distribution.median().clamp(-most, most))
 
 
 def errors(predicted: Tensor, gold: Tensor) -> dict[str, Score]:

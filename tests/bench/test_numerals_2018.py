@@ -1,0 +1,65 @@
+"""The run `numerals-2018`: every model at tiny scale, and tables from what was written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.bench import numerals_2018 as bench
+from numerate.report import numerals_2018 as report
+from numerate.tasks.next_numeral import NextNumeral
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[NextNumeral, Path]:
+    folder = tmp_path_factory.mktemp("results") / "clinical"
+    task = None
+    for name in bench.MODELS:
+        config = dataclasses.replace(bench.config_for("clinical", name, "tiny"), most_texts=10)
+        task = task or NextNumeral(config)
+        bench.run_model(task, config, name, folder, use_cpu=True)
+    assert task is not None
+    bench.write_corpus(task, folder)
+    return task, folder
+
+
+def test_every_model_has_a_result_that_comes_out_again(results: tuple[NextNumeral, Path]) -> None:
+    task, folder = results
+    assert bench.recompute(task, bench.MODELS, folder) == dict.fromkeys(bench.MODELS, True)
+    written = json.loads((folder / "mog.json").read_text())
+    assert written["machine"]["packages"]["torch"] and written["config"]["seed"] == 0
+    written["figures"]["perplexity"]["words"]["pp"] *= 1.01
+    (folder / "mog.json").write_text(json.dumps(written))
+    assert bench.recompute(task, ["mog"], folder) == {"mog": False}
+
+
+def test_tables(results: tuple[NextNumeral, Path]) -> None:
+    files = report.write(results[1].parent)
+    assert [file.name for file in files] == ["clinical.md", "index.html"]
+    text = files[0].read_text(encoding="utf-8")
+    assert "226.46" in text and "507.00\\*" in text, "the paper's figures, the flat ones corrected"
+    assert "58,443.72" in text and "Stand-in: made-up cardiac reports" in text
+    assert "cut short" in text, "one epoch is not enough to stop early"
+    assert text.count("| combination |") == 4 and "always the median" in text
+    assert "| digit-rnn |" in text, "Table 4 names the members"
+    best = report.best_of_seven(results[1])
+    assert best["APP numerals"] > 1
+
+
+def test_names_are_checked() -> None:
+    with pytest.raises(ValueError, match="unknown model 'mogg': did you mean 'mog'"):
+        bench.config_for("clinical", "mogg")
+    with pytest.raises(ValueError, match="give the folder"):
+        bench.config_for("scientific", "mog")
+
+
+@pytest.mark.parametrize("name", bench.MODELS)
+def test_full_size_configs_are_whole(name: str) -> None:
+    config = bench.config_for("clinical", name, "paper")
+    assert config.vocabulary == 1000 and config.epochs >= 60

@@ -1,0 +1,35 @@
+"""`numerate reproduce`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.commands.reproduce import reproduce_numerals_2018
+from numerate.commands.source import BadInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run(folder: Path, **options: object) -> list[str]:
+    lines: list[str] = []
+    settings = {"corpora": (), "models": ("mog",), "scale": "tiny", "data": None, "seconds": None, "save": False}
+    reproduce_numerals_2018(str(folder), **settings | options, say=lines.append)  # type: ignore[arg-type]
+    return lines
+
+
+def test_trains_once_and_renders(tmp_path: Path) -> None:
+    first = run(tmp_path, save=True)
+    assert first[0].startswith("clinical, mog: numeral APP ")
+    assert (tmp_path / "clinical" / "mog" / "number_model.safetensors").is_file()
+    assert (tmp_path / "clinical.md").read_text().startswith("# Numerals 2018, clinical\n\n**Corpus, clinical**")
+    assert run(tmp_path)[0] == "clinical, mog: there already"
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="unknown scale 'huge'"):
+        run(tmp_path, scale="huge")
+    with pytest.raises(BadInput, match="no such file or folder"):
+        run(tmp_path, corpora=("scientific",), data=str(tmp_path))
