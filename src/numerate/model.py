@@ -101,7 +101,7 @@ class NumberModel(nn.Module):
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
         special = tuple(words.all_special_ids)
-        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None)
+        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None, len(words))
         # Stands in for our tokens where the backbone wants ids of its own: any token that means nothing to it.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
@@ -131,6 +131,9 @@ class NumberModel(nn.Module):
         number_chars: Tensor | None = None,
         number_precision: Tensor | None = None,
         number_given: Tensor | None = None,
+        number_wanted: Tensor | None = None,
+        number_column: Tensor | None = None,
+        sample_id: Tensor | None = None,
         labels: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
@@ -157,6 +160,9 @@ class NumberModel(nn.Module):
             number_chars: (B, M, L).
             number_precision: (B, M).
             number_given: (B, M).
+            number_wanted: (B, M), which numbers `masked` masks, instead of drawn ones.
+            number_column: (B, M), which column of its row each number belongs to, for the objective `column`.
+            sample_id: (B,), so that masks depend on the sample and not on the batch it is in.
             labels: For language models (B, T) token ids with -100 elsewhere; otherwise as the backbone takes them.
             start_positions: For question answering.
             end_positions: For question answering.
@@ -182,6 +188,9 @@ class NumberModel(nn.Module):
             "number_chars": number_chars,
             "number_precision": number_precision,
             "number_given": number_given,
+            "number_wanted": number_wanted,
+            "number_column": number_column,
+            "sample_id": sample_id,
         }
         passed = {"token_type_ids": token_type_ids, "start_positions": start_positions, "end_positions": end_positions}
         if self.doors.is_encoder_decoder:

@@ -29,12 +29,14 @@ class Vocabulary:
         num_id: The id of [NUM], the first of our own.
         special_ids: Ids of the tokenizer's special tokens.
         predicts_numbers: Whether the model has a number head.
+        size: How many ids the tokenizer has, for random words; 0 if nobody knows.
     """
 
     mask_id: int | None
     num_id: int
     special_ids: tuple[int, ...]
     predicts_numbers: bool = True
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Objective(ABC):
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
         needs_labels: Whether there is nothing to learn from a batch without labels.
+        epoch: Which pass over the data this is, for masks that depend on it; a trainer sets it.
     """
 
     Config: ClassVar[type[Config]]
@@ -68,6 +71,7 @@ class Objective(ABC):
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
         self.number_tokens: NumberTokenLoss | None = None
+        self.epoch = 0
 
     def bind(self, tokenizer: Any) -> None:
         """Makes the number-token loss that the config asks for, if any, for a model with this tokenizer."""

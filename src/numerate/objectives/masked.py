@@ -3,47 +3,71 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
 from numerate.batch import ASKED, GIVEN
 from numerate.config import Config, ConfigError
 from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.draws import Draws
 from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
 from numerate.registry import objectives
 from numerate.slots import table_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
-__all__ = ["Masked", "MaskedConfig"]
+    from numerate.numeral import Numeral
+
+__all__ = ["Masked", "MaskedConfig", "wanted_numbers"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedConfig(Config):
     """Options of `masked`.
 
+    LUNA's own masking is `joint=False, hide_slot=True, replace=(0.8, 0.1)`.
+
     Attributes:
         ratio: Share of the tokens that are masked.
-        number_ratio: Share of the numbers that are masked.
+        number_ratio: Share of the numbers that are masked, unless the batch has `number_wanted`.
+        what: Whether numbers and words are masked, or only one of them.
+        replace: Of what is drawn, the share that is hidden behind [MASK] and the share that becomes random words; the
+            rest stays as it is, and is predicted all the same. By default all is hidden: so no number is predicted that
+            is seen. BERT's way is (0.8, 0.1). A number has one fate with all its tokens; one that becomes random words
+            loses its vector.
         joint: Mask the subwords that write a masked number beside its slot with it. Without, they are words like others
             (as in LUNA's paper), and the number can be read off them.
+        hide_slot: Hide the token of our own that is a masked number's slot, too, so that nothing says that a number
+            stands there.
         number_weight: Weight of the numbers' loss beside the tokens'.
         number_tokens: A number-token loss beside the cross-entropy; None for none.
+        seed: For batches with a `sample_id`, whose masks depend on it, on the objective's `epoch` and on the sample.
     """
 
     kind: ClassVar[str] = "masked"
     ratio: float = 0.15
     number_ratio: float = 0.15
+    what: Literal["both", "numbers", "words"] = "both"
+    replace: tuple[float, float] = (1.0, 0.0)
     joint: bool = True
+    hide_slot: bool = False
     number_weight: float = 1.0
     number_tokens: NumberTokenLossConfig | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("ratio", "number_ratio"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
+        if min(self.replace) < 0 or sum(self.replace) > 1 + 1e-9:
+            raise ConfigError(f"replace must be two shares of at most 1 together, however: {self.replace}")
+        if self.what not in ("both", "numbers", "words"):
+            raise ConfigError(f"what must be 'both', 'numbers' or 'words', however: {self.what!r}")
 
 
 @objectives.register("masked")
@@ -53,6 +77,10 @@ class Masked(Objective):
     A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number is
     predicted there; the subwords that write it, in its slot or beside it, are masked and predicted with it. Padding
     and special tokens are never masked, nor is a number that neither a head nor subwords could give back.
+
+    A batch may say more: `number_wanted` (B, M), which numbers are masked instead of drawn ones ("predict this key" of
+    a record, see `wanted_numbers`), and `sample_id` (B,), with which the masks are those of the sample, see
+    `numerate.objectives.draws`.
     """
 
     Config = MaskedConfig
@@ -62,27 +90,90 @@ class Masked(Objective):
         """Draws the masks and applies them."""
         ids: Tensor = batch["input_ids"]
         if vocabulary.mask_id is None:
-            raise ValueError("objective 'masked' needs a tokenizer with a mask token; use objective='causal'")
-        inputs = dict(batch)
+            kind = self.config.kind
+            raise ValueError(f"objective {kind!r} needs a tokenizer with a mask token; use objective='causal'")
+        config, inputs = self.config, dict(batch)
         table, slots = table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
         special = torch.isin(ids, torch.tensor(vocabulary.special_ids, device=ids.device))
         attention = batch.get("attention_mask")
-        real = ~special if attention is None else ~special & attention.bool()
-        if not self.config.joint:
+        present = torch.ones_like(ids, dtype=torch.bool) if attention is None else attention.bool()
+        if not config.joint:
             slots = slots.clamp_min(0)
-        hidden = (torch.rand(ids.shape, device=ids.device) < self.config.ratio) & real & (slots == 0)
-        masked = None
+        draws = Draws(batch.get("sample_id"), present.cumsum(1) - 1, ids.device, config.seed, self.epoch)
+        ratio = 0.0 if config.what == "numbers" else config.ratio
+        hidden = (draws.tokens() < ratio) & ~special & present & (slots == 0)
+        masked, of_number, silent = None, torch.zeros_like(hidden), torch.zeros_like(hidden)
+        index = (slots.abs() - 1).clamp_min(0)
         if table is not None and table.bits.shape[1]:
-            drawn = torch.rand(table.bits.shape, device=ids.device) < self.config.number_ratio
-            masked = drawn & (table.given == GIVEN) & table.values().isfinite()
-            index, own = (slots.abs() - 1).clamp_min(0), ids >= vocabulary.num_id
+            masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
+            masked = masked & (table.given == GIVEN) & table.values().isfinite()
+            own = ids >= vocabulary.num_id
             if not vocabulary.predicts_numbers:
                 written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.bool, device=ids.device)
                 masked = masked & written.scatter_reduce(1, slots.abs(), ~own, "amax")[:, 1:]
-            inputs["number_given"] = torch.where(masked, torch.full_like(table.given, ASKED), table.given)
-            hidden = hidden | (masked.gather(1, index) & (slots != 0) & ~own)
+            of_number = masked.gather(1, index) & (slots != 0)
+            silent = of_number & own  # hidden, if at all, but never predicted as a token: its number is
+            hidden = hidden | (of_number & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
-        inputs["input_ids"] = torch.where(hidden, torch.full_like(ids, vocabulary.mask_id), ids)
+        covered = hidden | silent if config.hide_slot else hidden
+        seen = torch.where(covered, torch.full_like(ids, vocabulary.mask_id), ids)
+        given = masked
+        if config.replace != (1.0, 0.0):
+            fate = draws.tokens()
+            if masked is not None:
+                fates = draws.numbers(masked.shape[1])
+                fate = torch.where(of_number, fates.gather(1, index), fate)
+                given = masked & (fates < sum(config.replace))
+            random = covered & (fate >= config.replace[0])
+            if config.replace[1]:
+                seen = torch.where(random, _random_words(draws.tokens(), vocabulary), seen)
+            seen = torch.where(random & (fate >= sum(config.replace)), ids, seen)
+        if table is not None and given is not None:
+            inputs["number_given"] = torch.where(given, torch.full_like(table.given, ASKED), table.given)
+        inputs["input_ids"] = seen
         return Task(inputs, labels, table, masked)
+
+    def _chosen(self, batch: dict[str, Any], drawn: Tensor) -> Tensor:
+        """Which numbers are masked, if they can be: (B, M) bool."""
+        wanted = batch.get("number_wanted")
+        if self.config.what == "words":
+            return torch.zeros_like(drawn, dtype=torch.bool)
+        return drawn < self.config.number_ratio if wanted is None else wanted.to(drawn.device).bool()
+
+
+def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> Tensor:
+    """The field `number_wanted` of a batch of records: which numbers stand at these keys.
+
+    Args:
+        rows: The batch's `numerals`.
+        *patterns: Key paths, with `*` for any characters: `planet*.m`.
+
+    Returns:
+        (B, M) bool, False for padding.
+
+    Example:
+        >>> from numerate.numeral import Numeral
+        >>> mass, year = Numeral("1", 0, 1, 1.0, path="planet0.m"), Numeral("2", 2, 3, 2.0, path="year")
+        >>> wanted_numbers([[mass, year], [year]], "planet*.m")
+        tensor([[ True, False],
+                [False, False]])
+    """
+    wanted = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.bool)
+    for row, numerals in enumerate(rows):
+        for column, numeral in enumerate(numerals):
+            path = "" if numeral is None else numeral.path
+            wanted[row, column] = bool(path) and any(fnmatchcase(path, pattern) for pattern in patterns)
+    return wanted
+
+
+def _random_words(drawn: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Ids of any words of the vocabulary, special tokens left out, from numbers in [0, 1)."""
+    special = sorted({token for token in vocabulary.special_ids if token < vocabulary.size})
+    if vocabulary.size <= len(special):
+        raise ValueError(f"random words need a vocabulary of more than special tokens, however: {vocabulary.size=}")
+    ids = (drawn.to(torch.float64) * (vocabulary.size - len(special))).long()
+    for token in special:  # counted from below, each makes room for itself
+        ids = ids + (ids >= token)
+    return ids
