@@ -1,0 +1,37 @@
+"""Training with the Hugging Face Trainer: numbers measured on the way, and runs that survive; see docs/training.md.
+
+Example:
+    >>> from numerate.training import newest_whole
+    >>> newest_whole("no such folder") is None
+    True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numerate.training.checkpoints import CheckpointError, newest_whole
+    from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
+    from numerate.training.trainer import NumberTrainer
+
+__all__ = ["CheckpointError", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer", "newest_whole"]
+
+# The Trainer takes seconds to import, so that it is when it is asked for.
+_LAZY = {
+    "CheckpointError": "checkpoints",
+    "NonFinite": "guard",
+    "NonFiniteError": "guard",
+    "NonFiniteGuard": "guard",
+    "NumberTrainer": "trainer",
+    "newest_whole": "checkpoints",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value

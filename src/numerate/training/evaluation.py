@@ -1,0 +1,86 @@
+"""What is measured in evaluation beside the loss: how near the predicted numbers are, and how sure."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from numerate import metrics
+from numerate.batch import GIVEN
+from numerate.objectives.base import labelled_numbers
+from numerate.slots import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numerate.model import NumberModel
+
+__all__ = ["fixed_draws", "measure", "predicted_numbers"]
+
+LEVEL = 0.9
+"""Of the intervals whose coverage is measured."""
+
+
+@contextlib.contextmanager
+def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
+    """Lets torch draw from a seed, and gives it back its state: of the CPU and of the device.
+
+    Example:
+        >>> with fixed_draws(1, torch.device("cpu")):
+        ...     one = torch.rand(2)
+        >>> with fixed_draws(1, torch.device("cpu")):
+        ...     print(torch.equal(torch.rand(2), one))
+        True
+    """
+    devices = [device] if device.type not in ("cpu", "meta") else []
+    with torch.random.fork_rng(devices=devices, device_type=devices[0].type if devices else "cuda"):
+        torch.manual_seed(seed)
+        yield
+
+
+def predicted_numbers(model: NumberModel, batch: Mapping[str, Any], output: Any) -> Tensor | None:
+    """Predictions for the numbers of a batch that were predicted, and what is written there.
+
+    Args:
+        model: With a head.
+        batch: As the model was given it, before its objective masked anything.
+        output: What it gave: distributions at masked numbers, or with `every_number` of all that stand in the batch.
+            With labels, only the labelled ones count.
+
+    Returns:
+        (N, 4) in float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
+    """
+    numbers, index = getattr(output, "numbers", None), getattr(output, "number_index", None)
+    prefix = "decoder_" if model.doors.is_encoder_decoder else ""
+    fields = {key.removeprefix(prefix): value for key, value in batch.items() if key.startswith(prefix)}
+    table = table_of(fields)
+    if numbers is None or index is None or table is None:
+        return None
+    wanted = (table.given == GIVEN) & table.values().isfinite()
+    labels = batch.get("labels")
+    if labels is not None and model.doors.is_language_model:
+        scored = labelled_numbers(fields, labels).scored
+        wanted = wanted if scored is None else wanted & scored
+    rows, places = index.unbind(1)
+    columns = (numbers.median(), *numbers.interval(LEVEL), table.values()[rows, places])
+    return torch.stack([column.detach().double() for column in columns], dim=1)[wanted[rows, places]]
+
+
+def measure(found: Tensor) -> dict[str, float]:
+    """Figures from predictions (N, 4), see `predicted_numbers`; one that is not known is left out.
+
+    Example:
+        >>> measure(torch.tensor([[10.0, 5.0, 20.0, 100.0], [3.0, 1.0, 4.0, 3.0]]))
+        {'numbers': 2, 'log_mae': 0.5, 'mdape': 45.0, 'coverage_90': 0.5}
+    """
+    median, low, high, gold = found.unbind(1)
+    scores = {
+        "log_mae": metrics.log_mae(median, gold),
+        "mdape": metrics.mdape(median, gold),
+        "coverage_90": metrics.coverage(low, high, gold),
+    }
+    known = {name: float(score) for name, score in scores.items() if score.count}
+    return {"numbers": len(found)} | known

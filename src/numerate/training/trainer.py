@@ -1,0 +1,285 @@
+"""`NumberTrainer`: the Hugging Face Trainer, for models with numbers and for runs that survive."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from accelerate.utils import broadcast_object_list
+from torch import Tensor
+from transformers import Trainer
+
+from numerate.found import NumberCollator
+from numerate.model import NumberModel
+from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
+from numerate.training.evaluation import fixed_draws, measure, predicted_numbers
+from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
+from numerate.training.throughput import Throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+__all__ = ["NumberTrainer"]
+
+TRAINER_STATE = "trainer_state.json"
+
+
+class NumberTrainer(Trainer):
+    """The stock Trainer with four things changed.
+
+    - Evaluation gives the objective's loss where batches have no labels, with the same masks each time, and of models
+      with a number head `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the `numbers` predicted. They
+      are in the batch's own units: where the processor scales values, in scaled ones.
+    - A step whose loss or gradient is not finite is left out; see `NonFiniteGuard`. The mean losses in the log are
+      those of the steps taken, and `skipped_steps` says how many were not.
+    - Checkpoints are whole or not there at all; `train(resume_from_checkpoint=True)` takes the newest whole one.
+    - The log has `texts_per_second` and `tokens_per_second` (without padding), evaluation and saving not counted.
+
+    Args:
+        model: A `NumberModel`, or any other that the stock Trainer takes.
+        args: `TrainingArguments`.
+        data_collator: By default a `NumberCollator` for the model's tokenizer.
+        train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps.
+        eval_dataset: The same.
+        eval_seed: The masks of an evaluation are drawn from it.
+        number_metrics: Whether evaluation measures numbers; without, it takes less time.
+        nonfinite_limit: So many bad steps in a row end the run.
+        callbacks: As the stock Trainer takes them.
+        **options: All else that the stock Trainer takes.
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        args: Any = None,
+        data_collator: Any = None,
+        train_dataset: Any = None,
+        eval_dataset: Any = None,
+        *,
+        eval_seed: int = 0,
+        number_metrics: bool = True,
+        nonfinite_limit: int = 3,
+        callbacks: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> None:
+        if data_collator is None and (processor := getattr(model, "processor", None)) is not None:
+            data_collator = NumberCollator(processor.tokenizer)
+        self.guard = NonFiniteGuard(nonfinite_limit)
+        self.eval_seed, self.number_metrics = eval_seed, number_metrics
+        self._found: list[Tensor] = []
+        self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
+        self._loss_before: Tensor | None = None
+        self._writing_to: Path | None = None
+        super().__init__(
+            model,
+            args,
+            data_collator,
+            train_dataset,
+            eval_dataset,
+            callbacks=[*(callbacks or ()), self.guard],
+            **options,
+        )
+        self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
+        self.throughput = Throughput(self.args.world_size)
+
+    # Training.
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, *positional: Any, **options: Any) -> Any:
+        """Trains; `resume_from_checkpoint=True` goes on from the newest whole checkpoint in the output folder.
+
+        Args:
+            resume_from_checkpoint: True, or a checkpoint's folder, which must be whole if it has a manifest.
+            *positional: As the stock Trainer takes them.
+            **options: As the stock Trainer takes them.
+        """
+        folder = str(self.args.output_dir)
+        if self.args.should_save:
+            recover(folder)
+        if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
+            resume_from_checkpoint = self._whole(folder, resume_from_checkpoint)
+        self.throughput.restart()
+        self._steps, self._skipped_before = 0, self.guard.skipped
+        self._skipped_at_first = self.guard.skipped
+        output = super().train(resume_from_checkpoint, *positional, **options)
+        return output._replace(training_loss=output.metrics["train_loss"])
+
+    def _whole(self, folder: str, wanted: Any) -> str:
+        """The checkpoint to go on from; all processes take the main one's choice."""
+        if wanted is not True:
+            wrong = trouble(wanted) if (Path(wanted) / "manifest.json").exists() else None
+            if wrong is not None:
+                raise CheckpointError(f"cannot go on from {str(wanted)!r}: {wrong}; whole is {newest_whole(folder)}")
+            return str(wanted)
+        choice = [str(newest_whole(folder) or "") if self.args.should_save else ""]
+        broadcast_object_list(choice)
+        if not choice[0]:
+            raise CheckpointError(f"no whole checkpoint in {folder!r} to go on from")
+        return choice[0]
+
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
+        """As the stock Trainer's; guard and throughput see every micro-batch."""
+        if not self.guard.has_seen:
+            self._loss_before = self._tr_loss.clone()
+        plain = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
+        loss = super().training_step(model, plain, *positional, **options)
+        self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
+        self.throughput.add(inputs)
+        return loss
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        self.guard.see_norm(norm)
+        return norm
+
+    def _maybe_log_save_evaluate(self, tr_loss: Tensor, *positional: Any, **options: Any) -> None:
+        self._steps = self.state.global_step - self._globalstep_last_logged
+        if self._loss_before is not None and self.guard.last_skipped:
+            # What was left out is no part of the mean, either: one NaN in it would stay for good.
+            tr_loss.copy_(self._loss_before)
+        self._loss_before = None
+        super()._maybe_log_save_evaluate(tr_loss, *positional, **options)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Adds throughput and the steps left out to what the stock Trainer logs."""
+        if "loss" in logs:
+            skipped = self.guard.skipped - self._skipped_before
+            logs["loss"] = _over_taken(logs["loss"], self._steps, skipped)
+            self._skipped_before = self.guard.skipped
+            logs |= self.throughput.read()
+        if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
+            logs["skipped_steps"] = self.guard.skipped
+        if "train_loss" in logs:
+            steps, skipped = self.state.global_step - self._initial_global_step, self.guard.skipped
+            logs["train_loss"] = _over_taken(logs["train_loss"], steps, skipped - self._skipped_at_first)
+        super().log(logs, start_time)
+
+    def _set_signature_columns_if_needed(self) -> None:
+        super()._set_signature_columns_if_needed()
+        if self._signature_columns is not None and SAMPLE_ID not in self._signature_columns:
+            self._signature_columns.append(SAMPLE_ID)
+
+    # Checkpoints.
+
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        """Has the stock Trainer write beside the checkpoint's place, and moves it there when all is written."""
+        run = Path(super()._get_output_dir(trial))
+        target = run / f"checkpoint-{self.state.global_step}"
+        inside = staging(target)
+        if self.args.should_save:
+            shutil.rmtree(inside, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        push, self.args.push_to_hub = self.args.push_to_hub, False  # when it is in its place
+        self._writing_to = inside
+        try:
+            with self.throughput.paused():
+                super()._save_checkpoint(model, trial)
+                self._publish(inside / target.name, target)
+        except OSError as error:
+            shutil.rmtree(inside, ignore_errors=True)
+            raise CheckpointError(f"{target} could not be written: {error}; whole is {newest_whole(run)}") from error
+        finally:
+            self._writing_to = None
+            self.args.push_to_hub = push
+        if push:
+            self._push_from_checkpoint(str(target))
+        if self.args.should_save:
+            best = self.state.best_model_checkpoint
+            rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
+
+    def _get_output_dir(self, trial: Any) -> str:
+        return super()._get_output_dir(trial) if self._writing_to is None else str(self._writing_to)
+
+    def _publish(self, written: Path, target: Path) -> None:
+        if self.state.best_model_checkpoint == str(written):
+            self.state.best_model_checkpoint = str(target)
+            if self.args.should_save:
+                self.state.save_to_json(str(written / TRAINER_STATE))
+        self.accelerator.wait_for_everyone()
+        # The first process, and then the first of every machine whose disk is its own.
+        for is_my_turn in (self.args.process_index == 0, self.args.local_process_index == 0):
+            if is_my_turn and written.exists():
+                publish(written, target)
+                written.parent.rmdir()
+            self.accelerator.wait_for_everyone()
+
+    # Evaluation.
+
+    def evaluate(self, *positional: Any, **options: Any) -> dict[str, float]:
+        """As the stock Trainer's; its time is not training's."""
+        with self.throughput.paused():
+            return super().evaluate(*positional, **options)
+
+    def evaluation_loop(self, *positional: Any, metric_key_prefix: str = "eval", **options: Any) -> Any:
+        """As the stock Trainer's, with the numbers measured over the whole set."""
+        self._found, self._evaluated = [], 0
+        output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
+        found = self._gathered()
+        if found is not None:
+            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in measure(found).items()})
+        return output
+
+    def prediction_step(
+        self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """As the stock Trainer's; the loss of a batch without labels is the objective's."""
+        inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
+        whole: Any = self.accelerator.unwrap_model(model)
+        if not isinstance(whole, NumberModel):
+            return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
+        self._evaluated += 1
+        seed = ((self.eval_seed << 32) + (self._evaluated << 12) + self.args.process_index) % 2**63
+        is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
+        learns = whole.objective is not None and not whole.objective.needs_labels
+        reads_on = whole.doors.is_causal or whole.doors.is_encoder_decoder
+        asking = {"every_number": True} if self._measures(whole) and reads_on else {}
+        with fixed_draws(seed, self.args.device):
+            if is_labelled:
+                return super().prediction_step(model, inputs | asking, prediction_loss_only, ignore_keys)
+            loss = None
+            if learns or inputs.get("start_positions") is not None:
+                with torch.no_grad(), self.compute_loss_context_manager():
+                    prepared = self._prepare_inputs(inputs) | asking | {"return_loss": True}
+                    loss = self.compute_loss(model, prepared).detach().mean()
+                if prediction_loss_only:
+                    return loss, None, None
+            # Logits are of the batch as it stands, and not as the objective masks it.
+            rest = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
+        return rest[0] if loss is None else loss, *rest[1:]
+
+    def compute_loss(
+        self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """As the stock Trainer's; in evaluation the predicted numbers are kept."""
+        given = dict(inputs)  # the stock Trainer may take labels out of it
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        if not model.training and self._measures(whole := self.accelerator.unwrap_model(model)):
+            found = predicted_numbers(whole, given, outputs)  # type: ignore[arg-type]
+            self._found += [] if found is None else [found.cpu()]
+        return (loss, outputs) if return_outputs else loss
+
+    def _measures(self, model: Any) -> bool:
+        return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
+
+    def _gathered(self) -> Tensor | None:
+        """The predictions of all processes, (N, 4); the few texts that fill up the last batch are among them."""
+        if not self._measures(self.accelerator.unwrap_model(self.model)):
+            return None
+        found = torch.cat([torch.zeros(0, 4, dtype=torch.float64), *self._found])
+        self._found = []
+        if self.args.world_size > 1:
+            nan: Any = float("nan")
+            padded = self.accelerator.pad_across_processes(found.to(self.args.device), dim=0, pad_index=nan)
+            found = self.accelerator.gather(padded).cpu()  # type: ignore[union-attr]
+            found = found[~found[:, 3].isnan()]  # gold values are finite: those are padding
+        return found if len(found) else None
+
+
+def _over_taken(mean: float, steps: int, skipped: int) -> float:
+    """A mean over all steps, in which those left out count as 0, as the mean over those taken; NaN if none was."""
+    if not skipped:
+        return mean
+    return mean * steps / (steps - skipped) if steps > skipped else float("nan")
