@@ -27,7 +27,8 @@ class _SumAndPick(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, whole_gradient: Tensor, picked_gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:  # type: ignore[override]
+        whole_gradient, picked_gradient = grad_outputs
         logits, labels, whole = ctx.saved_tensors
         gradient = torch.empty_like(logits)
         for start in range(0, len(logits), _rows(logits)):

@@ -80,9 +80,9 @@ def perplexity_table(folder: str | Path) -> Table:
         rows[name] |= {f"APP {part}": found[part]["app"] for part in ("words", "numerals", "all")}
         rows[name]["APP numerals"] = Cell(found["numerals"]["app"], _mark(result))
         rows[name]["epochs"] = result["figures"]["training"]["epochs"]
-    names = ("APP words", "APP numerals", "APP all")
+    names: tuple[str, ...] = ("APP words", "APP numerals", "APP all")
     paper = PAPER_PERPLEXITY.get(target.name, {})
-    theirs = {
+    theirs: dict[str, dict[str, Any]] = {
         name: dict(
             zip(names, map(Cell, cells, [_FLAT if "h-" not in name and "softmax" in name else ""] * 3), strict=True)
         )
@@ -102,7 +102,7 @@ def perplexity_table(folder: str | Path) -> Table:
         notes.append("† Training was cut short before the dev loss stopped falling.")
     columns = {f"PP {part}": ".2f" for part in ("words", "numerals", "all")}
     columns |= dict.fromkeys(names, ".2f") | {"epochs": ".0f"}
-    best = dict.fromkeys(names, "min")
+    best: dict[str, Any] = dict.fromkeys(names, "min")
     return table(
         rows, columns, best=best, paper=theirs, corner="model", title=f"Perplexity, {target.name}", notes=notes
     )
@@ -124,8 +124,8 @@ def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
             rows.setdefault(always, {error: score["value"] for error, score in lines[always].items()})
         rows[name] = {error: score["value"] for error, score in lines[estimate].items()}
         skipped = lines[estimate]["MdAPE"]["skipped"]
-    errors = ("MdAE", "MAPE", "MdAPE")
-    paper = {
+    errors: tuple[str, ...] = ("MdAE", "MAPE", "MdAPE")
+    paper: dict[str, dict[str, Any]] = {
         name: dict(zip(errors, cells, strict=True))
         for name, cells in PAPER_ERRORS.get(target.name, {}).items()
         if name in rows and estimate == "candidate"

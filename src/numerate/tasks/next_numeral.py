@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchesByLength", "Evaluation", "NextNumeral", "NextNumeralConfig"]
 
+MAX_TOKENS = 1024
+"""Texts are cut here."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NextNumeralConfig(Config):
@@ -163,21 +166,7 @@ class NextNumeral:
     def build(self, config: NextNumeralConfig) -> NumberModel:
         """A fresh model, its fitted parts fitted to the training numbers."""
         torch.manual_seed(config.seed)
-        backbone: PreTrainedModel
-        size = len(self.tokenizer)
-        if config.backbone == "lstm":
-            options = {"hidden_size": config.width, "num_hidden_layers": config.layers, "dropout": config.dropout}
-            backbone = NumerateLSTMForCausalLM(NumerateLSTMConfig(vocab_size=size, **options))
-            if config.word_vectors is not None:
-                use_word_vectors(backbone, self.tokenizer, config.word_vectors, config.seed)
-        else:
-            from transformers import GPT2Config, GPT2LMHeadModel
-
-            drop = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), config.dropout)
-            heads = max(1, config.width // 64)
-            sizes = {"n_embd": config.width, "n_layer": config.layers, "n_head": heads, "n_positions": 1024}
-            ids = {"bos_token_id": self.tokenizer.bos_token_id, "eos_token_id": self.tokenizer.eos_token_id}
-            backbone = GPT2LMHeadModel(GPT2Config(vocab_size=size, **sizes, **drop, **ids))
+        backbone = _backbone(config, self.tokenizer)
         known = len(self.vocabulary.numerals)
         embedder = {"kind": "gated-chars", "known": known, "hidden": config.width}
         model = attach(
@@ -191,9 +180,9 @@ class NextNumeral:
         return model
 
     def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
-        """A split as batches for a model of this task; texts are cut at 1,024 tokens."""
+        """A split as batches for a model of this task; texts are cut at `MAX_TOKENS`."""
         if split not in self._rows:  # models of one task differ in their heads alone
-            batch = model.processor(self.texts[split], truncation=True, max_length=1024)
+            batch = model.processor(self.texts[split], truncation=True, max_length=MAX_TOKENS)
             keys = list(batch)
             self._rows[split] = [{key: batch[key][row] for key in keys} for row in range(len(self.texts[split]))]
         return BatchesByLength(self._rows[split], NumberCollator(self.tokenizer), size)
@@ -257,7 +246,7 @@ class NextNumeral:
             logs = output.logits[:, :-1].float().log_softmax(-1)
             nll = -logs.gather(-1, labels[..., None])[..., 0].double()
             words = real & (labels != model.processor.num_id)
-            unknown = (labels == self.tokenizer.unk_token_id)[words]
+            unknown = labels.eq(self.tokenizer.unk_token_id)[words]  # type: ignore[arg-type]
             sums = torch.stack([nll[words].sum(), words.sum().double(), unknown.sum().double()])
             found = {"words": sums[None]}  # one row a batch: all that the perplexity of words needs
             if output.numbers is not None and len(output.numbers):
@@ -300,6 +289,27 @@ class NextNumeral:
         return Evaluation(perplexities, errors | {f"always the {k}": v for k, v in always.items()}, predictions)
 
 
+def _backbone(config: NextNumeralConfig, tokenizer: Any) -> PreTrainedModel:
+    """A fresh language model of words."""
+    size = len(tokenizer)
+    if config.backbone == "transformer":
+        from transformers import GPT2Config, GPT2LMHeadModel
+
+        settings = GPT2Config(
+            vocab_size=size, n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
+            n_positions=MAX_TOKENS, resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
+            bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        )  # fmt: skip
+        return GPT2LMHeadModel(settings)
+    sizes = NumerateLSTMConfig(
+        vocab_size=size, hidden_size=config.width, num_hidden_layers=config.layers, dropout=config.dropout
+    )
+    backbone = NumerateLSTMForCausalLM(sizes)
+    if config.word_vectors is not None:
+        use_word_vectors(backbone, tokenizer, config.word_vectors, config.seed)
+    return backbone
+
+
 def _time_limit(seconds: float) -> Any:
     """A Trainer's callback that ends training at the end of an epoch once so much time has passed."""
     import transformers
@@ -321,7 +331,7 @@ def _only(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
 
 def _sized(head: dict[str, Any], known: int) -> dict[str, Any]:
     """A head's description with its vocabulary's size filled in, in its members, too."""
-    filled = {key: known if key == "size" and value is None else value for key, value in head.items()}
+    filled: dict[str, Any] = {key: known if key == "size" and value is None else value for key, value in head.items()}
     if "members" in filled:
         filled["members"] = [_sized(member, known) for member in filled["members"]]
     return filled
