@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numerate.model import NumberModel
 
-__all__ = ["fixed_draws", "measure", "predicted_numbers"]
+__all__ = ["fixed_draws", "measure", "predicted_numbers", "watched"]
 
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
@@ -41,19 +41,41 @@ def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def predicted_numbers(model: NumberModel, batch: Mapping[str, Any], output: Any) -> Tensor | None:
+@contextlib.contextmanager
+def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
+    """Notes down the numbers a model predicts, and their index, each time it runs.
+
+    They are attributes of its output, too, but mixed precision rebuilds that on its way out and drops them.
+    """
+    kept: list[tuple[Any, Tensor | None]] = []
+    plain = model._wanted_numbers
+
+    def noted(hidden: Tensor | None, fields: dict[str, Any], every: bool) -> tuple[Any, Tensor | None]:
+        kept.append(plain(hidden, fields, every))
+        return kept[-1]
+
+    model._wanted_numbers = noted
+    try:
+        yield kept
+    finally:
+        del model._wanted_numbers  # the class's own comes back
+
+
+def predicted_numbers(
+    model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None
+) -> Tensor | None:
     """Predictions for the numbers of a batch that were predicted, and what is written there.
 
     Args:
         model: With a head.
         batch: As the model was given it, before its objective masked anything.
-        output: What it gave: distributions at masked numbers, or with `every_number` of all that stand in the batch.
+        numbers: What it gave: distributions of masked numbers, or with `every_number` of all that stand in the batch.
             With labels, only the labelled ones count.
+        index: (N, 2) row and number of each.
 
     Returns:
         (N, 4) in float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
     """
-    numbers, index = getattr(output, "numbers", None), getattr(output, "number_index", None)
     prefix = "decoder_" if model.doors.is_encoder_decoder else ""
     fields = {key.removeprefix(prefix): value for key, value in batch.items() if key.startswith(prefix)}
     table = table_of(fields)

@@ -14,7 +14,7 @@ from transformers import Trainer
 from numerate.found import NumberCollator
 from numerate.model import NumberModel
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.evaluation import fixed_draws, measure, predicted_numbers
+from numerate.training.evaluation import fixed_draws, measure, predicted_numbers, watched
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.throughput import Throughput
 
@@ -178,7 +178,7 @@ class NumberTrainer(Trainer):
             with self.throughput.paused():
                 super()._save_checkpoint(model, trial)
                 self._publish(inside / target.name, target)
-        except OSError as error:
+        except Exception as error:  # on a full disk, torch and safetensors raise errors of their own
             shutil.rmtree(inside, ignore_errors=True)
             raise CheckpointError(f"{target} could not be written: {error}; whole is {newest_whole(run)}") from error
         finally:
@@ -254,11 +254,14 @@ class NumberTrainer(Trainer):
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """As the stock Trainer's; in evaluation the predicted numbers are kept."""
+        whole: Any = self.accelerator.unwrap_model(model)
+        if model.training or not self._measures(whole):
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may take labels out of it
-        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        if not model.training and self._measures(whole := self.accelerator.unwrap_model(model)):
-            found = predicted_numbers(whole, given, outputs)  # type: ignore[arg-type]
-            self._found += [] if found is None else [found.cpu()]
+        with watched(whole) as kept:
+            loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        found = predicted_numbers(whole, given, *kept[-1])
+        self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
 
     def _measures(self, model: Any) -> bool:
