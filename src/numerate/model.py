@@ -33,6 +33,7 @@ from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_art
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.cross_entropy import aligned, sum_and_pick, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
+from numerate.speaking import Speaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["NumberModel"]
 
 
-class NumberModel(nn.Module):
+class NumberModel(Speaks, nn.Module):
     """A backbone with number embedder, head and objective, all given ready-made; `numerate.attach` builds it by name.
 
     Args:
