@@ -206,7 +206,7 @@ def reproduce(
     scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
     data: Annotated[str | None, typer.Option(help="Folder with the corpora; without, those that are made up.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Time limit for each training.")] = None,
-    save: Annotated[bool, typer.Option("--save", help="Keep the trained models, too.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep the models, too, and draw the figures.")] = False,
 ) -> None:
     """Train a paper's models again and render its tables, the paper's figures beside ours.
 

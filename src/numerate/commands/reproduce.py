@@ -11,6 +11,8 @@ from numerate.commands.source import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numerate.tasks.next_numeral import NextNumeral
+
 __all__ = ["RUNS", "reproduce_numerals_2018"]
 
 RUNS = ("numerals-2018",)
@@ -36,7 +38,7 @@ def reproduce_numerals_2018(
         scale: `tiny`, `small` or `paper`.
         data: The folder that the run's sources are below.
         seconds: Time limit for each training.
-        save: Keep the models, too.
+        save: Keep the models, too, and draw Figures 3 to 6 from them (extra `plots`).
         say: Prints a line.
     """
     from numerate.bench import numerals_2018 as bench
@@ -59,9 +61,23 @@ def reproduce_numerals_2018(
                     bench.write_corpus(task, target / corpus)
                 found = bench.run_model(task, config, name, target / corpus, save=save).perplexities["numerals"]
                 say(f"{corpus}, {name}: numeral APP {found.app:.2f}")
+            if task is not None and save:
+                _draw(task, target / corpus)
     except (CorpusError, ValueError) as error:
         raise BadInput(str(error)) from None
     if not target.is_dir():
         raise BadInput(f"{output}: no such folder, and nothing was written")
     for file in report.write(target):
         say(str(file))
+
+
+def _draw(task: NextNumeral, folder: Path) -> None:
+    """Draws the figures of all models that are kept in a corpus' folder."""
+    from numerate.attach import from_pretrained
+    from numerate.bench.numerals_2018 import MODELS
+    from numerate.report import save
+    from numerate.report.numerals_2018_figures import figures
+
+    kept = [name for name in MODELS if (folder / name / "number_model.safetensors").is_file()]
+    for name, figure in figures(task, {name: from_pretrained(folder / name) for name in kept}).items():
+        save(figure, folder / "figures" / f"{name}.svg")
