@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import torch
@@ -12,6 +12,9 @@ import numerate
 from numerate.attach import load_recipe
 
 from .tiny_models import KINDS, MASKED, NUMBERS, PLAIN, backbone_of, bare_batch, number_batch, task_labels, tokenizer_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Attached(NamedTuple):
@@ -175,3 +178,16 @@ def test_the_module_answers_as_the_function() -> None:
     module = importlib.import_module("numerate.attach")
     model = module(backbone_of("bert"), tokenizer_of("bert"), "num")
     assert model.recipe == "num"
+
+
+def test_records_with_implied_commas_survive_saving(tmp_path: Path) -> None:
+    name = "bert"
+    model = numerate.attach(backbone_of(name), tokenizer_of(name), "xval", reader="records", implied_commas=True)
+    record = "{'data': [[1.5, 2, 3], [4, 5, 6]]}"
+    batch = model.processor([record])
+    assert sum(slot > 0 for slot in batch["number_slots"][0]) == 6
+    longer = numerate.attach(backbone_of(name), tokenizer_of(name), "xval", reader="records").processor([record])
+    assert len(batch["input_ids"][0]) == len(longer["input_ids"][0]) - 4, "four commas between numbers are implied"
+    model.save_pretrained(tmp_path)
+    again = numerate.from_pretrained(tmp_path, backbone=backbone_of(name), tokenizer=tokenizer_of(name))
+    assert again.processor.implied_commas and again.processor([record])["input_ids"] == batch["input_ids"]

@@ -111,6 +111,7 @@ def attach(
     objective: str | dict[str, Any] | Objective | None = "auto",
     kinds: tuple[str, ...] | None = None,
     scaling: Scaling | None = None,
+    implied_commas: bool = False,
     freeze: bool = False,
 ) -> NumberModel:
     """Gives a Hugging Face model a sense of numbers.
@@ -131,6 +132,7 @@ def attach(
         objective: What `loss` means in training; "auto" is `masked` or `causal`, as the backbone is.
         kinds: Which kinds of numeral are treated; by default the recipe's, or all.
         scaling: Fitted per-field scalers.
+        implied_commas: Leave out the comma between two numbers of a record, as xVal does; with `reader="records"`.
         freeze: Train only what is ours.
 
     Example:
@@ -148,6 +150,7 @@ def attach(
         written=plan.written,
         scaling=scaling,
         first_id=first_free_id(backbone, tokenizer),
+        implied_commas=implied_commas,
     )
     model = NumberModel(
         backbone,
