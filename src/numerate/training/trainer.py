@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
-from transformers import Trainer
+from transformers import Trainer, set_seed
 
 from numerate.found import NumberCollator
 from numerate.model import NumberModel
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.evaluation import fixed_draws, measure, predicted_numbers, watched
+from numerate.training.evaluation import fixed_draws, measure, predicted_numbers, seed_of, watched
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.throughput import Throughput
 
@@ -101,6 +101,8 @@ class NumberTrainer(Trainer):
             recover(folder)
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
             resume_from_checkpoint = self._whole(folder, resume_from_checkpoint)
+        # The stock Trainer seeds when it is built: what was drawn since would change masks, dropout and order.
+        set_seed(self.args.seed)
         self.throughput.restart()
         self._steps, self._skipped_before = 0, self.guard.skipped
         self._skipped_at_first = self.guard.skipped
@@ -216,7 +218,8 @@ class NumberTrainer(Trainer):
     def evaluation_loop(self, *positional: Any, metric_key_prefix: str = "eval", **options: Any) -> Any:
         """As the stock Trainer's, with the numbers measured over the whole set."""
         self._found, self._evaluated = [], 0
-        output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
+        with fixed_draws(self.eval_seed, self.args.device):  # a data loader draws, too; training shall not notice
+            output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
         found = self._gathered()
         if found is not None:
             output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in measure(found).items()})
@@ -231,7 +234,7 @@ class NumberTrainer(Trainer):
         if not isinstance(whole, NumberModel):
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
-        seed = ((self.eval_seed << 32) + (self._evaluated << 12) + self.args.process_index) % 2**63
+        seed = seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
         reads_on = whole.doors.is_causal or whole.doors.is_encoder_decoder
