@@ -30,7 +30,7 @@ from numerate.doors import (
 )
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
-from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.base import Objective, Pass, Task, Vocabulary
 from numerate.objectives.cross_entropy import aligned, sum_and_pick, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
 from numerate.speaking import Speaks
@@ -97,7 +97,8 @@ class NumberModel(Speaks, nn.Module):
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
             nn.init.zeros_(self.own_logits.bias)
-        for part in (self.embedder, self.gate, self.head, self.own_logits):
+        self.objective_parts = None if objective is None else objective.parts(self.doors.hidden_dim)
+        for part in (self.embedder, self.gate, self.head, self.own_logits, self.objective_parts):
             if part is not None:
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
@@ -218,7 +219,12 @@ class NumberModel(Speaks, nn.Module):
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
         embeddings = self._embed(self.backbone.get_input_embeddings(), fields)
         output, hidden = run_with_embeddings(self.backbone, self.doors, self.last_state, plain, embeddings, **passed)
-        return self._finish(output, hidden, predicted, task, every_number)
+
+        def again(backbone: nn.Module, own_words: bool = False) -> Any:
+            inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
+            return backbone(**inputs, **passed)
+
+        return self._finish(output, hidden, predicted, task, every_number, again)
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -386,7 +392,13 @@ class NumberModel(Speaks, nn.Module):
         return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted
 
     def _finish(
-        self, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None, every: bool
+        self,
+        output: Any,
+        hidden: Tensor | None,
+        fields: dict[str, Any],
+        task: Task | None,
+        every: bool,
+        again: Any = None,
     ) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
         items = dict(output)
@@ -408,7 +420,10 @@ class NumberModel(Speaks, nn.Module):
             items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
             number_terms = self._number_loss(hidden, fields, task)
-        loss = token_terms if self.objective is None else self.objective.combine(token_terms, number_terms)
+        loss = token_terms
+        if self.objective is not None and task is not None:
+            seen = Pass(self, task, output.get("logits"), hidden, again)
+            loss = self.objective.total(token_terms, number_terms, seen)
         if loss is not None:
             items["loss"] = loss
         result = rebuilt(output, items)

@@ -11,13 +11,15 @@ from numerate.objectives.number_tokens import NumberTokenLoss
 from numerate.slots import first_tokens, table_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from collections.abc import Callable
+
+    from torch import Tensor, nn
 
     from numerate.batch import NumberTable
     from numerate.config import Config
     from numerate.objectives.number_tokens import NumberTokenLossConfig
 
-__all__ = ["Objective", "Task", "Vocabulary", "labelled_numbers"]
+__all__ = ["Objective", "Pass", "Task", "Vocabulary", "labelled_numbers"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,26 @@ class Task:
     scored: Tensor | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What an objective may look at beside the two losses, once the model has run on a task.
+
+    Attributes:
+        model: The `NumberModel`.
+        task: The task.
+        logits: (B, T, V) of the backbone; None where it is no language model.
+        hidden: (B, T, H) its last states.
+        again: Runs another backbone on the same embeddings, cut off from their gradient; or with `own_words` on the
+            token ids, with embeddings of its own and without ours. Gives its output.
+    """
+
+    model: Any
+    task: Task
+    logits: Tensor | None
+    hidden: Tensor | None
+    again: Callable[..., Any]
+
+
 class Objective(ABC):
     """Masks a batch and weighs the two losses, of tokens and of numbers.
 
@@ -85,6 +107,22 @@ class Objective(ABC):
         """Whether the numbers' loss is counted per token, so that the whole is the mean NLL of a token."""
         return bool(getattr(self.config, "per_token", False))
 
+    def parts(self, hidden_dim: int) -> nn.Module | None:
+        """Layers of the objective's own, which the model trains and saves as `objective_parts`; most have none."""
+        del hidden_dim
+
+    def step(self, model: Any) -> None:
+        """What is to be done after each step of the optimiser; a trainer calls it, with the `NumberModel`."""
+        del model
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must hold so that a run can be resumed exactly, beside the model; mostly nothing."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor], model: Any) -> None:
+        """Takes up what `state` gave."""
+        del state, model
+
     @classmethod
     def build(cls, **options: Any) -> Objective:
         """Builds the objective from its config's options."""
@@ -103,6 +141,11 @@ class Objective(ABC):
         weight = getattr(self.config, "number_weight", 1.0)
         parts = [part for part in (tokens, None if numbers is None else weight * numbers) if part is not None]
         return sum(parts[1:], parts[0]) if parts else None
+
+    def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
+        """The loss, where more than the two losses may count."""
+        del seen
+        return self.combine(tokens, numbers)
 
 
 def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:
