@@ -188,7 +188,7 @@ class NextNumeral:
         return BatchesByLength(self._rows[split], NumberCollator(self.tokenizer), size)
 
     def train(self, model: NumberModel, config: NextNumeralConfig, folder: str | None = None, **options: Any) -> dict:
-        """Trains with the stock Trainer until the dev loss has not fallen for some epochs; the best weights stay.
+        """Trains with `NumberTrainer` until the dev loss has not fallen for some epochs; the best weights stay.
 
         Args:
             model: What `build` gave.
@@ -201,13 +201,7 @@ class NextNumeral:
         """
         import transformers
 
-        class Loss(transformers.Trainer):
-            """The stock Trainer; the loss of a batch without labels is asked for in evaluation, too."""
-
-            def prediction_step(self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None):
-                del prediction_loss_only, ignore_keys
-                with torch.no_grad():
-                    return model(**self._prepare_inputs(inputs), return_loss=True).loss.detach(), None, None
+        from numerate.training import NumberTrainer
 
         with tempfile.TemporaryDirectory() as temporary:
             arguments = transformers.TrainingArguments(
@@ -222,8 +216,8 @@ class NextNumeral:
             stops: list[Any] = [transformers.EarlyStoppingCallback(config.patience)]
             if config.seconds is not None:
                 stops.append(_time_limit(config.seconds))
-            trainer = Loss(
-                model, arguments, data_collator=_only, callbacks=stops,
+            trainer = NumberTrainer(
+                model, arguments, data_collator=_only, number_metrics=False, callbacks=stops,
                 train_dataset=self.batches(model, "train", config.batch).to(arguments.device),
                 eval_dataset=self.batches(model, "dev", config.batch).to(arguments.device),
             )  # fmt: skip
