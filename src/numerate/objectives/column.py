@@ -1,0 +1,207 @@
+"""What a column of numbers is like as a whole: its minimum, maximum and mean, and the order of its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from numerate.batch import PADDING
+from numerate.config import ConfigError
+from numerate.objectives.masked import Masked, MaskedConfig
+from numerate.registry import objectives
+from numerate.slots import first_tokens
+
+if TYPE_CHECKING:
+    from numerate.objectives.base import Pass
+
+__all__ = ["Column", "ColumnConfig", "ColumnParts", "column_targets", "same_column", "soft_ranks", "spearman_loss"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnConfig(MaskedConfig):
+    """Options of `column`, beside those of `masked`.
+
+    Attributes:
+        column_weight: Weight of the squared errors of minimum, maximum and mean; 0.2 as in LUNA's code.
+        rank_weight: Weight of the rank loss.
+        sharpness: How steeply two scores are compared; the larger, the closer soft ranks are to ranks.
+        eps: What is added to a size before the logarithm.
+    """
+
+    kind: ClassVar[str] = "column"
+    column_weight: float = 0.2
+    rank_weight: float = 0.2
+    sharpness: float = 1.0
+    eps: float = 1e-7
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("sharpness", "eps"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be positive, however: {getattr(self, name)}")
+
+
+class ColumnParts(nn.Module):
+    """The layers of `column`: six outputs for the mean state of a column, and a score for each number's state.
+
+    **Shape**
+
+    - Input: `(..., dim)`
+    - Output: `(..., 6)` of `summary`, `(...)` of `score`
+
+    Example:
+        >>> parts = ColumnParts(8)
+        >>> parts.summary(torch.zeros(3, 8)).shape, parts.score(torch.zeros(3, 5, 8)).shape
+        (torch.Size([3, 6]), torch.Size([3, 5]))
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.LayerNorm(dim), nn.Linear(dim, 6))
+        self.order = nn.Linear(dim, 1)
+
+    def summary(self, pooled: Tensor) -> Tensor:
+        """Logarithm of the size and sign of minimum, maximum and mean."""
+        return self.layers(pooled)
+
+    def score(self, states: Tensor) -> Tensor:
+        """What the numbers are put in order by."""
+        return self.order(states)[..., 0]
+
+
+@objectives.register("column")
+class Column(Masked):
+    """`masked`, and for each column of two numbers or more what LUNA left open: its range, its mean, its order.
+
+    A column is all the numbers of a row of the batch (a series), or those with the same `number_column` (B, M) in it
+    (a table's; a negative one is in none). From the mean of the states of its numbers, masked ones too, a small network
+    of the objective's own predicts ln(1e-7 + |x|) and sgn x of its minimum, maximum and mean, learnt by the mean of the
+    six squared errors. From each state a score: the rank loss is 1 - Spearman's correlation of the soft ranks of the
+    scores with the ranks of the numbers, for columns whose numbers are not all equal. Both are means over columns,
+    added with their weights.
+    """
+
+    Config = ColumnConfig
+    config: ColumnConfig
+
+    def parts(self, hidden_dim: int) -> ColumnParts:
+        """The layers, which the model trains."""
+        return ColumnParts(hidden_dim)
+
+    def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
+        """The loss of `masked` and the two of columns."""
+        loss, task = self.combine(tokens, numbers), seen.task
+        slots, table, parts = task.inputs.get("number_slots"), task.targets, seen.model.objective_parts
+        if slots is None or table is None or seen.hidden is None or not table.bits.shape[1]:
+            return loss
+        if not isinstance(parts, ColumnParts):
+            raise ValueError("objective 'column' has layers of its own: give it to attach(), with objective='column'")
+        place = first_tokens(slots, table.bits.shape[1])
+        values = table.values()
+        valid = (place < slots.shape[1]) & (table.given != PADDING) & values.isfinite()
+        same = same_column(valid, task.inputs.get("number_column"))
+        values = values.masked_fill(~valid, 0.0)
+        # In float32 at least, whatever the backbone computes in: sums over long columns are rounded otherwise.
+        hidden = seen.hidden.to(parts.order.weight.device)
+        states = hidden.gather(1, place.clamp_max(slots.shape[1] - 1)[..., None].expand(-1, -1, hidden.shape[-1]))
+        shares = same.to(torch.float32) / same.sum(-1, keepdim=True).clamp_min(1)
+        pooled = torch.bmm(shares, states.float())
+        # Each column once, at its first number.
+        first = valid & (same.long().argmax(-1) == torch.arange(valid.shape[1], device=valid.device))
+        wanted = first & (same.sum(-1) > 1)
+        own = parts.order.weight.dtype
+        errors = parts.summary(pooled.to(own)).float() - column_targets(values, same, self.config.eps).float()
+        regression = _mean(errors.square().mean(-1), wanted)
+        order, varied = spearman_loss(parts.score(states.to(own)).float(), values, same, self.config.sharpness)
+        extra = self.config.column_weight * regression + self.config.rank_weight * _mean(order, wanted & varied)
+        return extra if loss is None else loss + extra
+
+
+def same_column(valid: Tensor, column: Tensor | None = None) -> Tensor:
+    """Which numbers of a row are in one column: (B, M, M) bool.
+
+    Args:
+        valid: (B, M), which are numbers at all.
+        column: (B, M), the column of each, none below 0; None for one column a row.
+
+    Example:
+        >>> same_column(torch.tensor([[True, True, False]]), torch.tensor([[4, 4, 4]])).int().tolist()
+        [[[1, 1, 0], [1, 1, 0], [0, 0, 0]]]
+    """
+    if column is not None:
+        valid = valid & (column >= 0)
+    both = valid[:, :, None] & valid[:, None, :]
+    return both if column is None else both & (column[:, :, None] == column[:, None, :])
+
+
+def column_targets(values: Tensor, same: Tensor, eps: float = 1e-7) -> Tensor:
+    """ln(eps + |x|) and sgn x of the minimum, maximum and mean of each number's column: (B, M, 6), float64.
+
+    Args:
+        values: (B, M) float64.
+        same: (B, M, M).
+        eps: What is added to a size.
+
+    Example:
+        >>> every = torch.ones(1, 2, 2, dtype=torch.bool)
+        >>> column_targets(torch.tensor([[-1.0, 3.0]]).double(), every)[0, 0].round(decimals=3).tolist()
+        [0.0, -1.0, 1.099, 1.0, 0.0, 1.0]
+    """
+    each = values[:, None, :].expand(same.shape)
+    least = each.masked_fill(~same, torch.inf).amin(-1)
+    most = each.masked_fill(~same, -torch.inf).amax(-1)
+    # Divided before they are added: the sum of numbers near the largest float64 would be none.
+    mean = (each / same.sum(-1, keepdim=True).clamp_min(1)).masked_fill(~same, 0.0).sum(-1)
+    facts = torch.stack([least, most, mean], dim=-1)
+    facts = facts.masked_fill(~facts.isfinite(), 0.0)
+    return torch.stack([torch.log(eps + facts.abs()), facts.sign()], dim=-1).flatten(-2)
+
+
+def soft_ranks(scores: Tensor, same: Tensor, sharpness: float = 1.0) -> Tensor:
+    """Ranks from 1 within each column, that can be differentiated: 1/2 + Σ σ(sharpness · (s_i - s_j)): (B, M).
+
+    Example:
+        >>> soft_ranks(torch.tensor([[1.0, 9.0, 5.0]]), torch.ones(1, 3, 3, dtype=torch.bool), sharpness=50.0)
+        tensor([[1., 3., 2.]])
+    """
+    wins = torch.sigmoid(sharpness * (scores[:, :, None] - scores[:, None, :]))
+    return 0.5 + wins.masked_fill(~same, 0.0).sum(-1)
+
+
+def spearman_loss(scores: Tensor, values: Tensor, same: Tensor, sharpness: float = 1.0) -> tuple[Tensor, Tensor]:
+    """1 - the correlation of soft ranks of scores with ranks of values, numbers alike sharing theirs.
+
+    Args:
+        scores: (B, M).
+        values: (B, M).
+        same: (B, M, M), which numbers are in one column.
+        sharpness: See `soft_ranks`.
+
+    Returns:
+        (B, M), the loss of each number's column; and (B, M) bool, whether its numbers differ.
+    """
+    above = (values[:, :, None] > values[:, None, :]).double() + 0.5 * (
+        values[:, :, None] == values[:, None, :]
+    ).double()
+    true = 0.5 + above.masked_fill(~same, 0.0).sum(-1)
+    soft = soft_ranks(scores, same, sharpness)
+    count = same.sum(-1).clamp_min(1)
+
+    def centred(ranks: Tensor) -> Tensor:
+        """The ranks of each number's column, less their mean: (B, M, M)."""
+        each = ranks[:, None, :].expand(same.shape).masked_fill(~same, 0.0)
+        return (each - (each.sum(-1) / count)[..., None]).masked_fill(~same, 0.0)
+
+    hard, smooth = centred(true.to(soft)), centred(soft)
+    size = hard.square().sum(-1)
+    varied = size > 0
+    # Never a root of 0, whose gradient is infinite: scores that are all alike have the correlation 0.
+    scale = (size.clamp_min(1e-6) * (smooth.square().sum(-1) + 1e-6)).sqrt()
+    return 1 - (hard * smooth).sum(-1) / scale, varied
+
+
+def _mean(terms: Tensor, wanted: Tensor) -> Tensor:
+    return torch.where(wanted, terms, 0.0).sum() / wanted.sum().clamp_min(1)
