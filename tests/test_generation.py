@@ -238,6 +238,21 @@ def test_without_a_head_there_is_no_number_to_say() -> None:
     assert done.numbers == [[], [], []] and all(max(ids) < model.processor.first_id for ids in done.ids)
 
 
+def test_a_backbone_without_a_cache() -> None:
+    from numerate.backbones.lstm import NumerateLSTMConfig, NumerateLSTMForCausalLM
+
+    torch.manual_seed(0)
+    words = tokenizer_of("gpt2")
+    backbone = NumerateLSTMForCausalLM(NumerateLSTMConfig(vocab_size=len(words), hidden_size=16)).eval()
+    model = numerate.attach(
+        backbone, words, notation="marker", embedder="log-value", head="log-sign", objective=None
+    ).eval()
+    model.own_logits.bias.data.fill_(0.5)
+    together = model.generate(PROMPTS, 6)
+    assert together.ids == [model.generate(prompt, 6).ids[0] for prompt in PROMPTS] and any(together.numbers)
+    assert len(model.generate(PROMPTS, 3, num_beams=2).texts) == 3
+
+
 def test_training_mode_is_as_it_was() -> None:
     model = speaker("gpt2", "marker").train()
     assert model.generate(PLAIN, 4).ids == model.generate(PLAIN, 4).ids and model.training
