@@ -109,9 +109,13 @@ def test_what_a_killed_run_leaves_is_cleared_or_named(tmp_path: Path) -> None:
     write(tmp_path, 1)
     write(tmp_path, 2).rename(staging(tmp_path / "checkpoint-2"))  # all was done but the last step
     staging(tmp_path / "checkpoint-3").mkdir()  # just begun
+    whole = write(tmp_path, 4)
+    staging(whole).mkdir()
+    whole.rename(staging(whole) / "checkpoint-4")  # as a Trainer does it
     write(tmp_path, 5).rename(tmp_path / ".old-checkpoint-5")  # was being deleted
     recover(tmp_path)
-    assert names(tmp_path) == {"checkpoint-1", "checkpoint-2"} and newest_whole(tmp_path) == tmp_path / "checkpoint-2"
+    assert names(tmp_path) == {"checkpoint-1", "checkpoint-2", "checkpoint-4"}
+    assert newest_whole(tmp_path) == tmp_path / "checkpoint-4"
 
 
 def test_the_only_one_comes_back_if_its_successor_never_came(tmp_path: Path) -> None:

@@ -191,15 +191,19 @@ def recover(folder: str | Path) -> None:
 
     Only for the process that writes: it would delete what another one is writing.
     """
-    for prefix in (_SAVING, _OLD):
-        for left in Path(folder).glob(f"{prefix}checkpoint-*"):
-            target = left.with_name(left.name.removeprefix(prefix))
-            if not target.exists() and prefix == _SAVING and trouble(left) is None:
-                left.rename(target)
-            elif not target.exists() and prefix == _OLD and trouble(left) is None and newest_whole(folder) is None:
-                left.rename(target)  # replaced by one that never came; if others are there, it was being deleted
-            else:
-                shutil.rmtree(left, ignore_errors=True)
+    for left in Path(folder).glob(f"{_SAVING}checkpoint-*"):
+        target = left.with_name(left.name.removeprefix(_SAVING))
+        inner = left / target.name  # a Trainer writes its checkpoints into a folder of its own there
+        inside = inner if inner.is_dir() else left
+        if not target.exists() and trouble(inside) is None:
+            inside.rename(target)
+        shutil.rmtree(left, ignore_errors=True)
+    for left in Path(folder).glob(f"{_OLD}checkpoint-*"):
+        target = left.with_name(left.name.removeprefix(_OLD))
+        # Replaced by one that never came; but if others are there, it was being deleted.
+        if not target.exists() and newest_whole(folder) is None and trouble(left) is None:
+            left.rename(target)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _checkpoints(folder: str | Path) -> list[Path]:

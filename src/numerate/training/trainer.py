@@ -230,7 +230,7 @@ class NumberTrainer(Trainer):
     ) -> tuple[Any, Any, Any]:
         """As the stock Trainer's; the loss of a batch without labels is the objective's."""
         inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
-        whole: Any = self.accelerator.unwrap_model(model)
+        whole: Any = self._bare(model)
         if not isinstance(whole, NumberModel):
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
@@ -257,22 +257,25 @@ class NumberTrainer(Trainer):
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """As the stock Trainer's; in evaluation the predicted numbers are kept."""
-        whole: Any = self.accelerator.unwrap_model(model)
+        whole: Any = self._bare(model)
         if model.training or not self._measures(whole):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may take labels out of it
         with watched(whole) as kept:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        found = predicted_numbers(whole, given, *kept[-1])
+        found = predicted_numbers(whole, given, *kept[-1]) if kept else None
         self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
+
+    def _bare(self, model: Any) -> Any:
+        return self.accelerator.unwrap_model(model, keep_torch_compile=False)
 
     def _measures(self, model: Any) -> bool:
         return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
 
     def _gathered(self) -> Tensor | None:
         """The predictions of all processes, (N, 4); the few texts that fill up the last batch are among them."""
-        if not self._measures(self.accelerator.unwrap_model(self.model)):
+        if not self._measures(self._bare(self.model)):
             return None
         found = torch.cat([torch.zeros(0, 4, dtype=torch.float64), *self._found])
         self._found = []
