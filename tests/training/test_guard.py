@@ -55,10 +55,15 @@ def poisoned(folder: Path, where: str, when: set[int], what: float = math.nan, *
 
 
 @pytest.mark.parametrize(
-    ("where", "what"),
-    [("loss", math.nan), ("loss", math.inf), ("gradient", math.nan), ("gradient", -math.inf), ("input", math.nan)],
+    ("where", "what", "clip"),
+    [
+        ("loss", math.nan, 1.0),
+        ("loss", math.inf, 0.0),
+        ("gradient", math.nan, 0.0),
+        ("gradient", -math.inf, 1.0),
+        ("input", math.nan, 1.0),
+    ],
 )
-@pytest.mark.parametrize("clip", [1.0, 0.0])
 def test_the_step_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, where: str, what: float, clip: float
 ) -> None:
