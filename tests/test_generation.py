@@ -37,10 +37,11 @@ def speaker(name: str, notation: Any = "marker", eagerness: float = 2.0, **optio
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cache_changes_nothing(name: str, notation: str) -> None:
     model = speaker(name, notation)
-    kept, again = (model.generate(PROMPTS, 10, use_cache=cached) for cached in (True, False))
+    # Three digits: where a numeral is written in subwords, the last one must not hang on float32's rounding.
+    kept, again = (model.generate(PROMPTS, 10, use_cache=cached, significant_digits=3) for cached in (True, False))
     assert kept.ids == again.ids and list(map(len, kept.numbers)) == list(map(len, again.numbers))
     for one, other in zip(itertools.chain(*kept.values), itertools.chain(*again.values), strict=True):
-        assert one == pytest.approx(other, rel=1e-4, nan_ok=True)
+        assert one == pytest.approx(other, rel=1e-2, nan_ok=True)
     assert kept.scores == pytest.approx(again.scores, rel=1e-4)
     if notation in ("marker", "digits", "p10"):
         assert any(kept.numbers), "there was a number to look at"
@@ -94,6 +95,19 @@ def test_texts_without_numbers_are_those_of_hugging_face(name: str, beams: int) 
     for row, ids in zip(theirs.tolist(), ours.ids, strict=True):
         assert row[: len(ids)] == ids
     assert ours.numbers == [[], [], []]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_beams_end_as_those_of_hugging_face(name: str) -> None:
+    model = speaker(name, "marker", eagerness=-1e4)
+    model.backbone.generation_config.eos_token_id = []
+    end = model.generate(PLAIN, 4, num_beams=3).ids[0][2]
+    batch = bare_batch(name, PLAIN, side="left")
+    theirs = new_backbone(name).generate(**batch, max_new_tokens=8, num_beams=3, do_sample=False, eos_token_id=end)
+    theirs = theirs[:, 1:] if name == "t5" else theirs[:, batch["input_ids"].shape[1] :]
+    model.backbone.generation_config.eos_token_id = end
+    for row, ids in zip(theirs.tolist(), model.generate(PLAIN, 8, num_beams=3).ids, strict=True):
+        assert ids == (row[: row.index(end) + 1] if end in row else row)
 
 
 def test_beams_find_the_best_of_all_texts() -> None:

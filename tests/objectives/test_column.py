@@ -25,7 +25,7 @@ def learner(**options: Any) -> Any:
     torch.manual_seed(0)
     backbone = new_backbone("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     objective = {"kind": "column", "ratio": 0.2, "number_ratio": 0.3, **options}
-    return numerate.attach(backbone, tokenizer_of("bert"), "luna", objective=objective).eval()
+    return numerate.attach(backbone, tokenizer_of("bert"), "float", head="log-sign", objective=objective).eval()
 
 
 def test_targets_by_hand() -> None:
