@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny_models import new_backbone, tokenizer_of
 from training_runs import (
     TEXTS,
     Interrupt,
@@ -26,6 +27,7 @@ from training_runs import (
     trainer_of,
 )
 
+import numerate
 from numerate import metrics
 from numerate.found import NumberCollator
 from numerate.training import CheckpointError, NumberTrainer, newest_whole
@@ -168,6 +170,27 @@ def interrupt(folder: Path, step: int, whole: NumberTrainer) -> None:
 @pytest.mark.parametrize("step", [3, 5])
 def test_an_interrupted_run_ends_the_same(tmp_path: Path, step: int, whole: NumberTrainer) -> None:
     interrupt(tmp_path, step, whole)
+
+
+def test_a_teacher_is_kept_in_checkpoints(tmp_path: Path) -> None:
+    def trainer(folder: Path, *callbacks: Any) -> NumberTrainer:
+        torch.manual_seed(0)
+        objective = {"kind": "distillation", "warmup": 3, "decay": 0.9}
+        model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna", objective=objective)
+        rows = rows_of(model)
+        options = OPTIONS | {"max_steps": 5, "eval_strategy": "no"}
+        return NumberTrainer(model, arguments(folder, **options), train_dataset=rows, callbacks=list(callbacks))
+
+    whole = trainer(tmp_path / "whole")
+    whole.train()
+    assert whole.model.objective.steps == 5 and whole.model.objective.epoch == 1
+    with pytest.raises(KeyboardInterrupt):
+        trainer(tmp_path / "cut", Interrupt(3)).train()
+    again = trainer(tmp_path / "cut")
+    again.train(resume_from_checkpoint=True)
+    assert losses_of(again) == losses_of(whole)
+    assert are_equal(state_of(again), state_of(whole))
+    assert are_equal(again.model.objective.state(), whole.model.objective.state())
 
 
 @pytest.mark.slow

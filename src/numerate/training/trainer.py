@@ -16,6 +16,7 @@ from numerate.model import NumberModel
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
 from numerate.training.evaluation import fixed_draws, measure, predicted_numbers, seed_of, watched
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
+from numerate.training.objective import TellsObjective, load_objective, save_objective
 from numerate.training.throughput import Throughput
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class NumberTrainer(Trainer):
         if data_collator is None and (processor := getattr(model, "processor", None)) is not None:
             data_collator = NumberCollator(processor.tokenizer)
         self.guard = NonFiniteGuard(nonfinite_limit)
+        self._numbers = model if isinstance(model, NumberModel) else None
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self._found: list[Tensor] = []
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
@@ -80,7 +82,7 @@ class NumberTrainer(Trainer):
             data_collator,
             train_dataset,
             eval_dataset,
-            callbacks=[*(callbacks or ()), self.guard],
+            callbacks=[*(callbacks or ()), self.guard, *([TellsObjective(model)] if self._numbers is not None else ())],
             **options,
         )
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
@@ -126,8 +128,9 @@ class NumberTrainer(Trainer):
         """As the stock Trainer's; guard and throughput see every micro-batch."""
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
-        plain = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
-        loss = super().training_step(model, plain, *positional, **options)
+        # A model of ours draws its masks from the samples' ids; others do not take them.
+        taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
+        loss = super().training_step(model, taken, *positional, **options)
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
         self.throughput.add(inputs)
         return loss
@@ -179,6 +182,8 @@ class NumberTrainer(Trainer):
         try:
             with self.throughput.paused():
                 super()._save_checkpoint(model, trial)
+                if self._numbers is not None and self.args.should_save:
+                    save_objective(self._numbers, inside / target.name)
                 self._publish(inside / target.name, target)
         except Exception as error:  # on a full disk, torch and safetensors raise errors of their own
             shutil.rmtree(inside, ignore_errors=True)
@@ -191,6 +196,11 @@ class NumberTrainer(Trainer):
         if self.args.should_save:
             best = self.state.best_model_checkpoint
             rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        if self._numbers is not None:
+            load_objective(self._numbers, resume_from_checkpoint)
 
     def _get_output_dir(self, trial: Any) -> str:
         return super()._get_output_dir(trial) if self._writing_to is None else str(self._writing_to)
