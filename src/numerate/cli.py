@@ -206,6 +206,7 @@ def reproduce(
     scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
     data: Annotated[str | None, typer.Option(help="Folder with the corpora; without, those that are made up.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Time limit for each training.")] = None,
+    processes: Annotated[str, typer.Option(metavar="N", help="Train this many models at a time.")] = "1",
     save: Annotated[bool, typer.Option("--save", help="Keep the models, too, and draw the figures.")] = False,
 ) -> None:
     """Train a paper's models again and render its tables, the paper's figures beside ours.
@@ -220,7 +221,7 @@ def reproduce(
         raise BadInput(f"unknown run {run!r}: {near_names(run, list(RUNS))}")
     reproduce_numerals_2018(
         output, corpora=tuple(corpus or ()), models=tuple(model or ()), scale=scale, data=data, seconds=seconds,
-        save=save, say=typer.echo,
+        save=save, processes=_process_count(processes), say=typer.echo,
     )  # fmt: skip
 
 

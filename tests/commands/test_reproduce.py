@@ -38,3 +38,10 @@ def test_bad_input(tmp_path: Path) -> None:
         run(tmp_path, scale="huge")
     with pytest.raises(BadInput, match="no such file or folder"):
         run(tmp_path, corpora=("scientific",), data=str(tmp_path))
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same(tmp_path: Path) -> None:
+    one = run(tmp_path / "one", models=("mog", "h-softmax"))
+    two = run(tmp_path / "two", models=("mog", "h-softmax"), processes=2)
+    assert one[:2] == two[:2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from numerate.commands.source import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.tasks.next_numeral import NextNumeral
+    from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
 
 __all__ = ["RUNS", "reproduce_numerals_2018"]
 
@@ -28,6 +30,7 @@ def reproduce_numerals_2018(
     seconds: float | None,
     save: bool,
     say: Callable[[str], None],
+    processes: int = 1,
 ) -> None:
     """Trains the models that have no result yet in the output folder, and renders all tables there.
 
@@ -40,6 +43,8 @@ def reproduce_numerals_2018(
         seconds: Time limit for each training.
         save: Keep the models, too, and draw Figures 3 to 6 from them (extra `plots`).
         say: Prints a line.
+        processes: Train so many models at a time, each in a process of its own: a small model leaves most of an
+            accelerator idle.
     """
     from numerate.bench import numerals_2018 as bench
     from numerate.report import numerals_2018 as report
@@ -49,26 +54,44 @@ def reproduce_numerals_2018(
     target = Path(output)
     chosen = corpora or (bench.CORPORA if data is not None else ("clinical",))
     try:
+        configs: dict[tuple[str, str], NextNumeralConfig] = {}
         for corpus in chosen:
-            task = None
             for name in models or bench.MODELS:
                 config = dataclasses.replace(bench.config_for(corpus, name, scale, data), seconds=seconds)
                 if (target / corpus / f"{name}.json").is_file():
                     say(f"{corpus}, {name}: there already")
-                    continue
-                if task is None:
-                    task = NextNumeral(config)
-                    bench.write_corpus(task, target / corpus)
-                found = bench.run_model(task, config, name, target / corpus, save=save).perplexities["numerals"]
-                say(f"{corpus}, {name}: numeral APP {found.app:.2f}")
-            if task is not None and save:
-                _draw(task, target / corpus)
+                else:
+                    configs[corpus, name] = config
+        first = {corpus: configs[corpus, name] for corpus, name in reversed(configs)}
+        tasks = {corpus: NextNumeral(config) for corpus, config in first.items()}
+        for corpus, task in tasks.items():
+            bench.write_corpus(task, target / corpus)
+        if processes == 1:
+            for (corpus, name), config in configs.items():
+                say(_train(tasks[corpus], config, corpus, name, output, save))
+        else:
+            context = multiprocessing.get_context("spawn")
+            with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
+                waiting = [pool.submit(_train, None, configs[pair], *pair, output, save) for pair in configs]
+                for done in waiting:
+                    say(done.result())
+        for corpus, task in tasks.items() if save else ():
+            _draw(task, target / corpus)
     except (CorpusError, ValueError) as error:
         raise BadInput(str(error)) from None
     if not target.is_dir():
         raise BadInput(f"{output}: no such folder, and nothing was written")
     for file in report.write(target):
         say(str(file))
+
+
+def _train(task: NextNumeral | None, config: NextNumeralConfig, corpus: str, name: str, output: str, save: bool) -> str:
+    """Trains one model and says how it went; a process of its own reads the corpus again."""
+    from numerate.bench.numerals_2018 import run_model
+    from numerate.tasks.next_numeral import NextNumeral
+
+    found = run_model(task or NextNumeral(config), config, name, Path(output) / corpus, save=save)
+    return f"{corpus}, {name}: numeral APP {found.perplexities['numerals'].app:.2f}"
 
 
 def _draw(task: NextNumeral, folder: Path) -> None:

@@ -62,6 +62,7 @@ class NextNumeralConfig(Config):
         epochs: At most.
         patience: Epochs without a better dev loss (no dropout) after which training stops.
         seconds: Training stops after so long, too; None for no limit.
+        bf16: Train in mixed precision, on an accelerator.
         seed: Of weights, order and dropout.
         most_texts: Of each split; None for all.
     """
@@ -81,6 +82,7 @@ class NextNumeralConfig(Config):
     epochs: int = 500
     patience: int = 5
     seconds: float | None = None
+    bf16: bool = False
     seed: int = 0
     most_texts: int | None = None
 
@@ -211,7 +213,7 @@ class NextNumeral:
                 eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
                 metric_for_best_model="eval_loss", greater_is_better=False, logging_strategy="no", report_to="none",
                 disable_tqdm=True, seed=config.seed, remove_unused_columns=False, save_only_model=True,
-                dataloader_pin_memory=False, **options,
+                dataloader_pin_memory=False, bf16=config.bf16 and torch.cuda.is_available(), **options,
             )  # fmt: skip
             stops: list[Any] = [transformers.EarlyStoppingCallback(config.patience)]
             if config.seconds is not None:
