@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numerate.attach import attach, detach, from_pretrained, load_recipe, recipe_names
     from numerate.model import NumberModel
     from numerate.processor import NumberProcessor
+    from numerate.training import NumberTrainer
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,7 @@ _LAZY = {
     "recipe_names": "attach",
     "NumberModel": "model",
     "NumberProcessor": "processor",
+    "NumberTrainer": "training",
 }
 """Names that need torch: their files are imported when one is first asked for."""
 
@@ -32,6 +34,7 @@ __all__ = [
     "Columns",
     "NumberModel",
     "NumberProcessor",
+    "NumberTrainer",
     "Numeral",
     "__version__",
     "attach",
