@@ -198,6 +198,31 @@ def demo(reader: ReaderName = "standard") -> None:
 
 
 @app.command()
+def generate(
+    model: Annotated[str, typer.Argument(help="A saved model's folder or Hub id.")],
+    prompt: Annotated[list[str] | None, typer.Argument(help="Texts to go on from.")] = None,
+    file: Annotated[str | None, typer.Option(help="A file of prompts, one a line; - is standard input.")] = None,
+    max_new_tokens: Annotated[int, typer.Option(help="How many tokens at most.")] = 64,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw, instead of taking the most probable.")] = False,
+    temperature: Annotated[float, typer.Option(help="Of what is drawn.")] = 1.0,
+    beams: Annotated[int, typer.Option(help="Search with this many beams.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Go on from prompts in words and numbers.
+
+    With --json one object a prompt, with each number's value and its 90 % interval.
+    """
+    from numerate.commands.generate import continuations, prompts_of
+
+    options = {"do_sample": sample, "temperature": temperature, "num_beams": beams}
+    for found in continuations(model, prompts_of(tuple(prompt or ()), file), max_new_tokens, **options):
+        if as_json:
+            _write_json(found)
+        else:
+            typer.echo(found["prompt"] + found["text"])
+
+
+@app.command()
 def reproduce(
     run: Annotated[str, typer.Argument(help="Which tables: numerals-2018.")],
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")] = "results",

@@ -1,0 +1,52 @@
+"""`numerate generate`: texts that go on in words and numbers."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from numerate.commands.source import BadInput, read_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["continuations", "prompts_of"]
+
+BATCH = 32
+
+
+def prompts_of(prompt: tuple[str, ...], file: str | None) -> Iterable[str]:
+    """The prompts of a command line: given one by one, or a file's lines."""
+    if bool(prompt) == (file is not None):
+        raise BadInput("give prompts, or a file of them with --file, one of the two")
+    return prompt if file is None else read_texts(file)
+
+
+def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **options: Any) -> Iterator[dict[str, Any]]:
+    """What a saved model makes of each prompt: prompt, text, and the numbers in it with their 90 % intervals.
+
+    Args:
+        folder: What `save_pretrained` wrote, or a Hub id.
+        prompts: Texts; a batch of them at a time is read.
+        max_new_tokens: How many tokens at most.
+        **options: As `numerate.generation.generate` takes them.
+    """
+    from numerate.attach import from_pretrained
+    from numerate.hub import ArtefactError
+
+    try:
+        model = from_pretrained(folder)
+        waiting = iter(prompts)
+        while some := list(islice(waiting, BATCH)):
+            said = model.generate(some, max_new_tokens, **options)
+            for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
+                yield {"prompt": prompt, "text": text, "numbers": [_described(number) for number in numbers]}
+    except (ArtefactError, ValueError) as error:
+        raise BadInput(str(error)) from None
+
+
+def _described(number: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"text": number.text, "value": number.value}
+    if number.distribution is not None:
+        found["interval_90"] = [float(end[0]) for end in number.distribution.interval(0.9)]
+    return found
