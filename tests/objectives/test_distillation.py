@@ -12,8 +12,9 @@ from tiny_models import NUMBERS, PLAIN, new_backbone, number_batch, tokenizer_of
 import numerate
 from numerate.batch import ASKED
 from numerate.config import ConfigError
-from numerate.objectives.distillation import soft_cross_entropy, step_callback
+from numerate.objectives.distillation import soft_cross_entropy
 from numerate.registry import objectives
+from numerate.training import TellsObjective
 
 
 def learner(**options: Any) -> Any:
@@ -196,7 +197,7 @@ def test_soft_cross_entropy_is_that_of_torch() -> None:
 
 def test_the_stock_trainer_tells_of_its_steps() -> None:
     model = learner()
-    step_callback(model).on_optimizer_step(None, None, None)
+    TellsObjective(model).on_optimizer_step(None, None, None)
     assert model.objective.steps == 1
 
 

@@ -18,7 +18,7 @@ from numerate.slots import number_positions
 if TYPE_CHECKING:
     from numerate.objectives.base import Pass, Task
 
-__all__ = ["Distillation", "DistillationConfig", "soft_cross_entropy", "step_callback"]
+__all__ = ["Distillation", "DistillationConfig", "soft_cross_entropy"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +65,8 @@ class Distillation(Masked):
 
     The teacher is a copy of the backbone that is made in the first training step (or by `teach`), follows the
     backbone's device, and is neither trained, saved nor listed with the model. It learns in `step`, which is called
-    after each step of the optimiser: by `step_callback` in the stock Trainer. A run that is resumed needs it again, see
-    `state`.
+    after each step of the optimiser: by `NumberTrainer`, or in the stock Trainer by its callback `TellsObjective`. A
+    run that is resumed needs it again, see `state`.
     """
 
     Config = DistillationConfig
@@ -173,14 +173,3 @@ def soft_cross_entropy(student: Tensor, teacher: Tensor) -> Tensor:
     """
     wide = torch.promote_types(student.dtype, torch.float32)
     return -(teacher.to(wide).softmax(-1) * student.to(wide).log_softmax(-1)).sum(-1).mean()
-
-
-def step_callback(model: Any) -> Any:
-    """A callback for the stock Trainer that tells the model's objective of each step of the optimiser."""
-    from transformers import TrainerCallback
-
-    class Step(TrainerCallback):
-        def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            model.objective.step(model)
-
-    return Step()

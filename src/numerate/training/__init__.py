@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numerate.training.checkpoints import CheckpointError, newest_whole
     from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
+    from numerate.training.objective import TellsObjective
     from numerate.training.trainer import NumberTrainer
 
-__all__ = ["CheckpointError", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer", "newest_whole"]
+__all__ = ["CheckpointError", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer", "TellsObjective",
+           "newest_whole"]  # fmt: skip
 
 # The Trainer takes seconds to import, so that it is when it is asked for.
 _LAZY = {
@@ -25,6 +27,7 @@ _LAZY = {
     "NonFiniteError": "guard",
     "NonFiniteGuard": "guard",
     "NumberTrainer": "trainer",
+    "TellsObjective": "objective",
     "newest_whole": "checkpoints",
 }
 
