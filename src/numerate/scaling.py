@@ -194,7 +194,10 @@ class Scaling(Config):
         with np.errstate(over="ignore", invalid="ignore"):
             straight = numbers * spread + centre
             wide = ~np.isfinite(straight) & np.isfinite(numbers)
-            straight = np.where(wide, (numbers / 2 * spread + centre / 2) * 2, straight)
+            half = numbers / 2 * spread + centre / 2
+            most = np.finfo(np.float64).max / 2  # a rounding may lead beyond the largest float here, too
+            half = np.where(np.abs(half) <= most * (1 + 1e-12), np.clip(half, -most, most), half)
+            straight = np.where(wide, half * 2, straight)
             unbent = np.sign(straight) * np.expm1(np.abs(straight)) * unit
             # The last step may overflow though the result does not, and a rounding may lead beyond the largest float.
             logs = np.abs(straight) + np.log(unit)
