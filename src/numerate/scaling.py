@@ -196,13 +196,13 @@ class Scaling(Config):
             wide = ~np.isfinite(straight) & np.isfinite(numbers)
             half = numbers / 2 * spread + centre / 2
             most = np.finfo(np.float64).max / 2  # a rounding may lead beyond the largest float here, too
-            half = np.where(np.abs(half) <= most * (1 + 1e-12), np.clip(half, -most, most), half)
+            half = np.where(np.abs(half) <= most * (1 + 1e-9), np.clip(half, -most, most), half)
             straight = np.where(wide, half * 2, straight)
             unbent = np.sign(straight) * np.expm1(np.abs(straight)) * unit
             # The last step may overflow though the result does not, and a rounding may lead beyond the largest float.
             logs = np.abs(straight) + np.log(unit)
-            logs = np.where(logs <= _LARGEST * (1 + 1e-12), np.minimum(logs, _LARGEST), logs)
-            unbent = np.where(np.isinf(unbent), np.sign(straight) * np.exp(logs), unbent)
+            size = np.where(logs <= _LARGEST * (1 + 1e-9), np.minimum(np.exp(logs), 2 * most), np.exp(logs))
+            unbent = np.where(np.isinf(unbent), np.sign(straight) * size, unbent)
         return np.where(np.isfinite(numbers), np.where(bent, unbent, straight), numbers)
 
     def saturation(self, numerals: Iterable[Numeral] | None = None) -> list[Saturation]:
