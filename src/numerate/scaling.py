@@ -191,7 +191,7 @@ class Scaling(Config):
         """
         numbers = self._numbers(numerals, values)
         centre, spread, unit, bent = self._columns([self._key(numeral) for numeral in numerals])
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             straight = numbers * spread + centre
             wide = ~np.isfinite(straight) & np.isfinite(numbers)
             half = numbers / 2 * spread + centre / 2
@@ -200,7 +200,7 @@ class Scaling(Config):
             straight = np.where(wide, half * 2, straight)
             unbent = np.sign(straight) * np.expm1(np.abs(straight)) * unit
             # The last step may overflow though the result does not, and a rounding may lead beyond the largest float.
-            logs = np.abs(straight) + np.log(unit)
+            logs = np.abs(straight) + np.log(-np.expm1(-np.abs(straight))) + np.log(unit)
             size = np.where(logs <= _LARGEST * (1 + 1e-9), np.minimum(np.exp(logs), 2 * most), np.exp(logs))
             unbent = np.where(np.isinf(unbent), np.sign(straight) * size, unbent)
         return np.where(np.isfinite(numbers), np.where(bent, unbent, straight), numbers)
