@@ -58,6 +58,8 @@ class NextNumeralConfig(Config):
         word_vectors: An `.npz` to start the LSTM's words from; None for none.
         batch: Texts a batch; those of a batch are about equally long.
         rate: Adam's learning rate.
+        schedule: How the rate falls over all `epochs`, as `TrainingArguments` names it; the paper's is constant.
+        warmup: The share of all steps in which the rate rises.
         weight_decay: Of AdamW; the paper has none.
         epochs: At most.
         patience: Epochs without a better dev loss (no dropout) after which training stops.
@@ -78,6 +80,8 @@ class NextNumeralConfig(Config):
     word_vectors: str | None = None
     batch: int = 50
     rate: float = 1e-3
+    schedule: str = "constant"
+    warmup: float = 0.0
     weight_decay: float = 0.0
     epochs: int = 500
     patience: int = 5
@@ -209,7 +213,7 @@ class NextNumeral:
             arguments = transformers.TrainingArguments(
                 output_dir=folder or temporary, per_device_train_batch_size=1, per_device_eval_batch_size=1,
                 num_train_epochs=config.epochs, learning_rate=config.rate, weight_decay=config.weight_decay,
-                lr_scheduler_type="constant", max_grad_norm=0.0 if config.backbone == "lstm" else 1.0,
+                lr_scheduler_type=config.schedule, warmup_steps=config.warmup, max_grad_norm=0.0 if config.backbone == "lstm" else 1.0,
                 eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
                 metric_for_best_model="eval_loss", greater_is_better=False, logging_strategy="no", report_to="none",
                 disable_tqdm=True, seed=config.seed, remove_unused_columns=False, save_only_model=True,
