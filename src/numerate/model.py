@@ -31,7 +31,7 @@ from numerate.doors import (
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Pass, Task, Vocabulary
-from numerate.objectives.cross_entropy import aligned, sum_and_pick, token_loss
+from numerate.objectives.cross_entropy import aligned, mean_over, sum_and_pick, token_loss
 from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
 from numerate.speaking import Speaks
 
@@ -148,6 +148,7 @@ class NumberModel(Speaks, nn.Module):
         decoder_number_given: Tensor | None = None,
         return_loss: bool | None = None,
         every_number: bool = False,
+        loss_counts: Mapping[str, Tensor] | None = None,
         **kwargs: Any,
     ) -> NumberOutput:
         """Runs the backbone on a processor's batch.
@@ -178,6 +179,8 @@ class NumberModel(Speaks, nn.Module):
             return_loss: Whether the objective masks the batch and gives a loss; by default in training, without labels.
             every_number: Whether `numbers` are the distributions of all given numbers, see `numbers_of`, instead of
                 those asked for.
+            loss_counts: What the losses of a step are means over, if it is made of several batches: int64 by name, and
+                `batches`; see `numerate.training.counts`. By default a loss is the mean of its batch.
             **kwargs: Passed to the backbone.
         """
         if input_ids is None:
@@ -224,7 +227,8 @@ class NumberModel(Speaks, nn.Module):
             inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
             return backbone(**inputs, **passed)
 
-        return self._finish(output, hidden, predicted, task, every_number, again)
+        shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
+        return self._finish(output, hidden, predicted, task, every_number, again, shares)
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -399,6 +403,7 @@ class NumberModel(Speaks, nn.Module):
         task: Task | None,
         every: bool,
         again: Any = None,
+        shares: Mapping[str, Tensor] | None = None,
     ) -> NumberOutput:
         """Appends our logits, reads the numbers, adds up the loss."""
         items = dict(output)
@@ -413,16 +418,17 @@ class NumberModel(Speaks, nn.Module):
                 number = self.head.number_logit(hidden, own[..., 0], known[0])
                 own = torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
         if task is not None and labels is not None:
-            token_terms = token_loss(items["logits"], labels, own, first_id, shift=causal, known=known)
+            token_terms = token_loss(items["logits"], labels, own, first_id, shift=causal, known=known, shares=shares)
             if self.objective is not None and self.objective.number_tokens is not None:
-                token_terms = token_terms + self.objective.number_tokens(items["logits"], labels, shift=causal)
+                extra = self.objective.number_tokens(items["logits"], labels, shift=causal, shares=shares)
+                token_terms = token_terms + extra
         if own is not None:
             items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
-            number_terms = self._number_loss(hidden, fields, task)
+            number_terms = self._number_loss(hidden, fields, task, shares)
         loss = token_terms
         if self.objective is not None and task is not None:
-            seen = Pass(self, task, output.get("logits"), hidden, again)
+            seen = Pass(self, task, output.get("logits"), hidden, again, shares)
             loss = self.objective.total(token_terms, number_terms, seen)
         if loss is not None:
             items["loss"] = loss
@@ -430,15 +436,18 @@ class NumberModel(Speaks, nn.Module):
         result.numbers, result.number_index = self._wanted_numbers(hidden, fields, every)
         return result
 
-    def _number_loss(self, hidden: Tensor, fields: dict[str, Any], task: Task) -> Tensor | None:
+    def _number_loss(
+        self, hidden: Tensor, fields: dict[str, Any], task: Task, shares: Mapping[str, Tensor] | None
+    ) -> Tensor | None:
         slots = fields["number_slots"]
         if self.head is None or slots is None or task.targets is None or task.scored is None:
             return None
         rows, tokens, numbers = number_positions(slots, task.scored, before=self._before(fields))
         terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers])
         if task.labels is not None and getattr(self.objective, "counts_tokens", False):
-            return terms.sum() / (task.labels[:, int(self.doors.is_causal) :] != -100).sum().clamp_min(1)
-        return terms.sum() / max(len(rows), 1)
+            count = (task.labels[:, int(self.doors.is_causal) :] != -100).sum()
+            return mean_over(terms.sum(), count, shares, "tokens")
+        return mean_over(terms.sum(), len(rows), shares, "numbers")
 
     def _wanted_numbers(self, hidden: Tensor | None, fields: dict[str, Any], every: bool) -> tuple[Any, Tensor | None]:
         table, slots = table_of(fields), fields["number_slots"]

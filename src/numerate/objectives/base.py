@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.batch import GIVEN
+from numerate.objectives.cross_entropy import aligned
 from numerate.objectives.number_tokens import NumberTokenLoss
 from numerate.slots import first_tokens, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor, nn
 
@@ -69,6 +70,8 @@ class Pass:
         hidden: (B, T, H) its last states.
         again: Runs another backbone on the same embeddings, cut off from their gradient; or with `own_words` on the
             token ids, with embeddings of its own and without ours. Gives its output.
+        shares: What the means of the loss are taken over, by the names of `Objective.counts`, where that is not the
+            batch's own; see `mean_over`.
     """
 
     model: Any
@@ -76,6 +79,7 @@ class Pass:
     logits: Tensor | None
     hidden: Tensor | None
     again: Callable[..., Any]
+    shares: Mapping[str, Tensor] | None = None
 
 
 class Objective(ABC):
@@ -84,11 +88,14 @@ class Objective(ABC):
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
         needs_labels: Whether there is nothing to learn from a batch without labels.
+        draws: Whether batches without labels are masked by chance; two looks at one then agree only if it has
+            `sample_id`s.
         epoch: Which pass over the data this is, for masks that depend on it; a trainer sets it.
     """
 
     Config: ClassVar[type[Config]]
     needs_labels: ClassVar[bool] = False
+    draws: ClassVar[bool] = True
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
@@ -135,6 +142,22 @@ class Objective(ABC):
     def label(self, batch: dict[str, Any], labels: Tensor) -> Task:
         """Makes a task of a batch that comes with token labels; nothing more is masked."""
         return Task(batch, labels)
+
+    def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
+        """How many terms each mean of the loss is taken over, by name, the same names for each batch.
+
+        The numbers that a head predicts are not among them: the model knows which they are.
+
+        Args:
+            task: What `prepare` or `label` gave.
+            shift: Whether the logits at t predict the token at t + 1.
+        """
+        if task.labels is None:
+            raise ValueError(f"objective {self.config.kind!r}: nothing can be counted without labels")
+        found = {"tokens": (aligned(task.labels, shift) != -100).sum()}
+        if self.number_tokens is not None:
+            found["number_tokens"] = self.number_tokens.count(task.labels, shift)
+        return found
 
     def combine(self, tokens: Tensor | None, numbers: Tensor | None) -> Tensor | None:
         """The loss from the mean loss of the tokens and that of the numbers."""

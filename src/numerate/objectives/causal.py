@@ -45,6 +45,7 @@ class Causal(Objective):
 
     Config = CausalConfig
     config: CausalConfig
+    draws = False
 
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:
         """Labels every real token and asks for every number."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from numerate.batch import PADDING
 from numerate.config import ConfigError
+from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
 from numerate.registry import objectives
 from numerate.slots import first_tokens
 
 if TYPE_CHECKING:
-    from numerate.objectives.base import Pass
+    from collections.abc import Mapping
+
+    from numerate.objectives.base import Pass, Task
 
 __all__ = ["Column", "ColumnConfig", "ColumnParts", "column_targets", "same_column", "soft_ranks", "spearman_loss"]
 
@@ -72,6 +75,28 @@ class ColumnParts(nn.Module):
         return self.order(states)[..., 0]
 
 
+class _Columns(NamedTuple):
+    """The columns of a batch: each number's first token, its value, those in its column, and where columns count."""
+
+    place: Tensor
+    values: Tensor
+    same: Tensor
+    wanted: Tensor
+
+    @classmethod
+    def of(cls, task: Task) -> _Columns | None:
+        slots, table = task.inputs.get("number_slots"), task.targets
+        if slots is None or table is None or not table.bits.shape[1]:
+            return None
+        place = first_tokens(slots, table.bits.shape[1])
+        values = table.values()
+        valid = (place < slots.shape[1]) & (table.given != PADDING) & values.isfinite()
+        same = same_column(valid, task.inputs.get("number_column"))
+        # Each column once, at its first number.
+        first = valid & (same.long().argmax(-1) == torch.arange(valid.shape[1], device=valid.device))
+        return cls(place, values.masked_fill(~valid, 0.0), same, first & (same.sum(-1) > 1))
+
+
 @objectives.register("column")
 class Column(Masked):
     """`masked`, and for each column of two numbers or more what LUNA left open: its range, its mean, its order.
@@ -93,31 +118,32 @@ class Column(Masked):
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
         """The loss of `masked` and the two of columns."""
-        loss, task = self.combine(tokens, numbers), seen.task
-        slots, table, parts = task.inputs.get("number_slots"), task.targets, seen.model.objective_parts
-        if slots is None or table is None or seen.hidden is None or not table.bits.shape[1]:
+        loss, parts, columns = self.combine(tokens, numbers), seen.model.objective_parts, _Columns.of(seen.task)
+        if columns is None or seen.hidden is None:
             return loss
         if not isinstance(parts, ColumnParts):
             raise ValueError("objective 'column' has layers of its own: give it to attach(), with objective='column'")
-        place = first_tokens(slots, table.bits.shape[1])
-        values = table.values()
-        valid = (place < slots.shape[1]) & (table.given != PADDING) & values.isfinite()
-        same = same_column(valid, task.inputs.get("number_column"))
-        values = values.masked_fill(~valid, 0.0)
+        place, values, same, wanted = columns
         # In float32 at least, whatever the backbone computes in: sums over long columns are rounded otherwise.
         hidden = seen.hidden.to(parts.order.weight.device)
-        states = hidden.gather(1, place.clamp_max(slots.shape[1] - 1)[..., None].expand(-1, -1, hidden.shape[-1]))
+        states = hidden.gather(1, place.clamp_max(hidden.shape[1] - 1)[..., None].expand(-1, -1, hidden.shape[-1]))
         shares = same.to(torch.float32) / same.sum(-1, keepdim=True).clamp_min(1)
         pooled = torch.bmm(shares, states.float())
-        # Each column once, at its first number.
-        first = valid & (same.long().argmax(-1) == torch.arange(valid.shape[1], device=valid.device))
-        wanted = first & (same.sum(-1) > 1)
         own = parts.order.weight.dtype
         errors = parts.summary(pooled.to(own)).float() - column_targets(values, same, self.config.eps).float()
-        regression = _mean(errors.square().mean(-1), wanted)
+        regression = _mean(errors.square().mean(-1), wanted, seen.shares, "columns")
         order, varied = spearman_loss(parts.score(states.to(own)).float(), values, same, self.config.sharpness)
-        extra = self.config.column_weight * regression + self.config.rank_weight * _mean(order, wanted & varied)
+        ranking = _mean(order, wanted & varied, seen.shares, "orders")
+        extra = self.config.column_weight * regression + self.config.rank_weight * ranking
         return extra if loss is None else loss + extra
+
+    def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
+        """The columns, and those whose numbers differ, too."""
+        found, columns = super().counts(task, shift), _Columns.of(task)
+        if columns is None:
+            return found | dict.fromkeys(("columns", "orders"), torch.zeros_like(found["tokens"]))
+        varied = spearman_loss(torch.zeros_like(columns.values), columns.values, columns.same)[1]
+        return found | {"columns": columns.wanted.sum(), "orders": (columns.wanted & varied).sum()}
 
 
 def same_column(valid: Tensor, column: Tensor | None = None) -> Tensor:
@@ -203,5 +229,5 @@ def spearman_loss(scores: Tensor, values: Tensor, same: Tensor, sharpness: float
     return 1 - (hard * smooth).sum(-1) / scale, varied
 
 
-def _mean(terms: Tensor, wanted: Tensor) -> Tensor:
-    return torch.where(wanted, terms, 0.0).sum() / wanted.sum().clamp_min(1)
+def _mean(terms: Tensor, wanted: Tensor, shares: Mapping[str, Tensor] | None, name: str) -> Tensor:
+    return mean_over(torch.where(wanted, terms, 0.0).sum(), wanted.sum(), shares, name)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["aligned", "sum_and_pick", "token_loss"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["aligned", "mean_over", "sum_and_pick", "token_loss"]
 
 _CHUNK = 1 << 24
 """How many logits are worked on at once, so that what is made of them stays small."""
@@ -69,6 +72,29 @@ def aligned(labels: Tensor, shift: bool) -> Tensor:
     return torch.nn.functional.pad(labels[:, 1:], (0, 1), value=-100) if shift else labels
 
 
+def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] | None = None, name: str = "") -> Tensor:
+    """A sum of terms over how many there are; 0 of none.
+
+    A step may be made of many batches, in turn and on many processes, with as many terms as chance will have it: the
+    mean of their means is not the mean of all terms. So each divides by its even share of the whole count instead of
+    by its own count, and the mean of what they get is the mean of all.
+
+    Args:
+        total: The sum of the batch's terms.
+        count: How many those are.
+        shares: Even shares of whole counts by name; None, or without this name, for the mean of the batch.
+        name: What is counted.
+
+    Example:
+        >>> mean_over(torch.tensor(6.0), 3), mean_over(torch.tensor(6.0), 3, {"tokens": torch.tensor(2.0)}, "tokens")
+        (tensor(2.), tensor(3.))
+    """
+    share = None if shares is None else shares.get(name)
+    if share is not None:  # where there is none in the whole step, all sums are 0
+        return total / share.clamp_min(1e-9)
+    return total / (count.clamp_min(1) if isinstance(count, Tensor) else max(count, 1))
+
+
 def token_loss(
     logits: Tensor,
     labels: Tensor,
@@ -76,6 +102,7 @@ def token_loss(
     first_id: int = 0,
     shift: bool = False,
     known: tuple[Tensor, Tensor] | None = None,
+    shares: Mapping[str, Tensor] | None = None,
 ) -> Tensor:
     """Mean cross-entropy over the labelled tokens; 0 if there is none.
 
@@ -89,6 +116,7 @@ def token_loss(
         first_id: The id of our first token.
         shift: Whether the logits at t predict the token at t + 1.
         known: What `sum_and_pick` gave for these logits and the aligned labels, where it was asked already.
+        shares: See `mean_over`; the mean is over `tokens`.
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
@@ -102,4 +130,4 @@ def token_loss(
         whole = torch.logaddexp(whole, ours.logsumexp(dim=-1))
         mine = ours.gather(-1, (labels - first_id).clamp(0, ours.shape[-1] - 1)[..., None])[..., 0]
         picked = torch.where(labels >= first_id, mine, picked)
-    return torch.where(wanted, whole - picked, 0.0).sum() / wanted.sum().clamp_min(1)
+    return mean_over(torch.where(wanted, whole - picked, 0.0).sum(), wanted.sum(), shares, "tokens")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from numerate.batch import PADDING
 from numerate.config import ConfigError
+from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
 from numerate.registry import objectives
 from numerate.slots import number_positions
@@ -123,18 +124,23 @@ class Distillation(Masked):
         task, slots = seen.task, seen.task.inputs.get("number_slots")
         if task.labels is None or seen.logits is None or tokens is None:
             return self.combine(tokens, numbers)
-        words = (task.labels != -100).sum()
+        shares = seen.shares or {}
+        words = shares.get("tokens", (task.labels != -100).sum())
         whole, count = tokens * words, words
         if numbers is not None and slots is not None and task.scored is not None:
-            said = len(number_positions(slots, task.scored)[0])
+            said = shares.get("numbers", len(number_positions(slots, task.scored)[0]))
             whole, count = whole + self.config.number_weight * numbers * said, count + said
         loss = whole / (count + 1e-7)
         if not seen.model.training or self.alpha == 0:
             return loss
         taught = self._taught(task)
-        if bool(taught.any()):
+        if bool(shares.get("taught", taught).any()):
             loss = (1 - self.alpha) * loss + self.alpha * self._opinion(seen, taught)
         return self.warmth * loss if self.config.scale_by_warmup else loss
+
+    def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
+        """The positions at which the teacher is asked, too."""
+        return super().counts(task, shift) | {"taught": self._taught(task).sum()}
 
     def _taught(self, task: Task) -> Tensor:
         """At which positions the teacher is asked: (B, T)."""
@@ -156,7 +162,10 @@ class Distillation(Masked):
             teacher.to(place)
         with torch.no_grad():
             labels = seen.again(teacher, own_words=self.config.teacher == "frozen").logits[taught]
-        return soft_cross_entropy(seen.logits[taught], labels)  # type: ignore[index]
+        student = seen.logits[taught]  # type: ignore[index]
+        if seen.shares is None:
+            return soft_cross_entropy(student, labels)
+        return mean_over(_cross_entropies(student, labels).sum(), len(student), seen.shares, "taught")
 
 
 def soft_cross_entropy(student: Tensor, teacher: Tensor) -> Tensor:
@@ -171,5 +180,9 @@ def soft_cross_entropy(student: Tensor, teacher: Tensor) -> Tensor:
         >>> soft_cross_entropy(logits, logits).exp()
         tensor(4.)
     """
+    return _cross_entropies(student, teacher).mean()
+
+
+def _cross_entropies(student: Tensor, teacher: Tensor) -> Tensor:
     wide = torch.promote_types(student.dtype, torch.float32)
-    return -(teacher.to(wide).softmax(-1) * student.to(wide).log_softmax(-1)).sum(-1).mean()
+    return -(teacher.to(wide).softmax(-1) * student.to(wide).log_softmax(-1)).sum(-1)

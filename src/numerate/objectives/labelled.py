@@ -40,6 +40,7 @@ class Labelled(Objective):
 
     Config = LabelledConfig
     config: LabelledConfig
+    draws = False
     needs_labels = True
 
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:

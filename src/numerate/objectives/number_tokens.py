@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from numerate.config import Config, ConfigError
+from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.number_losses import (
     corrected_for_mass,
     digit_entropy,
@@ -25,6 +26,8 @@ from numerate.objectives.number_losses import (
 from numerate.objectives.number_vocabulary import NumberVocabulary, find_spans
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numerate.objectives.number_vocabulary import NumberSpans
 
 __all__ = [
@@ -102,16 +105,28 @@ class NumberTokenLoss:
         self.weight = {"del": 0.01}.get(loss, 0.3) if self.config.weight is None else self.config.weight
         self._tables: dict[tuple[torch.device, int], NumberVocabulary] = {}
 
-    def __call__(self, logits: Tensor, labels: Tensor, shift: bool = False) -> Tensor:
+    def __call__(
+        self, logits: Tensor, labels: Tensor, shift: bool = False, shares: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
         """The weighted mean over the number tokens (with `number`, over the numbers) of a batch.
 
         Args:
             logits: (B, T, V).
             labels: (B, T).
             shift: Whether the logits at t predict the label at t + 1, as in causal models.
+            shares: See `mean_over`; the mean is over `number_tokens`.
         """
         terms = self.terms(logits, labels, shift)
-        return self.weight * terms.sum() / max(1, len(terms))
+        return mean_over(self.weight * terms.sum(), len(terms), shares, "number_tokens")
+
+    def count(self, labels: Tensor, shift: bool = False) -> Tensor:
+        """How many terms there will be, from the labels alone; of logits at least as wide as the vocabulary."""
+        labels = labels[:, 1:] if shift else labels
+        labels = labels.masked_fill(labels == self.config.ignore_index, -1)
+        table = self.vocabulary.to(labels.device)
+        if self.config.loss == "number":
+            return (~find_spans(labels, table).is_exponent[1:]).sum()
+        return (table.column[table.rows(labels)] >= 0).sum()
 
     def terms(self, logits: Tensor, labels: Tensor, shift: bool = False) -> Tensor:
         """One term a number token (with `number`, a number), in reading order, without weight: (N,)."""

@@ -15,11 +15,15 @@ from numerate.objectives.base import labelled_numbers
 from numerate.slots import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numerate.model import NumberModel
+    from numerate.objectives.base import Objective
 
-__all__ = ["fixed_draws", "measure", "predicted_numbers", "seed_of", "watched"]
+__all__ = [
+    "at_epoch", "fixed_draws", "gathered", "measure", "predicted_numbers", "real_rows", "seed_of", "watched",
+    "without_fill_ups",
+]  # fmt: skip
 
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
@@ -53,6 +57,68 @@ def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def at_epoch(objective: Objective | None, epoch: int) -> Iterator[None]:
+    """Lets an objective mask texts with a `sample_id` as in some epoch, and gives it back its own."""
+    before = getattr(objective, "epoch", 0)
+    if objective is not None:
+        objective.epoch = epoch
+    try:
+        yield
+    finally:
+        if objective is not None:
+            objective.epoch = before
+
+
+def real_rows(accelerator: Any, batch: Mapping[str, Any]) -> int:
+    """How many of a batch's texts are new: where processes share a data set, the last batches are filled up.
+
+    Args:
+        accelerator: Of the `accelerate` package, in a loop over a data loader that it has prepared.
+        batch: What that gave. All processes have as many rows, and what fills up comes last.
+    """
+    rows, state = len(batch["input_ids"]), accelerator.gradient_state
+    if accelerator.num_processes == 1 or not state.end_of_dataloader or state.remainder <= 0:
+        return rows
+    return min(max(state.remainder - rows * accelerator.process_index, 0), rows)
+
+
+def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] = ()) -> dict[str, Any]:
+    """A batch whose loss is that of its first `real` rows; all of it if that is none, and nobody asks for the loss.
+
+    Args:
+        batch: Tensors, a row a text.
+        real: How many of them count.
+        labels: The fields that hold labels. If any, rows stay, as what a model says of them is gathered from all
+            processes, and have nothing to predict; else they are cut off.
+
+    Example:
+        >>> batch = {"input_ids": torch.tensor([[1], [2]]), "labels": torch.tensor([[3], [4]])}
+        >>> without_fill_ups(batch, 1)["input_ids"].tolist(), without_fill_ups(batch, 1, ["labels"])["labels"].tolist()
+        ([[1]], [[3], [-100]])
+    """
+    rows, result = len(batch["input_ids"]), dict(batch)
+    if real in (0, rows):
+        return result
+    if not labels:
+        return {key: value[:real] if isinstance(value, Tensor) else value for key, value in batch.items()}
+    for name in labels:
+        value = batch.get(name)
+        if isinstance(value, Tensor) and not value.is_floating_point():
+            result[name] = torch.cat([value[:real], torch.full_like(value[real:], -100)])
+    return result
+
+
+def gathered(found: Sequence[Tensor], accelerator: Any) -> Tensor:
+    """The predictions of all processes: (N, 4), see `predicted_numbers`."""
+    own = torch.cat([torch.zeros(0, 4, dtype=torch.float64), *found])
+    if accelerator.num_processes == 1:
+        return own
+    padded = accelerator.pad_across_processes(own.to(accelerator.device), dim=0, pad_index=float("nan"))
+    every: Tensor = accelerator.gather(padded).cpu()
+    return every[~every[:, 3].isnan()]  # gold values are finite: those are padding
+
+
+@contextlib.contextmanager
 def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
     """Notes down the numbers a model predicts, and their index, each time it runs.
 
@@ -73,7 +139,7 @@ def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
 
 
 def predicted_numbers(
-    model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None
+    model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None, rows: int | None = None
 ) -> Tensor | None:
     """Predictions for the numbers of a batch that were predicted, and what is written there.
 
@@ -83,6 +149,7 @@ def predicted_numbers(
         numbers: What it gave: distributions of masked numbers, or with `every_number` of all that stand in the batch.
             With labels, only the labelled ones count.
         index: (N, 2) row and number of each.
+        rows: Only the first rows count, see `real_rows`.
 
     Returns:
         (N, 4) in float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
@@ -97,9 +164,10 @@ def predicted_numbers(
     if labels is not None and model.doors.is_language_model:
         scored = labelled_numbers(fields, labels).scored
         wanted = wanted if scored is None else wanted & scored
-    rows, places = index.unbind(1)
-    columns = (numbers.median(), *numbers.interval(LEVEL), table.values()[rows, places])
-    return torch.stack([column.detach().double() for column in columns], dim=1)[wanted[rows, places]]
+    at, places = index.unbind(1)
+    columns = (numbers.median(), *numbers.interval(LEVEL), table.values()[at, places])
+    counts = wanted[at, places] if rows is None else wanted[at, places] & (at < rows)
+    return torch.stack([column.detach().double() for column in columns], dim=1)[counts]
 
 
 def measure(found: Tensor) -> dict[str, float]:

@@ -14,7 +14,18 @@ from transformers import Trainer, set_seed
 from numerate.found import NumberCollator
 from numerate.model import NumberModel
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.evaluation import fixed_draws, measure, predicted_numbers, seed_of, watched
+from numerate.training.counts import step_counts
+from numerate.training.evaluation import (
+    at_epoch,
+    fixed_draws,
+    gathered,
+    measure,
+    predicted_numbers,
+    real_rows,
+    seed_of,
+    watched,
+    without_fill_ups,
+)  # fmt: skip
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.objective import TellsObjective, load_objective, save_objective
 from numerate.training.throughput import Throughput
@@ -30,11 +41,13 @@ TRAINER_STATE = "trainer_state.json"
 
 
 class NumberTrainer(Trainer):
-    """The stock Trainer with four things changed.
+    """The stock Trainer with five things changed.
 
     - Evaluation gives the objective's loss where batches have no labels, with the same masks each time, and of models
       with a number head `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the `numbers` predicted. They
       are in the batch's own units: where the processor scales values, in scaled ones.
+    - A step of several batches, in turn or on several processes, has the loss and the gradient of all its texts in one
+      batch, and not the mean of the batches' means; see `numerate.training.counts`.
     - A step whose loss or gradient is not finite is left out; see `NonFiniteGuard`. The mean losses in the log are
       those of the steps taken, and `skipped_steps` says how many were not.
     - Checkpoints are whole or not there at all; `train(resume_from_checkpoint=True)` takes the newest whole one.
@@ -44,7 +57,8 @@ class NumberTrainer(Trainer):
         model: A `NumberModel`, or any other that the stock Trainer takes.
         args: `TrainingArguments`.
         data_collator: By default a `NumberCollator` for the model's tokenizer.
-        train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps.
+        train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps, and makes
+            their masks the same in whatever batch and on whatever process they are.
         eval_dataset: The same.
         eval_seed: The masks of an evaluation are drawn from it.
         number_metrics: Whether evaluation measures numbers; without, it takes less time.
@@ -73,6 +87,8 @@ class NumberTrainer(Trainer):
         self._numbers = model if isinstance(model, NumberModel) else None
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self._found: list[Tensor] = []
+        self._counts: dict[str, Tensor] | None = None
+        self._real: int | None = None
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._writing_to: Path | None = None
@@ -124,12 +140,23 @@ class NumberTrainer(Trainer):
             raise CheckpointError(f"no whole checkpoint in {folder!r} to go on from")
         return choice[0]
 
+    def get_batch_samples(self, *positional: Any, **options: Any) -> tuple[list[Any], Any]:
+        """As the stock Trainer's; counts what the step's losses are means over, on all processes."""
+        batches, items = super().get_batch_samples(*positional, **options)
+        self._counts = None
+        if self._numbers is not None and self.args.n_gpu <= 1:
+            is_shared = self.args.world_size > 1 and self.args.average_tokens_across_devices
+            self._counts = step_counts(self._numbers, batches, self.accelerator if is_shared else None)
+        return batches, items
+
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
         """As the stock Trainer's; guard and throughput see every micro-batch."""
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
         # A model of ours draws its masks from the samples' ids; others do not take them.
         taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
+        if self._counts is not None:
+            taken["loss_counts"] = self._counts
         loss = super().training_step(model, taken, *positional, **options)
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
         self.throughput.add(inputs)
@@ -230,8 +257,8 @@ class NumberTrainer(Trainer):
         self._found, self._evaluated = [], 0
         with fixed_draws(self.eval_seed, self.args.device):  # a data loader draws, too; training shall not notice
             output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
-        found = self._gathered()
-        if found is not None:
+        found, self._found = gathered(self._found, self.accelerator), []
+        if self._measures(self._bare(self.model)) and len(found):
             output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in measure(found).items()})
         return output
 
@@ -239,9 +266,9 @@ class NumberTrainer(Trainer):
         self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
     ) -> tuple[Any, Any, Any]:
         """As the stock Trainer's; the loss of a batch without labels is the objective's."""
-        inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
         whole: Any = self._bare(model)
         if not isinstance(whole, NumberModel):
+            inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
         seed = seed_of(self.eval_seed, self._evaluated, self.args.process_index)
@@ -249,13 +276,17 @@ class NumberTrainer(Trainer):
         learns = whole.objective is not None and not whole.objective.needs_labels
         reads_on = whole.doors.is_causal or whole.doors.is_encoder_decoder
         asking = {"every_number": True} if self._measures(whole) and reads_on else {}
-        with fixed_draws(seed, self.args.device):
+        self._real = real_rows(self.accelerator, inputs)
+        # Texts with a name are masked by it, and not as in any epoch of training.
+        with fixed_draws(seed, self.args.device), at_epoch(whole.objective, -1 - self.eval_seed):
             if is_labelled:
+                inputs = without_fill_ups(inputs, self._real, self.label_names)
                 return super().prediction_step(model, inputs | asking, prediction_loss_only, ignore_keys)
             loss = None
             if learns or inputs.get("start_positions") is not None:
                 with torch.no_grad(), self.compute_loss_context_manager():
-                    prepared = self._prepare_inputs(inputs) | asking | {"return_loss": True}
+                    prepared = self._prepare_inputs(without_fill_ups(inputs, self._real))
+                    prepared |= asking | {"return_loss": True}
                     loss = self.compute_loss(model, prepared).detach().mean()
                 if prediction_loss_only:
                     return loss, None, None
@@ -273,7 +304,7 @@ class NumberTrainer(Trainer):
         given = dict(inputs)  # the stock Trainer may take labels out of it
         with watched(whole) as kept:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        found = predicted_numbers(whole, given, *kept[-1]) if kept else None
+        found = predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
         self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
 
@@ -282,19 +313,6 @@ class NumberTrainer(Trainer):
 
     def _measures(self, model: Any) -> bool:
         return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
-
-    def _gathered(self) -> Tensor | None:
-        """The predictions of all processes, (N, 4); the few texts that fill up the last batch are among them."""
-        if not self._measures(self._bare(self.model)):
-            return None
-        found = torch.cat([torch.zeros(0, 4, dtype=torch.float64), *self._found])
-        self._found = []
-        if self.args.world_size > 1:
-            nan: Any = float("nan")
-            padded = self.accelerator.pad_across_processes(found.to(self.args.device), dim=0, pad_index=nan)
-            found = self.accelerator.gather(padded).cpu()  # type: ignore[union-attr]
-            found = found[~found[:, 3].isnan()]  # gold values are finite: those are padding
-        return found if len(found) else None
 
 
 def _over_taken(mean: float, steps: int, skipped: int) -> float:
