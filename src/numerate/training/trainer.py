@@ -91,6 +91,7 @@ class NumberTrainer(Trainer):
         self._real: int | None = None
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
+        self._first_step: int | None = None
         self._writing_to: Path | None = None
         super().__init__(
             model,
@@ -123,7 +124,7 @@ class NumberTrainer(Trainer):
         set_seed(self.args.seed)
         self.throughput.restart()
         self._steps, self._skipped_before = 0, self.guard.skipped
-        self._skipped_at_first = self.guard.skipped
+        self._skipped_at_first, self._first_step = self.guard.skipped, None
         output = super().train(resume_from_checkpoint, *positional, **options)
         return output._replace(training_loss=output.metrics["train_loss"])
 
@@ -151,6 +152,8 @@ class NumberTrainer(Trainer):
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
         """As the stock Trainer's; guard and throughput see every micro-batch."""
+        if self._first_step is None:  # where a resumed run goes on
+            self._first_step = self.state.global_step
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
         # A model of ours draws its masks from the samples' ids; others do not take them.
@@ -185,7 +188,7 @@ class NumberTrainer(Trainer):
         if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
             logs["skipped_steps"] = self.guard.skipped
         if "train_loss" in logs:
-            steps, skipped = self.state.global_step - self._initial_global_step, self.guard.skipped
+            steps, skipped = self.state.global_step - (self._first_step or 0), self.guard.skipped
             logs["train_loss"] = _over_taken(logs["train_loss"], steps, skipped - self._skipped_at_first)
         super().log(logs, start_time)
 
