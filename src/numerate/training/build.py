@@ -1,0 +1,153 @@
+"""From a run to what it trains: arguments, model, encoded data, and the trainer of them all."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import TrainingArguments, set_seed
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+from numerate.registry import near_names
+from numerate.training.data import encode, given_folder, has_split, texts_of
+from numerate.training.models import build_model
+from numerate.training.progress import Lines, Progress
+from numerate.training.run import OWN_TRAINING, Run, RunError
+from numerate.training.shards import Shards
+from numerate.training.sources import SPLITS
+from numerate.training.trainer import NumberTrainer
+
+if TYPE_CHECKING:
+    from numerate.model import NumberModel
+
+__all__ = ["Prepared", "RunTrainer", "build", "build_trainer", "prepare", "training_arguments"]
+
+_START = "start"
+
+
+class RunTrainer(NumberTrainer):
+    """`NumberTrainer` for shards: it groups them by length without reading a row."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        return self._by_length(train_dataset or self.train_dataset) or super()._get_train_sampler(train_dataset)
+
+    def _get_eval_sampler(self, eval_dataset: Any) -> Any:
+        return self._by_length(eval_dataset) or super()._get_eval_sampler(eval_dataset)
+
+    def _by_length(self, rows: Any) -> Any:
+        """The stock sampler of texts by length, for a data set that knows its `lengths`: no row is read for them."""
+        if self.args.train_sampling_strategy != "group_by_length" or not hasattr(rows, "lengths"):
+            return None
+        size = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        return LengthGroupedSampler(size, lengths=[int(length) for length in rows.lengths])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run's model and its encoded texts.
+
+    Attributes:
+        run: The run.
+        model: Before training.
+        data: `train`, `dev` and `test`, as far as the run has them.
+    """
+
+    run: Run
+    model: NumberModel
+    data: dict[str, Shards]
+
+
+def build(run: Run, output_dir: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberTrainer:
+    """A trainer that has only to be told to `train()`; its texts are encoded below the output folder.
+
+    Args:
+        run: The run.
+        output_dir: For checkpoints and encoded texts.
+        backbone: Instead of the checkpoint that the run names.
+        tokenizer: Its tokenizer.
+
+    Raises:
+        RunError, SourceError, ShardsError: Whatever is wrong with the run or its data.
+    """
+    arguments, own = training_arguments(run, output_dir)
+    folder = given_folder(run) or Path(output_dir) / "prepared"
+    with arguments.main_process_first(desc="preparing the data"):
+        ready = prepare(run, folder, backbone=backbone, tokenizer=tokenizer, seed=arguments.seed)
+    if "train" not in ready.data:
+        raise RunError("the run has no training texts: give them with --data, or as data.train")
+    return build_trainer(ready, arguments, **own)
+
+
+def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArguments, dict[str, Any]]:
+    """The Trainer's arguments, and what is for `NumberTrainer` itself."""
+    known = [field.name for field in dataclasses.fields(TrainingArguments) if field.init]
+    for name in run.training:
+        if name not in (*known, *OWN_TRAINING):
+            raise RunError(f"training: unknown key {name!r}: {near_names(name, [*known, *OWN_TRAINING])}")
+    own = {name: run.training[name] for name in OWN_TRAINING if name in run.training}
+    given = {name: value for name, value in run.training.items() if name not in own}
+    usual: dict[str, Any] = {
+        "report_to": "none",
+        "dataloader_pin_memory": torch.cuda.is_available(),
+        "disable_tqdm": not sys.stderr.isatty(),
+    }
+    if run.data.group_by_length:
+        usual["train_sampling_strategy"] = "group_by_length"
+    if texts_of(run, "dev") is None and not has_split(given_folder(run), "dev"):
+        given |= {"eval_strategy": "no", "load_best_model_at_end": False}
+    try:
+        whole: dict[str, Any] = usual | given | {"output_dir": str(output_dir)}
+        return TrainingArguments(**whole), own
+    except (TypeError, ValueError, ImportError) as error:
+        raise RunError(f"training: {' '.join(str(error).split())[:300]}") from None
+
+
+def prepare(
+    run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None
+) -> Prepared:
+    """Builds a run's model and encodes its texts into a folder; what is there already and still fits is used.
+
+    Args:
+        run: The run.
+        folder: Gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` for what was learnt from
+            the texts: tokenizer and scaling.
+        backbone: Instead of the checkpoint that the run names.
+        tokenizer: Its tokenizer.
+        seed: Of the weights.
+        model: Instead of all that: a model that is there already.
+    """
+    folder = Path(folder)
+    is_given = folder == given_folder(run)
+    set_seed(seed)
+    if model is None:
+        model = build_model(run, folder / _START, backbone=backbone, tokenizer=tokenizer)
+    data: dict[str, Shards] = {}
+    for split in SPLITS:
+        texts = texts_of(run, split)
+        if texts is not None:
+            data[split] = encode(texts, model, folder / split, run.data.max_tokens)
+        elif is_given and has_split(folder, split):
+            data[split] = Shards(folder / split, model.processor)
+    return Prepared(run, model, data)
+
+
+def build_trainer(ready: Prepared, arguments: TrainingArguments, **options: Any) -> NumberTrainer:
+    """The trainer of a prepared run.
+
+    Args:
+        ready: What `prepare` gave.
+        arguments: The Trainer's.
+        **options: As `NumberTrainer` takes them.
+    """
+    trainer = RunTrainer(
+        ready.model, arguments, train_dataset=ready.data.get("train"), eval_dataset=ready.data.get("dev"), **options
+    )
+    for stock in (ProgressCallback, PrinterCallback):
+        trainer.remove_callback(stock)
+    trainer.add_callback(Lines() if arguments.disable_tqdm else Progress())
+    return trainer

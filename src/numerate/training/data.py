@@ -1,0 +1,63 @@
+"""A run's texts: which they are, and encoded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numerate.doors import base_of
+from numerate.training.scratch import longest_text
+from numerate.training.shards import META, Shards, ShardsError, fingerprint, write_shards
+from numerate.training.sources import SPLITS, Texts
+
+if TYPE_CHECKING:
+    from numerate.model import NumberModel
+    from numerate.training.run import Run
+
+__all__ = ["encode", "given_folder", "has_split", "is_prepared", "texts_of"]
+
+
+def texts_of(run: Run, split: str) -> Texts | None:
+    """The texts of one split; None if the run has none, or has them prepared."""
+    data = run.data
+    paths = getattr(data, split)
+    if paths is None and data.split is not None:
+        paths = data.train
+    if paths is None or (isinstance(paths, str) and is_prepared(paths)):
+        return None
+    limit = data.limit if split == "train" else data.dev_limit
+    return Texts((paths,) if isinstance(paths, str) else paths, data.text, data.format, (data.split, split), limit)
+
+
+def is_prepared(path: str | Path) -> bool:
+    """Whether a path is a folder that `prepare` wrote."""
+    return any(has_split(Path(path), split) for split in SPLITS)
+
+
+def has_split(folder: Path | None, split: str) -> bool:
+    """Whether a folder has encoded texts of a split."""
+    return folder is not None and (folder / split / META).is_file()
+
+
+def given_folder(run: Run) -> Path | None:
+    """The prepared folder that the run's training texts are in, if they are."""
+    train = run.data.train
+    return Path(train) if isinstance(train, str) and is_prepared(train) else None
+
+
+def encode(texts: Texts, model: NumberModel, folder: str | Path, max_tokens: int | None = None) -> Shards:
+    """Encoded texts: those of the folder if they are of this processor and these files, or newly made ones."""
+    most = longest_text(base_of(model.backbone).config, model.processor.tokenizer)
+    most = min((size for size in (max_tokens, most) if size is not None), default=None)
+    files = [Path(path) for path in texts.paths]
+    states = [[file.stat().st_size, file.stat().st_mtime_ns] if file.is_file() else None for file in files]
+    asked = json.loads(json.dumps(dataclasses.asdict(texts) | {"files": states, "max_tokens": most}))
+    try:
+        there = Shards(folder)
+    except ShardsError:
+        there = None
+    if there is not None and there.meta["asked"] == asked and there.meta["fingerprint"] == fingerprint(model.processor):
+        return there
+    return write_shards(folder, texts, model.processor, max_tokens=most, asked=asked)

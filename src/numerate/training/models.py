@@ -1,0 +1,146 @@
+"""A run's model before training: checkpoint or scratch, tokenizer and scaling learnt from the texts, what is frozen."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.attach import attach
+from numerate.doors import TASKS, base_of
+from numerate.processor import NumberProcessor
+from numerate.registry import UnknownNameError
+from numerate.scaling import Scaling
+from numerate.training.checkpoints import atomic
+from numerate.training.data import given_folder, texts_of
+from numerate.training.run import RunError
+from numerate.training.scratch import fetched, new_backbone, set_dropout, train_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.model import NumberModel
+    from numerate.training.run import Run
+
+__all__ = ["build_model"]
+
+MOST_NUMERALS = 1_000_000
+"""A scaling is fitted on no more than so many."""
+
+
+def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
+    """A run's model before training.
+
+    Args:
+        run: The run.
+        start: A folder for what is learnt from the texts beforehand, tokenizer and scaling; used again if it is there.
+        backbone: Instead of the checkpoint that the run names.
+        tokenizer: Its tokenizer.
+    """
+    plan, start = run.model, Path(start)
+    learnt = _learnt(run, start)
+    if tokenizer is None:
+        if plan.checkpoint is not None:
+            tokenizer = fetched("AutoTokenizer", plan.checkpoint)
+        elif learnt:
+            tokenizer = fetched("AutoTokenizer", str(start / "tokenizer"))
+        else:
+            tokenizer = train_tokenizer(plan.scratch.tokenizer, _first_texts(run))  # type: ignore[union-attr]
+    if backbone is None:
+        backbone = _backbone(run, tokenizer)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token  # GPT-2 and its kin have none of their own; masked, it never counts
+    try:
+        model = attach(
+            backbone, tokenizer, plan.recipe, reader=plan.reader, notation=plan.notation, embedder=plan.embedder,
+            placement=plan.placement, gated=plan.gated, head=plan.head, objective=plan.objective, kinds=plan.kinds,
+            implied_commas=plan.implied_commas,
+        )  # fmt: skip
+        scaling = None if plan.scaling is None else Scaling.from_dict(learnt.get("scaling") or plan.scaling)
+    except (UnknownNameError, ValueError, TypeError) as error:
+        raise RunError(f"model: {error}") from None
+    if scaling is not None:
+        scaling = scaling if scaling.fields else _fitted(scaling, run, model.processor)
+        config = model.processor.config() | {"scaling": scaling.to_dict()}
+        model.processor = NumberProcessor.from_config(tokenizer, config, first_id=model.processor.first_id)
+    if not learnt and (plan.scratch is not None or scaling is not None):
+        _remember(run, start, tokenizer, scaling)
+    return _frozen(model, run)
+
+
+def _first_texts(run: Run) -> Iterator[str]:
+    texts = texts_of(run, "train")
+    if texts is None:
+        raise RunError("the run learns its tokenizer or scaling from the training texts: give them with --data")
+    return islice(iter(texts), run.data.sample)
+
+
+def _backbone(run: Run, tokenizer: Any) -> Any:
+    plan = run.model
+    if plan.scratch is not None:
+        return new_backbone(plan.scratch, tokenizer, plan.dropout)
+    name = str(plan.checkpoint)
+    config = fetched("AutoConfig", name)
+    if plan.dropout is not None:
+        set_dropout(config, plan.dropout)
+    said = " ".join(config.architectures or ())
+    task = plan.task or ("causal-lm" if "CausalLM" in said or "LMHead" in said else "masked-lm")
+    return fetched(TASKS[task], name, config=config, dtype=torch.float32)
+
+
+def _fitted(scaling: Scaling, run: Run, processor: NumberProcessor) -> Scaling:
+    found = (numeral for text in _first_texts(run) for numeral in processor.reader.find(text))
+    kept = [n for n in islice(found, MOST_NUMERALS) if processor.kinds is None or n.kind in processor.kinds]
+    try:
+        return scaling.fit(kept, [n.written for n in kept] if processor.written else None)
+    except ValueError as error:
+        raise RunError(f"model.scaling: {error}") from None
+
+
+def _learnt(run: Run, start: Path) -> dict[str, Any]:
+    """What was learnt from the texts by an earlier start of the same run; nothing if it was another one."""
+    try:
+        found = json.loads((start / "start.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if start.parent == given_folder(run) or found["from"] == _source(run) else {}
+
+
+def _remember(run: Run, start: Path, tokenizer: Any, scaling: Scaling | None) -> None:
+    with atomic(start) as inside:
+        tokenizer.save_pretrained(inside / "tokenizer")
+        found = {"from": _source(run), "scaling": None if scaling is None else scaling.to_dict()}
+        (inside / "start.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _source(run: Run) -> dict[str, Any]:
+    """What a tokenizer and a scaling depend on."""
+    model, data = run.model.to_dict(), run.data.to_dict()
+    files = [run.data.train] if isinstance(run.data.train, str) else list(run.data.train or ())
+    states = [[Path(file).stat().st_size, Path(file).stat().st_mtime_ns] for file in files if Path(file).is_file()]
+    return {
+        "model": {key: model[key] for key in ("scratch", "recipe", "reader", "kinds", "scaling")},
+        "data": {key: data[key] for key in ("train", "text", "format", "split", "limit", "sample")},
+        "files": states,
+    }
+
+
+def _frozen(model: NumberModel, run: Run) -> NumberModel:
+    plan = run.model
+    whole: Any = base_of(model.backbone)
+    inside = {id(weight) for weight in whole.base_model.parameters()}
+    if plan.reset_head:
+        for module in whole.modules():
+            own = list(module.parameters(recurse=False))
+            if own and hasattr(module, "reset_parameters") and not any(id(weight) in inside for weight in own):
+                module.reset_parameters()
+    if plan.freeze != "no":
+        model.freeze_backbone()
+    if plan.freeze == "encoder":
+        for weight in whole.parameters():
+            if id(weight) not in inside:
+                weight.requires_grad_(True)
+    return model

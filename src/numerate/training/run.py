@@ -1,0 +1,285 @@
+"""Runs: a whole training as one YAML file, see docs/runs.md.
+
+A run names a model, its data and the Trainer's arguments. `scales` are named changes to it (`tiny` for a laptop), and
+whoever starts it may change any value by its dotted key. Everything is checked before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from numerate.config import Config, ConfigError
+from numerate.registry import near_names
+from numerate.training.plain_yaml import YamlError, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "OWN_TRAINING", "DataPlan", "ModelPlan", "Run", "RunError", "Scratch", "TokenizerPlan", "load_run", "merged",
+    "run_names",
+]  # fmt: skip
+
+OWN_TRAINING = ("eval_seed", "nonfinite_limit", "number_metrics")
+"""What `training` may hold beside the Trainer's arguments: options of `NumberTrainer`."""
+_TABLES = ("numerals-2018",)
+"""Files beside the runs that are for `numerate reproduce`."""
+
+
+class RunError(ValueError):
+    """A run that cannot be read or does not fit; the message is one line that names file, line and key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerPlan(Config):
+    """A tokenizer for a model from scratch.
+
+    Attributes:
+        checkpoint: Take that of a checkpoint, a folder or Hub name; otherwise one is trained on the training texts:
+        method: `wordpiece` (as BERT's), `bytes` (byte-level BPE, as GPT-2's), `words` (as the 2018 models') or
+            `records` (keys and brackets of records, `numerate.record_vocabulary`).
+        vocabulary: How many tokens it has.
+        lowercase: For `wordpiece`.
+    """
+
+    kind: ClassVar[str] = "tokenizer"
+    checkpoint: str | None = None
+    method: Literal["wordpiece", "bytes", "words", "records"] = "wordpiece"
+    vocabulary: int = 30_522
+    lowercase: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scratch(Config):
+    """A backbone with random weights.
+
+    Attributes:
+        architecture: As transformers names it (`bert`, `gpt2`, `llama`), or one of ours (`numerate-lstm`).
+        task: `masked-lm` or `causal-lm`.
+        sizes: Options of its config; the vocabulary's size and the special tokens come from the tokenizer.
+        tokenizer: Its tokenizer.
+    """
+
+    kind: ClassVar[str] = "scratch"
+    architecture: str = "bert"
+    task: Literal["masked-lm", "causal-lm"] = "masked-lm"
+    sizes: dict[str, Any] = field(default_factory=dict)
+    tokenizer: TokenizerPlan = field(default_factory=TokenizerPlan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelPlan(Config):
+    """Which model is trained: a checkpoint or one from scratch, and what `numerate.attach` does to it.
+
+    Attributes:
+        checkpoint: A folder or Hub name of a language model; or
+        scratch: one with random weights.
+        task: What a checkpoint is loaded for: `masked-lm`, `causal-lm`; by default what its own config says.
+        recipe: A recipe's name. What follows down to `implied_commas` overrides its parts, as in `attach`.
+        reader: See there.
+        notation: See there.
+        embedder: See there.
+        placement: See there.
+        gated: See there.
+        head: See there.
+        objective: See there; "auto" is `masked` or `causal`.
+        kinds: See there.
+        scaling: Options of `numerate.scaling.Scaling`, which is fitted on the training texts.
+        implied_commas: See there.
+        freeze: "backbone" trains only what is ours; "encoder" its language-model head, too (a head that is tied to the
+            embeddings stays as it is but for its bias).
+        reset_head: Draw the weights of the backbone's language-model head anew.
+        dropout: Of the whole backbone, instead of its config's.
+    """
+
+    kind: ClassVar[str] = "model"
+    checkpoint: str | None = None
+    scratch: Scratch | None = None
+    task: Literal["masked-lm", "causal-lm"] | None = None
+    recipe: str | None = None
+    reader: str | None = None
+    notation: str | dict[str, Any] | None = None
+    embedder: str | dict[str, Any] | None = None
+    placement: str | None = None
+    gated: bool | None = None
+    head: str | dict[str, Any] | None = None
+    objective: str | dict[str, Any] | None = "auto"
+    kinds: tuple[str, ...] | None = None
+    scaling: dict[str, Any] | None = None
+    implied_commas: bool = False
+    freeze: Literal["no", "backbone", "encoder"] = "no"
+    reset_head: bool = False
+    dropout: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.checkpoint is None) == (self.scratch is None):
+            both = "both" if self.scratch is not None else "neither"
+            raise ConfigError(
+                f"model config: give a checkpoint or a model from scratch, one of the two; {both} is given"
+            )
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise ConfigError(f"model config: dropout must lie from 0 to below 1, however: {self.dropout}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPlan(Config):
+    """Where the texts are; see `numerate.training.sources`.
+
+    Attributes:
+        train: A file, several, a Hub data set, or a folder that `numerate prepare` wrote (with `dev` in it, too).
+        dev: The same, for evaluation on the way; none without.
+        test: The same, for `numerate eval`.
+        text: The field that holds the text, by its dotted path; null for the whole line (records).
+        format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default what the name ends in.
+        split: A field that says `train`, `dev` (or `validation`) or `test`: then `train` may be all there is.
+        max_tokens: Longer texts are cut; by default where the model's positions end.
+        limit: At most so many training texts.
+        dev_limit: At most so many of dev and test.
+        sample: The first so many training texts are looked at to train a tokenizer and to fit a scaling.
+        group_by_length: Texts of a batch are about equally long, so that less is padded.
+    """
+
+    kind: ClassVar[str] = "data"
+    train: str | tuple[str, ...] | None = None
+    dev: str | tuple[str, ...] | None = None
+    test: str | tuple[str, ...] | None = None
+    text: str | None = "text"
+    format: Literal["jsonl", "json", "txt", "csv", "tsv", "parquet", "hub"] | None = None
+    split: str | None = None
+    max_tokens: int | None = None
+    limit: int | None = None
+    dev_limit: int | None = None
+    sample: int = 100_000
+    group_by_length: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "limit", "dev_limit", "sample"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise ConfigError(f"data config: {name} must be positive, however: {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Config):
+    """A whole training.
+
+    Attributes:
+        about: What it is.
+        citation: Whose.
+        model: See `ModelPlan`.
+        data: See `DataPlan`.
+        training: Arguments of `transformers.TrainingArguments`, and those of `OWN_TRAINING`.
+        scales: Named changes to all of that.
+
+    Example:
+        >>> run = load_run("exponent", scale="tiny", changes=["training.max_steps=3"])
+        >>> run.model.freeze, run.training["max_steps"]
+        ('encoder', 3)
+        >>> load_run("exponent", changes=["model.recip=luna"])
+        Traceback (most recent call last):
+        numerate.training.run.RunError: exponent: model config: unknown key 'recip': did you mean 'recipe'?
+    """
+
+    kind: ClassVar[str] = "run"
+    about: str = ""
+    citation: str = ""
+    model: ModelPlan
+    data: DataPlan = field(default_factory=DataPlan)
+    training: dict[str, Any] = field(default_factory=dict)
+    scales: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def with_data(self, **paths: str | tuple[str, ...] | None) -> Run:
+        """The run with other `train`, `dev` or `test`; None leaves one as it is."""
+        given = {name: path for name, path in paths.items() if path is not None}
+        return dataclasses.replace(self, data=dataclasses.replace(self.data, **given))  # type: ignore[arg-type]
+
+
+def run_names() -> list[str]:
+    """The names of all runs that ship with the package."""
+    folder = resources.files("numerate") / "runs"
+    names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(name for name in names if name not in _TABLES)
+
+
+def load_run(name: str | Path, *, scale: str | None = None, changes: Iterable[str] = ()) -> Run:
+    """A run by its shipped name or its file, at a scale, with changes.
+
+    Args:
+        name: `luna`, or a path that ends in `.yaml` or `.yml`.
+        scale: One of the run's `scales`.
+        changes: `key.sub=value` each, the value as YAML.
+
+    Raises:
+        RunError: Whatever is wrong with any of them.
+    """
+    text, title = _text_of(name)
+    try:
+        plan = read_yaml(text, title)
+    except YamlError as error:
+        raise RunError(str(error)) from None
+    if not isinstance(plan, dict):
+        raise RunError(f"{title}: a run has the sections model, data and training, however: {str(plan)[:40]!r}")
+    if scale is not None:
+        scales = plan.get("scales") or {}
+        if not isinstance(scales, dict) or scale not in scales:
+            raise RunError(f"{title}: unknown scale {scale!r}: {near_names(scale, [str(key) for key in scales])}")
+        plan = merged(plan, scales[scale])
+    for change in changes:
+        plan = merged(plan, _change(change))
+    try:
+        return Run.from_dict(plan)
+    except ConfigError as error:
+        raise RunError(f"{title}: {error}") from None
+
+
+def merged(one: Mapping[str, Any], other: Any) -> dict[str, Any]:
+    """A mapping with another's values in it, key by key; a part of another `kind` takes the place of the whole part.
+
+    Example:
+        >>> plan = {"a": {"b": 1, "c": 2}, "head": {"kind": "bits", "width": 3}}
+        >>> merged(plan, {"a": {"b": 7}, "head": {"kind": "mog"}})
+        {'a': {'b': 7, 'c': 2}, 'head': {'kind': 'mog'}}
+    """
+    if not isinstance(other, dict):
+        raise RunError(f"expected keys and values, however: {str(other)[:60]!r}")
+    result = copy.deepcopy(dict(one))
+    for key, value in other.items():
+        old = result.get(key)
+        joins = (
+            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
+        )
+        result[key] = merged(old, value) if joins else copy.deepcopy(value)  # type: ignore[arg-type]
+    return result
+
+
+def _text_of(name: str | Path) -> tuple[str, str]:
+    """A run's text, and what messages call it."""
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        try:
+            return path.read_text(encoding="utf-8"), str(name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if str(name) not in run_names():
+        hint = near_names(str(name), run_names())
+        raise RunError(f"unknown run {str(name)!r}: {hint}; or give a file that ends in .yaml")
+    return (resources.files("numerate") / "runs" / f"{name}.yaml").read_text(encoding="utf-8"), str(name)
+
+
+def _change(change: str) -> dict[str, Any]:
+    """`key.sub=value` as nested mappings."""
+    key, equals, value = change.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise RunError(f"{change!r}: a change is key.sub=value, as training.learning_rate=1e-4")
+    try:
+        plan: Any = read_yaml(value, change)
+    except YamlError as error:
+        raise RunError(str(error)) from None
+    for part in reversed(parts):
+        plan = {part: plan}
+    return plan

@@ -1,0 +1,165 @@
+"""Models from scratch: a tokenizer trained on the texts at hand, and a backbone with random weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numerate.registry import near_names
+from numerate.training.run import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from numerate.training.run import Scratch, TokenizerPlan
+
+__all__ = ["fetched", "longest_text", "new_backbone", "set_dropout", "train_tokenizer"]
+
+_BERT_TOKENS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+_BYTE_TOKENS = {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "mask": "<mask>"}
+_DROPOUTS = (
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
+    "attention_dropout", "activation_dropout", "embedding_dropout", "mlp_dropout", "dropout_rate", "hidden_dropout",
+)  # fmt: skip
+_LENGTHS = ("max_position_embeddings", "n_positions")
+
+
+def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer trained on texts, or that of a checkpoint.
+
+    Example:
+        >>> from numerate.training.run import TokenizerPlan
+        >>> words = train_tokenizer(TokenizerPlan(method="wordpiece", vocabulary=60), ["a cat sat on a mat"] * 3)
+        >>> words.tokenize("A cat"), words.mask_token
+        (['a', 'cat'], '[MASK]')
+    """
+    if plan.checkpoint is not None:
+        return fetched("AutoTokenizer", plan.checkpoint)
+    if plan.method == "records":
+        from numerate.record_vocabulary import record_tokenizer
+
+        return record_tokenizer(texts, max_keys=plan.vocabulary)
+    if plan.method == "words":
+        from numerate.backbones.word_tokenizer import build_word_tokenizer
+
+        return build_word_tokenizer(texts, plan.vocabulary)
+    return _word_piece(plan, texts) if plan.method == "wordpiece" else _bytes(plan, texts)
+
+
+def new_backbone(plan: Scratch, tokenizer: PreTrainedTokenizerFast, dropout: float | None = None) -> PreTrainedModel:
+    """A backbone with random weights, as wide as the tokenizer's vocabulary."""
+    import transformers
+    from transformers import AutoConfig
+
+    from numerate.backbones import register_backbones
+    from numerate.doors import TASKS
+
+    register_backbones()
+    roles: tuple[str, ...] = ("pad", "bos", "eos", "cls", "sep", "mask")
+    special = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id", None) for role in roles}
+    special = {name: token for name, token in special.items() if token is not None}
+    try:
+        known = AutoConfig.for_model(plan.architecture).to_dict()
+    except ValueError:
+        names = sorted(transformers.CONFIG_MAPPING)
+        raise RunError(f"unknown architecture {plan.architecture!r}: {near_names(plan.architecture, names)}") from None
+    if unknown := [name for name in plan.sizes if name not in known]:
+        hint = near_names(unknown[0], sorted(known))
+        raise RunError(f"model.scratch.sizes: {plan.architecture} has no {unknown[0]!r}: {hint}")
+    config = AutoConfig.for_model(plan.architecture, **special | {"vocab_size": len(tokenizer)} | plan.sizes)
+    if dropout is not None:
+        set_dropout(config, dropout)
+    try:
+        return getattr(transformers, TASKS[plan.task]).from_config(config)
+    except (ValueError, KeyError, TypeError) as error:
+        first = " ".join(str(error).split())[:200]
+        raise RunError(f"model.scratch: {plan.architecture} for {plan.task} cannot be made: {first}") from None
+
+
+def set_dropout(config: Any, dropout: float) -> None:
+    """Sets every dropout that a config has.
+
+    Example:
+        >>> from transformers import GPT2Config
+        >>> config = GPT2Config()
+        >>> set_dropout(config, 0.25)
+        >>> config.resid_pdrop, config.attn_pdrop
+        (0.25, 0.25)
+    """
+    found = [name for name in _DROPOUTS if isinstance(getattr(config, name, None), (int, float))]
+    if not found:
+        raise RunError(f"model.dropout: {config.model_type} has none that could be set")
+    for name in found:
+        setattr(config, name, dropout)
+
+
+def longest_text(config: Any, tokenizer: Any) -> int | None:
+    """How many tokens a model can read; None for no limit."""
+    sizes = [getattr(config, name, None) for name in _LENGTHS]
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
+        known = [size - config.pad_token_id - 1 for size in known]  # positions are counted from behind the padding's id
+    if tokenizer.model_max_length < 10**9:
+        known.append(tokenizer.model_max_length)
+    return min(known, default=None)
+
+
+def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    inner: Any = Tokenizer(models.WordPiece(unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
+    inner.normalizer = normalizers.BertNormalizer(lowercase=plan.lowercase)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = list(_BERT_TOKENS.values())
+    trainer = trainers.WordPieceTrainer(vocab_size=plan.vocabulary, special_tokens=special, show_progress=False)  # type: ignore[arg-type]
+    inner.train_from_iterator(texts, trainer)
+    frame = [(token, inner.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=frame
+    )
+    inner.decoder = decoders.WordPiece()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **{f"{role}_token": token for role, token in _BERT_TOKENS.items()},
+    )
+
+
+def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    inner: Any = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(  # type: ignore[call-arg]
+        vocab_size=plan.vocabulary,
+        special_tokens=list(_BYTE_TOKENS.values()),  # type: ignore[arg-type]
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    inner.train_from_iterator(texts, trainer)
+    frame = [(token, inner.token_to_id(token)) for token in ("<s>", "</s>")]
+    inner.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=frame
+    )
+    inner.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        model_input_names=["input_ids", "attention_mask"],
+        **{f"{role}_token": token for role, token in _BYTE_TOKENS.items()},
+    )
+
+
+def fetched(auto: str, name: str, **options: Any) -> Any:
+    """What an Auto class of transformers gives for a checkpoint, without any code of its own."""
+    import transformers
+
+    from numerate.backbones import register_backbones
+
+    register_backbones()
+    try:
+        return getattr(transformers, auto).from_pretrained(name, trust_remote_code=False, **options)
+    except Exception as error:  # a missing folder, no network, a torn file: each raises its own
+        raise RunError(f"checkpoint {name!r} cannot be loaded: {' '.join(str(error).split())[:300]}") from None

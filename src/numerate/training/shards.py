@@ -1,0 +1,269 @@
+"""Texts encoded beforehand: flat arrays on the disk, mapped into memory row by row, for corpora larger than memory.
+
+A folder of shards has a `meta.json` (format, processor, counts), a `manifest.json` (size and SHA-256 of every file) and
+a folder for each shard, with these `.npy` files:
+
+| file | type | what |
+|---|---|---|
+| `ids` | uint16 or uint32 | token ids, row after row |
+| `starts` | int64, rows + 1 | where each row's tokens begin |
+| `slots` | int8 to int32 | `number_slots` |
+| `types` | uint8 | `token_type_ids`, if any is not 0 |
+| `number_starts` | int64, rows + 1 | where each row's numbers begin |
+| `bits`, `precision`, `given` | int64, int16, uint8 | the number table |
+| `char_starts` | int64, numbers + 1 | where each number's characters begin |
+| `chars` | uint8 | `number_chars`, without padding |
+
+The attention mask is not kept: rows are not padded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch.utils.data import Dataset
+
+from numerate.training.checkpoints import atomic, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.processor import NumberProcessor
+
+__all__ = ["META", "Shards", "ShardsError", "fingerprint", "write_shards"]
+
+META = "meta.json"
+VERSION = 1
+SHARD_TOKENS = 1 << 22
+"""A shard is closed when it has so many tokens; as many are in memory while it is written."""
+BATCH = 256
+"""Texts that the processor gets at a time."""
+_TOKEN_FIELDS = ("input_ids", "token_type_ids", "attention_mask", "number_slots")
+_TABLE_FIELDS = ("number_bits", "number_chars", "number_precision", "number_given")
+
+
+class ShardsError(ValueError):
+    """A folder of shards is damaged, of another processor, or none at all; the message is one line."""
+
+
+def fingerprint(processor: NumberProcessor) -> str:
+    """What decides how texts are encoded, as 16 hexadecimal digits: tokenizer, reader, notation, scaling, own ids."""
+    words = json.loads(processor.tokenizer.backend_tokenizer.to_str())
+    words = {key: value for key, value in words.items() if key not in ("padding", "truncation")}  # the last call's
+    fields = processor.tokenizer.model_input_names
+    whole = json.dumps([words, fields, processor.config(), processor.first_id], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+def write_shards(
+    folder: str | Path,
+    texts: Iterable[str],
+    processor: NumberProcessor,
+    *,
+    max_tokens: int | None = None,
+    shard_tokens: int = SHARD_TOKENS,
+    asked: Any = None,
+) -> Shards:
+    """Encodes texts into a folder of shards, which is there as a whole or not at all.
+
+    Args:
+        folder: Is made; shards that are there already are replaced, but nothing else is.
+        texts: Are streamed.
+        processor: Encodes them.
+        max_tokens: Longer texts are cut.
+        shard_tokens: See `SHARD_TOKENS`.
+        asked: Kept in `meta.json`: what the texts are.
+
+    Raises:
+        ShardsError: There is something else in the folder, or no text has a token.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / META).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ShardsError(f"{folder}: holds something else than shards; give another folder")
+    counts = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0}
+    shards: list[dict[str, int]] = []
+    with atomic(folder) as inside:
+        shard = _Shard()
+        fields: list[str] = []
+        for row in _encoded(texts, processor, max_tokens):
+            fields = fields or sorted(row)
+            if not len(row["input_ids"]):
+                counts["empty"] += 1
+                continue
+            shard.add(row)
+            if shard.tokens >= shard_tokens:
+                shards.append(shard.write(inside / f"shard-{len(shards):05d}"))
+                shard = _Shard()
+        if shard.rows:
+            shards.append(shard.write(inside / f"shard-{len(shards):05d}"))
+        if not shards:
+            raise ShardsError(f"{folder}: no text has any token; {counts['empty']} are empty")
+        for name in ("rows", "tokens", "numbers"):
+            counts[name] = sum(each[name] for each in shards)
+        meta = {
+            "kind": "shards", "version": VERSION,
+            "fingerprint": fingerprint(processor), "processor": processor.config(),
+            "max_tokens": max_tokens, "fields": fields, **counts, "asked": asked, "shards": shards,
+        }  # fmt: skip
+        (inside / META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+    return Shards(folder)
+
+
+class Shards(Dataset[dict[str, Any]]):
+    """A folder of shards as a data set: `shards[i]` is what the processor makes of the i-th text, and `sample_id` i.
+
+    Rows are read when they are asked for; what a worker process gets is the folder's name and the counts.
+
+    Args:
+        folder: What `write_shards` wrote.
+        processor: The processor that must have made them, if that is to be checked.
+        verify: Read all files and compare their checksums; otherwise only their sizes are compared.
+
+    Raises:
+        ShardsError: It is no such folder, damaged, or of another processor.
+    """
+
+    def __init__(self, folder: str | Path, processor: NumberProcessor | None = None, *, verify: bool = False) -> None:
+        self.folder = Path(folder)
+        try:
+            self.meta: dict[str, Any] = json.loads((self.folder / META).read_text(encoding="utf-8"))
+            version, made = int(self.meta["version"]), str(self.meta["fingerprint"])
+            rows = [int(shard["rows"]) for shard in self.meta["shards"]]
+            self.fields: tuple[str, ...] = tuple(self.meta["fields"])
+        except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+            raise ShardsError(f"{folder}: no shards ({META}: {error}); `numerate prepare` writes them") from None
+        if version > VERSION:
+            raise ShardsError(f"{folder}: version {version} is newer than {VERSION}; please update numerate")
+        wrong = trouble(self.folder, quick=not verify)
+        if wrong is not None:
+            raise ShardsError(f"{folder}: damaged: {wrong}; prepare it again")
+        if processor is not None and made != fingerprint(processor):
+            raise ShardsError(
+                f"{folder}: made by another processor ({made}, this one is {fingerprint(processor)}): "
+                f"tokenizer, reader, notation or scaling differ; prepare it again"
+            )
+        self._ends = np.cumsum(rows)
+        self._open: dict[int, dict[str, np.ndarray]] = {}
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"row {index} of {size}")
+        index = int(index) % size
+        which = int(np.searchsorted(self._ends, index, side="right"))
+        arrays = self._arrays(which)
+        place = index - (int(self._ends[which - 1]) if which else 0)
+        begin, end = arrays["starts"][place : place + 2].tolist()
+        ids = arrays["ids"][begin:end].astype(np.int64)
+        row: dict[str, Any] = {"input_ids": ids}
+        if "token_type_ids" in self.fields:
+            types = arrays.get("types")
+            row["token_type_ids"] = np.zeros_like(ids) if types is None else types[begin:end].astype(np.int64)
+        if "attention_mask" in self.fields:
+            row["attention_mask"] = np.ones_like(ids)
+        row["number_slots"] = arrays["slots"][begin:end].astype(np.int64)
+        first, last = arrays["number_starts"][place : place + 2].tolist()
+        for name in ("bits", "precision", "given"):
+            row[f"number_{name}"] = np.array(arrays[name][first:last])
+        places = arrays["char_starts"][first : last + 1]
+        lengths = np.diff(places)
+        rows = np.zeros((last - first, max(1, int(lengths.max(initial=0)))), dtype=np.uint8)
+        rows[np.arange(rows.shape[1]) < lengths[:, None]] = arrays["chars"][places[0] : places[-1]]
+        return row | {"number_chars": rows, "sample_id": index}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many tokens each row has: (rows,) int64, without reading the rows."""
+        return np.concatenate([np.diff(self._arrays(shard)["starts"]) for shard in range(len(self._ends))])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_open": {}}  # every process maps the files itself
+
+    def _arrays(self, shard: int) -> dict[str, np.ndarray]:
+        if shard not in self._open:
+            folder = self.folder / f"shard-{shard:05d}"
+            try:
+                # An array without entries cannot be mapped.
+                self._open[shard] = {file.stem: _mapped(file) for file in sorted(folder.glob("*.npy"))}
+            except (OSError, ValueError) as error:
+                raise ShardsError(f"{folder}: damaged: {error}; prepare it again") from None
+        return self._open[shard]
+
+
+def _mapped(file: Path) -> np.ndarray:
+    try:
+        return np.load(file, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        return np.load(file, allow_pickle=False)
+
+
+class _Shard:
+    """Rows on their way into one shard."""
+
+    def __init__(self) -> None:
+        self.rows = self.tokens = 0
+        self._parts: dict[str, list[np.ndarray]] = {
+            name: [] for name in ("ids", "slots", "types", "bits", "precision", "given", "chars", "char_lengths")
+        }
+        self._lengths: list[int] = []
+        self._counts: list[int] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        ids = np.asarray(row["input_ids"], dtype=np.uint32)
+        characters = row["number_chars"]
+        written = characters != 0
+        columns = {
+            "ids": ids,
+            "slots": np.asarray(row["number_slots"], dtype=np.int32),
+            "types": np.asarray(row.get("token_type_ids", ()), dtype=np.uint8),
+            **{name: row[f"number_{name}"] for name in ("bits", "precision", "given")},
+            "chars": characters[written],
+            "char_lengths": written.sum(axis=1),
+        }
+        if not np.all(row.get("attention_mask", 1)):
+            raise ShardsError("a row that is padded cannot be kept")
+        for name, column in columns.items():
+            self._parts[name].append(column)
+        self.rows, self.tokens = self.rows + 1, self.tokens + len(ids)
+        self._lengths.append(len(ids))
+        self._counts.append(len(row["number_bits"]))
+
+    def write(self, folder: Path) -> dict[str, int]:
+        """Writes the arrays, each in the smallest type that holds it; gives the shard's counts."""
+        columns = {name: np.concatenate(parts) for name, parts in self._parts.items()}
+        ids, slots, types = columns["ids"], columns["slots"], columns.pop("types")
+        columns["ids"] = ids.astype(np.uint16) if ids.max(initial=0) < 1 << 16 else ids
+        columns["slots"] = slots.astype(np.min_scalar_type(-int(np.abs(slots).max(initial=1))))
+        columns |= {"types": types} if types.any() else {}
+        columns["starts"], columns["number_starts"] = _starts(self._lengths), _starts(self._counts)
+        columns["char_starts"] = _starts(columns.pop("char_lengths"))
+        folder.mkdir()
+        for name, column in columns.items():
+            np.save(folder / f"{name}.npy", column, allow_pickle=False)
+        return {"rows": self.rows, "tokens": self.tokens, "numbers": sum(self._counts)}
+
+
+def _starts(lengths: Any) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _encoded(texts: Iterable[str], processor: NumberProcessor, max_tokens: int | None) -> Iterator[dict[str, Any]]:
+    """Each text's row, as the processor gives it."""
+    options = {} if max_tokens is None else {"truncation": True, "max_length": max_tokens}
+    waiting = iter(texts)
+    while some := list(islice(waiting, BATCH)):
+        batch = processor(some, **options)
+        fields = [key for key in batch if key in (*_TOKEN_FIELDS, *_TABLE_FIELDS)]
+        for index in range(len(some)):
+            yield {key: batch[key][index] for key in fields}
