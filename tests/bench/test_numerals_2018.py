@@ -62,4 +62,4 @@ def test_names_are_checked() -> None:
 @pytest.mark.parametrize("name", bench.MODELS)
 def test_full_size_configs_are_whole(name: str) -> None:
     config = bench.config_for("clinical", name, "paper")
-    assert config.vocabulary == 1000 and config.epochs >= 20
+    assert config.vocabulary == 1000 and config.epochs >= 16

@@ -126,6 +126,8 @@ class NumberTrainer(Trainer):
         self._steps, self._skipped_before = 0, self.guard.skipped
         self._skipped_at_first, self._first_step = self.guard.skipped, None
         output = super().train(resume_from_checkpoint, *positional, **options)
+        # Mixed precision wraps `forward` and rebuilds what it gives, which costs the output its distributions.
+        self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
 
     def _whole(self, folder: str, wanted: Any) -> str:
