@@ -304,7 +304,7 @@ class NumberModel(Speaks, nn.Module):
 
     def own_state(self) -> dict[str, Tensor]:
         """The weights that are ours, without the backbone's."""
-        return {key: value for key, value in self.state_dict().items() if not key.startswith("backbone.")}
+        return _apart(self.state_dict())[0]
 
     def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
         """Passed on to the backbone."""
@@ -314,19 +314,23 @@ class NumberModel(Speaks, nn.Module):
         """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_disable()
 
-    def save_pretrained(self, folder: str | Path, *, backbone: bool = False, **options: Any) -> None:
+    def save_pretrained(
+        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
+    ) -> None:
         """Writes config, weights of ours and a model card into `folder`.
 
         Args:
             folder: Is made if need be.
             backbone: Save the backbone and its tokenizer, too, in a folder below: for one that was trained.
+            state_dict: The model's weights, for one whose own are spread over several processes.
             **options: What else Hugging Face tools pass; not used.
         """
         del options
-        save_artefact(folder, replace(self.describe(), base_included=backbone), self.own_state(), self.citation)
+        own = self.own_state() if state_dict is None else _apart(state_dict)[0]
+        save_artefact(folder, replace(self.describe(), base_included=backbone), own, self.citation)
         if backbone:
             inside = str(Path(folder) / BASE_FOLDER)
-            base_of(self.backbone).save_pretrained(inside)
+            base_of(self.backbone).save_pretrained(inside, state_dict=state_dict and _apart(state_dict)[1])
             self.processor.tokenizer.save_pretrained(inside)
 
     def describe(self) -> NumberModelConfig:
@@ -471,6 +475,12 @@ class NumberModel(Speaks, nn.Module):
         attention = fields.get("attention_mask")
         plain = attention is not None and attention.dim() == 2
         return attention if plain else torch.ones_like(fields["input_ids"])
+
+
+def _apart(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Our weights, and the backbone's by the names that it gives them."""
+    ours = {key: value for key, value in state.items() if not key.startswith("backbone.")}
+    return ours, {key.removeprefix("backbone."): value for key, value in state.items() if key not in ours}
 
 
 def _described(part: Any) -> dict[str, Any] | None:

@@ -1,40 +1,167 @@
-"""Two processes on the CPU: what one meets, both act upon; their checkpoints are one."""
+"""Two processes on the CPU: they learn what one would, what one meets both act upon, and their checkpoints are one.
+
+A job costs seconds of imports alone. So the one in the default suite is forked, and has several things to look at.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+import safetensors.torch
+import torch
+import two_process_runs as together
+from accelerate.state import AcceleratorState
+from training_runs import in_a_child
 
+import numerate
 from numerate.training import newest_whole
 
 HERE = Path(__file__).parent
+TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+ACCELERATE = (
+    "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
+    "--dynamo_backend", "no", "--main_process_port", "0",
+)  # fmt: skip
+
+
+def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    """Runs a script in two processes; `timeout` is there against hanging."""
+    more = {
+        "PYTHONPATH": str(HERE.parent),
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "ACCELERATE_USE_CPU": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", *launcher, *map(str, command)],
+        env=os.environ | more, capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+
+
+def both(
+    folder: Path, work: str, script: Path = HERE.parent / "two_process_runs.py", launcher: tuple[str, ...] = TORCHRUN
+) -> list[Any]:
+    """What the two processes of a job have written."""
+    done = launch(launcher, script, *([work] if work else []), folder)
+    assert done.returncode == 0, done.stderr[-5000:]
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+def forked(folder: Path, work: str, patience: float = 300) -> list[Any]:
+    """The same without launcher and imports: two children of this process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+
+    def part(rank: int) -> None:
+        os.environ |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "GLOO_SOCKET_IFNAME": "lo"}
+        AcceleratorState._reset_state(reset_partial_state=True)  # other tests have trained alone
+        together.main(work, folder)
+
+    waiting, codes, end = (
+        [in_a_child(lambda rank=rank: part(rank)) for rank in range(2)],
+        [],
+        time.monotonic() + patience,
+    )
+    while waiting:
+        for process in list(waiting):
+            found, status = os.waitpid(process, os.WNOHANG)
+            if found:
+                waiting.remove(process)
+                codes.append(os.waitstatus_to_exitcode(status))
+        if waiting and (any(codes) or time.monotonic() > end):  # the other would wait for it
+            for process in waiting:
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.05)
+    assert codes == [0, 0]
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    (tmp_path / "alone").mkdir()
+    return tmp_path / "alone"
+
+
+def as_one(folder: Path, alone: Path, losses: dict[str, list[float]], cases: dict[str, Any]) -> None:
+    """Asserts that two processes had the losses and got the weights that the only one does, in one batch a step."""
+    expected = together.runs(alone, cases)
+    assert expected.keys() == losses.keys()
+    for name, found in expected.items():
+        assert len(found) == cases[name][1] and len(set(found)) == len(found)
+        assert losses[name] == pytest.approx(found, rel=1e-5), name
+        one, two = (safetensors.torch.load_file(place / f"{name}.safetensors") for place in (alone, folder))
+        torch.testing.assert_close(two, one, rtol=1e-5, atol=1e-6, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def each_once(alone: Path, found: dict[str, Any], cases: Any, steps: dict[str, int]) -> None:
+    """Asserts that training came to its end, and that evaluation measured every text once."""
+    expected = together.uneven(alone, cases)
+    assert {name: figures["steps"] for name, figures in found.items() if "steps" in figures} == steps
+    assert found.keys() == expected.keys() and sum(figures.get("numbers", 0) for figures in found.values()) > 9
+    for name, figures in expected.items():
+        assert found[name] == pytest.approx(figures, rel=1e-6), name
+
+
+def test_two_are_as_one(tmp_path: Path, alone: Path) -> None:
+    first, second = forked(tmp_path, "equal")
+    assert first == second, "both log the losses of all texts"
+    as_one(tmp_path, alone, first["losses"], together.EQUAL)
+    each_once(alone, first["uneven"], together.UNEVEN, {"roberta 5": 2})
 
 
 @pytest.mark.slow
-def test_two_processes(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    common |= {"PYTHONPATH": str(HERE.parent), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    command = [sys.executable, str(HERE / "one_of_two.py"), str(tmp_path)]
-    processes = [
-        subprocess.Popen(
-            command, env=os.environ | common | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    for process in processes:
-        _, errors = process.communicate(timeout=240)
-        assert process.returncode == 0, errors[-3000:]
-    first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2))
+def test_every_objective_is_as_one(tmp_path: Path, alone: Path) -> None:
+    first, second = both(tmp_path, "more")
+    assert first == second
+    as_one(tmp_path, alone, first["losses"], together.MORE)
+    each_once(alone, first["uneven"], together.MORE_UNEVEN, {"roberta 11": 4, "roberta 1": 2, "gpt2 9": 4})
+
+
+@pytest.mark.slow
+def test_shards_are_as_one(tmp_path: Path, alone: Path) -> None:
+    first, second = both(tmp_path, "sharded")
+    whole = together.trainer_of(alone, together.model_of("roberta"), max_steps=5)
+    whole.train()
+    losses = together.losses_of(whole)
+    figures = whole.evaluate()
+    for kind in ("FULL_STATE_DICT", "SHARDED_STATE_DICT"):
+        found = first[kind]
+        assert set(found["is_sharded"]) == {"DTensor"}
+        assert found["losses"] == second[kind]["losses"] == pytest.approx(losses, rel=1e-5)
+        assert found["resumed"] == found["losses"] and found["same"] and second[kind]["same"]
+        assert found["numbers"] == pytest.approx([figures["eval_numbers"], figures["eval_log_mae"]], rel=1e-5)
+        assert newest_whole(tmp_path / kind) == tmp_path / kind / "checkpoint-5"
+        saved = numerate.from_pretrained(tmp_path / f"final-{kind}")
+        torch.testing.assert_close(saved.state_dict(), whole.model.state_dict(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_killed_process_ends_all_and_the_run_goes_on(tmp_path: Path) -> None:
+    # The launcher notices within a second or so; without it, the other would wait for its peer for half an hour.
+    done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path, timeout=60)
+    assert done.returncode not in (0, None) and "SIGKILL" in done.stderr
+    assert not list(tmp_path.glob("*.json"))
+    assert newest_whole(tmp_path / "killed") == tmp_path / "killed" / "checkpoint-4"
+    for found in both(tmp_path, "resumed", launcher=ACCELERATE):
+        assert found["first"] == 4
+        assert found["states"][0] == found["states"][1]
+        assert found["losses"][0] == found["losses"][1]
+
+
+@pytest.mark.slow
+def test_what_one_meets_both_act_upon(tmp_path: Path) -> None:
+    first, second = both(tmp_path, "", HERE / "one_of_two.py")
     for name in ("plain", "poisoned", "resumed"):
         assert first[name]["weights"] == second[name]["weights"], f"{name}: the processes keep the same weights"
         assert first[name]["found"] == second[name]["found"]

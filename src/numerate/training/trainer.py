@@ -229,6 +229,19 @@ class NumberTrainer(Trainer):
             best = self.state.best_model_checkpoint
             rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
 
+    def save_pretrained(self, folder: str | Path, *, backbone: bool = False) -> None:
+        """Writes what `numerate.from_pretrained` reads; to be called on all processes, of which the main one writes.
+
+        Args:
+            folder: Is made if need be.
+            backbone: Save the backbone, too: for one that was trained.
+        """
+        # Weights in shards have to be brought together, by all.
+        state = self.accelerator.get_state_dict(self.model) if self.is_fsdp_enabled else None
+        if self.args.should_save:
+            self._bare(self.model).save_pretrained(folder, backbone=backbone, state_dict=state)
+        self.accelerator.wait_for_everyone()
+
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         if self._numbers is not None:
