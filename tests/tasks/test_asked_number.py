@@ -51,6 +51,8 @@ def test_measures_of_strings_are_exact_beyond_floats() -> None:
     small = Truth(np.array([2.5, 7.0, 8.0, 9.0]), ["2.5", "7", "8", "9"], np.array([-1, 0, 0, 0]))
     scores = measure(["2.50", "7e0", "about 8", None], small)
     assert (float(scores["exact_match"]), float(scores["invalid"])) == (0.5, 0.5)
+    assert float(measure(np.array(["2.5", "7.0", "8", "1_0"]), small)["exact_match"]) == 0.75
+    assert float(measure(["2.5", "nan", "inf", "9"], small)["invalid"]) == 0.5
 
 
 def test_measures_by_digit_length() -> None:
@@ -60,6 +62,8 @@ def test_measures_by_digit_length() -> None:
     found = task.measure_by(predicted, truth)
     assert {label: float(scores["exact_match"]) for label, scores in found.items()} == {"1": 1, "2": 1, "3": 0}
     assert sum(scores["exact_match"].count for scores in found.values()) == 600
+    tensor = torch.tensor(predicted, dtype=torch.float64, requires_grad=True)
+    assert task.measure_by(tensor, truth) == found
     assert set(task.measure_by(predicted, truth, "operation")) == {"+", "*"}
     with pytest.raises(ValueError, match="'length'"):
         measure_by(predicted, truth, "length")

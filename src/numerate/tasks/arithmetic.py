@@ -244,7 +244,7 @@ class ArithmeticTask:
         return np.where(shares < self.config.test, "test", np.where(shares < both, "dev", "train"))
 
     def _block(self, split: str, seed: int, number: int) -> Samples:
-        """One block; the last few are kept, for batches smaller than a block and for texts asked for with their truth."""
+        """One block; the last few are kept, for batches smaller than a block, and for texts and then their truth."""
         key = (split, seed, number)
         if key not in self._kept:
             while len(self._kept) >= MOST_KEPT:
@@ -263,7 +263,7 @@ class ArithmeticTask:
         while sum(len(part.counts) for part in parts) < BLOCK:
             drawn = draw(config, rng, int(BLOCK * min(1.1 / share, MOST_BLOCKS)))
             parts.append(drawn[np.flatnonzero(self.split_of(drawn.values()) == home)])
-            if len(parts) > 100:
+            if len(parts) > 50:
                 raise ValueError(f"the {home} split has hardly any operands: digits={config.digits}")
         drawn = Drawn.joined(parts)[slice(BLOCK)]
         solved = solve(config, drawn)

@@ -138,8 +138,7 @@ def measure_by(predicted: Any, truth: Truth, group: str, predictors: int = 1) ->
     if group not in truth.groups:
         raise ValueError(f"group must be one of {', '.join(truth.groups) or '(none)'}, however: {group!r}")
     labels = truth.groups[group]
-    found = {}
-    given = list(predicted)
+    found, given = {}, _listed(predicted)
     for label in np.unique(labels).tolist():
         rows = np.flatnonzero(labels == label)
         found[str(label)] = measure([given[row] for row in rows], truth[rows], predictors)
@@ -148,12 +147,10 @@ def measure_by(predicted: Any, truth: Truth, group: str, predictors: int = 1) ->
 
 def _compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     """Predicted values, NaN for what is none, and which are exact; both (N,)."""
-    if isinstance(predicted, torch.Tensor):
-        predicted = predicted.detach().to("cpu", torch.float64).numpy()
-    if len(predicted) != len(truth):
-        raise ValueError(f"predictions and answers must be equally many, however: {len(predicted)} and {len(truth)}")
-    given = predicted if isinstance(predicted, np.ndarray) else list(predicted)
-    if not isinstance(given, np.ndarray) and any(isinstance(one, str) for one in given):
+    given = _listed(predicted)
+    if len(given) != len(truth):
+        raise ValueError(f"predictions and answers must be equally many, however: {len(given)} and {len(truth)}")
+    if any(isinstance(one, str) for one in given):
         numerals = [None if one is None else parse_numeral(str(one)) for one in given]
         values = np.array([math.nan if one is None else one.value for one in numerals], dtype=np.float64)
         pairs = zip(numerals, given, truth.strings, strict=True)
@@ -164,6 +161,13 @@ def _compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore"):
         near = np.abs(values - truth.values) < unit / 2
     return values, near & (np.spacing(np.abs(truth.values)) < unit)
+
+
+def _listed(predicted: Any) -> list[Any]:
+    """Predictions as a list: of a tensor on any device, an array, or whatever can be gone through."""
+    if isinstance(predicted, torch.Tensor):
+        return predicted.detach().double().tolist()
+    return predicted.tolist() if isinstance(predicted, np.ndarray) else list(predicted)
 
 
 def _same(numeral: Numeral, gold: str) -> bool:
