@@ -9,6 +9,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from numerate.cli_training import add_training
+
 __all__ = ["app", "main"]
 
 BAD_INPUT = 2
@@ -271,6 +273,9 @@ def _write_json(result: dict[str, Any]) -> None:
     line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
     sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+add_training(app, _console, _write_json)
 
 
 def main() -> None:

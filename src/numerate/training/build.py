@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from numerate.training.models import build_model
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
-from numerate.training.sources import SPLITS
+from numerate.training.sources import SPLITS, SourceError
 from numerate.training.trainer import NumberTrainer
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
         "dataloader_pin_memory": torch.cuda.is_available(),
         "disable_tqdm": not sys.stderr.isatty(),
     }
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and (given.get("use_cpu") or not torch.accelerator.is_available()):
+        usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # left to itself, the Trainer would run as many single ones
     if run.data.group_by_length:
         usual["train_sampling_strategy"] = "group_by_length"
     if texts_of(run, "dev") is None and not has_split(given_folder(run), "dev"):
@@ -123,14 +126,22 @@ def prepare(
     """
     folder = Path(folder)
     is_given = folder == given_folder(run)
+    texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
+    for split, found in list(texts.items()):
+        try:
+            found.check()
+        except SourceError:
+            # Where one file holds all splits, it need not hold each.
+            if split == "train" or getattr(run.data, split) is not None:
+                raise
+            del texts[split]
     set_seed(seed)
     if model is None:
         model = build_model(run, folder / _START, backbone=backbone, tokenizer=tokenizer)
     data: dict[str, Shards] = {}
     for split in SPLITS:
-        texts = texts_of(run, split)
-        if texts is not None:
-            data[split] = encode(texts, model, folder / split, run.data.max_tokens)
+        if split in texts:
+            data[split] = encode(texts[split], model, folder / split, run.data.max_tokens)
         elif is_given and has_split(folder, split):
             data[split] = Shards(folder / split, model.processor)
     return Prepared(run, model, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from itertools import islice
 from pathlib import Path
@@ -20,10 +21,9 @@ from numerate.training.run import RunError
 from numerate.training.scratch import fetched, new_backbone, set_dropout, train_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numerate.model import NumberModel
     from numerate.training.run import Run
+    from numerate.training.sources import Texts
 
 __all__ = ["build_model"]
 
@@ -71,11 +71,11 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     return _frozen(model, run)
 
 
-def _first_texts(run: Run) -> Iterator[str]:
+def _first_texts(run: Run) -> Texts:
     texts = texts_of(run, "train")
     if texts is None:
         raise RunError("the run learns its tokenizer or scaling from the training texts: give them with --data")
-    return islice(iter(texts), run.data.sample)
+    return dataclasses.replace(texts, limit=min(run.data.sample, texts.limit or run.data.sample))
 
 
 def _backbone(run: Run, tokenizer: Any) -> Any:

@@ -51,7 +51,7 @@ class Lines(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Writes it."""
         del args, control, kwargs
-        if state.is_world_process_zero and shown(logs or {}):
+        if state.is_world_process_zero and state.max_steps and shown(logs or {}):
             sys.stderr.write(_line(state, logs) + "\n")
 
 

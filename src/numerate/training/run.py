@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OWN_TRAINING", "DataPlan", "ModelPlan", "Run", "RunError", "Scratch", "TokenizerPlan", "load_run", "merged",
-    "run_names",
+    "resolved", "run_names",
 ]  # fmt: skip
 
 OWN_TRAINING = ("eval_seed", "nonfinite_limit", "number_metrics")
@@ -228,11 +228,16 @@ def load_run(name: str | Path, *, scale: str | None = None, changes: Iterable[st
         if not isinstance(scales, dict) or scale not in scales:
             raise RunError(f"{title}: unknown scale {scale!r}: {near_names(scale, [str(key) for key in scales])}")
         plan = merged(plan, scales[scale])
-    for change in changes:
-        plan = merged(plan, _change(change))
+    return resolved(plan, changes, title)
+
+
+def resolved(plan: Any, changes: Iterable[str], title: str) -> Run:
+    """A run from its mapping, with changes; messages call it `title`."""
     try:
+        for change in changes:
+            plan = merged(plan, _change(change))
         return Run.from_dict(plan)
-    except ConfigError as error:
+    except (ConfigError, RecursionError) as error:
         raise RunError(f"{title}: {error}") from None
 
 

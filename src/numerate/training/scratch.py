@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from numerate.registry import near_names
@@ -22,11 +23,17 @@ _DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
     "attention_dropout", "activation_dropout", "embedding_dropout", "mlp_dropout", "dropout_rate", "hidden_dropout",
 )  # fmt: skip
+MAX_ALPHABET = 1000
+"""Characters that a WordPiece vocabulary begins with; rarer ones are unknown."""
 _LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on texts, or that of a checkpoint.
+    """A tokenizer trained on texts, or that of a checkpoint; the same each time.
+
+    Args:
+        plan: What it is to be.
+        texts: May be gone through twice.
 
     Example:
         >>> from numerate.training.run import TokenizerPlan
@@ -106,15 +113,36 @@ def longest_text(config: Any, tokenizer: Any) -> int | None:
 
 
 def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """Trained so that the same texts always give the same tokens.
+
+    The library's trainer numbers characters that go on with a word in the order of a hash table, and breaks ties by
+    these numbers. So they are given numbers beforehand, as special tokens of a tokenizer that is then thrown away.
+    """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    inner: Any = Tokenizer(models.WordPiece(unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
-    inner.normalizer = normalizers.BertNormalizer(lowercase=plan.lowercase)
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    normalizer: Any = normalizers.BertNormalizer(lowercase=plan.lowercase)
+    cutter: Any = pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(normalizer.normalize_str(text))
+    alphabet = sorted(counts, key=lambda char: (-counts[char], char))[:MAX_ALPHABET]
+    within = [f"##{char}" for char in sorted(alphabet) if len(cutter.pre_tokenize_str(f"a{char}")) == 1]
+    within = [token for token in within if not token.isspace() and not token[2:].isspace()]
     special = list(_BERT_TOKENS.values())
-    trainer = trainers.WordPieceTrainer(vocab_size=plan.vocabulary, special_tokens=special, show_progress=False)  # type: ignore[arg-type]
-    inner.train_from_iterator(texts, trainer)
+
+    def fresh(model: Any) -> Any:
+        inner: Any = Tokenizer(model)
+        inner.normalizer, inner.pre_tokenizer = normalizer, cutter
+        return inner
+
+    trainer: Any = trainers.WordPieceTrainer(
+        vocab_size=plan.vocabulary, special_tokens=[*special, *within], initial_alphabet=alphabet,  # type: ignore[arg-type]
+        limit_alphabet=MAX_ALPHABET, show_progress=False,
+    )  # fmt: skip
+    first = fresh(models.WordPiece(unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
+    first.train_from_iterator(texts, trainer)
+    inner = fresh(models.WordPiece(vocab=first.get_vocab(), unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
     frame = [(token, inner.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
     inner.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=frame

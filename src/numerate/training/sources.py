@@ -25,6 +25,8 @@ __all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_l
 FORMATS = ("jsonl", "json", "txt", "csv", "tsv", "parquet")
 SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
 """What a split may be called in the data."""
+MAX_FIELD = 1 << 28
+"""Characters of a field of CSV; Python's own limit is below many a text."""
 _ENDINGS = {name: name for name in FORMATS} | {"ndjson": "jsonl", "text": "txt"}
 _HUB_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?(?::[\w.-]+)?", re.ASCII)
 _EXTRA = "pip install 'numerate[train]'"
@@ -66,6 +68,19 @@ class Texts:
         """All texts that are more than blank."""
         texts = chain.from_iterable(map(self._of_path, self.paths))
         return islice((text for text in texts if text.strip()), self.limit)
+
+    def check(self) -> None:
+        """Looks whether all files are there and the first text can be read, before anything heavy is done.
+
+        Raises:
+            SourceError: They are not, or there is no text at all.
+        """
+        for path in self.paths:
+            if (self.format or format_of(path)) != "hub" and not Path(path).is_file():
+                raise SourceError(f"{path}: no such file")
+        if next(iter(self), None) is None:
+            what = f" of the split {self.split[1]!r}" if self.split[0] is not None else ""
+            raise SourceError(f"{', '.join(self.paths)}: there is no text{what} in it")
 
     def _of_path(self, path: str) -> Iterator[str]:
         kind = self.format or format_of(path)
@@ -179,11 +194,19 @@ def _tab_rows(path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_rows(path: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
-    lines = (f"{line}\n" for _, line in numbered_lines(path))  # a quoted field may go on over several
-    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
+    last = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal last
+        for number, line in numbered_lines(path):
+            last = number
+            yield f"{line}\n"  # a quoted field may go on over several
+
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
+    reader = csv.DictReader(lines(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
-            where = f"{path}:{reader.line_num}"
+            where = f"{path}:{last}"
             if None in row or None in row.values():
                 columns = len(reader.fieldnames or ())
                 found = sum(value is not None for key, value in row.items() if key is not None)
@@ -191,7 +214,7 @@ def _csv_rows(path: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
                 raise SourceError(f"{where}: {found} fields, but the first line names {columns}")
             yield where, row
     except csv.Error as error:
-        raise SourceError(f"{path}:{reader.line_num}: not CSV: {error}") from None
+        raise SourceError(f"{path}:{last}: not CSV: {error}") from None
 
 
 def _parquet_rows(path: str) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,281 @@
+"""Runs: how they are read, and each that ships trained end to end."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+import transformers as hf
+from tiny_models import new_backbone, tokenizer_of
+
+from numerate.config import ConfigError
+from numerate.tasks.known_numbers import known_texts
+from numerate.training.build import build, training_arguments
+from numerate.training.data import texts_of
+from numerate.training.models import build_model
+from numerate.training.plain_yaml import YamlError, read_yaml
+from numerate.training.run import Run, RunError, Scratch, TokenizerPlan, load_run, run_names
+from numerate.training.scratch import longest_text, train_tokenizer
+from numerate.training.scratch import new_backbone as from_scratch
+from numerate.training.sources import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUNS = run_names()
+CPU = ("training.use_cpu=true", "training.disable_tqdm=true")
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Made-up texts in a file for each split; for records, the same numbers in braces."""
+    folder = tmp_path_factory.mktemp("texts")
+    for split, count in (("train", 120), ("dev", 16)):
+        rows = [json.dumps({"text": text.text}) for text in known_texts(split, count, clauses=2)]
+        (folder / f"{split}.jsonl").write_text("\n".join(rows))
+    return {split: str(folder / f"{split}.jsonl") for split in ("train", "dev")}
+
+
+def test_the_papers_systems_ship() -> None:
+    assert {"luna", "luna-scratch", "xval", "exponent", "float"} <= set(RUNS)
+    assert "numerals-2018" not in RUNS, "it has a command of its own"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_is_whole(name: str, tmp_path: Path) -> None:
+    run = load_run(name)
+    assert run.about and run.citation and "tiny" in run.scales
+    for scale in (None, *run.scales):
+        plan = load_run(name, scale=scale, changes=CPU)
+        settings, _ = training_arguments(plan, tmp_path)
+        assert settings.output_dir == str(tmp_path)
+        assert Run.from_dict(json.loads(plan.to_json())) == plan
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_tiny_runs_train_end_to_end(name: str, texts: dict[str, str], tmp_path: Path) -> None:
+    run = load_run(name, scale="tiny", changes=CPU).with_data(**texts)
+    trainer = build(run, tmp_path)
+    before = {key: value.clone() for key, value in trainer.model.state_dict().items()}
+    trainer.train()
+    changed = {key for key, value in trainer.model.state_dict().items() if not torch.equal(value, before[key])}
+    frozen = {key for key in before if key.startswith("backbone.bert.")}
+    assert (
+        changed.isdisjoint(frozen)
+        if run.model.freeze == "encoder"
+        else frozen <= changed | {key for key in frozen if "position" in key or "token_type" in key}
+    )
+    assert any(key.startswith("backbone.cls.") for key in changed), "the language-model head learns in all of them"
+    assert any(key.startswith("embedder.") for key in changed) or name == "xval", "xVal's has no weights"
+    losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
+    assert len(losses) == 2 and all(map(math.isfinite, losses))
+    assert (tmp_path / "checkpoint-6" / "manifest.json").is_file()
+
+
+@pytest.fixture(scope="module")
+def bert_base() -> Any:
+    """What stands for the checkpoint that is not there: BERT-base as its config says, with random weights."""
+    return hf.BertForMaskedLM(hf.BertConfig())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_path: Path, bert_base: Any) -> None:
+    small = (
+        *("training.max_steps=1", "training.per_device_train_batch_size=2", "training.gradient_accumulation_steps=1"),
+        *("training.save_strategy=no", "training.eval_strategy=no", "training.load_best_model_at_end=false"),
+        *("training.warmup_steps=0", "data.limit=4"),
+    )
+    run = load_run(name, changes=(*CPU, *small)).with_data(train=texts["train"])
+    given: dict[str, Any] = {}
+    if run.model.checkpoint is not None:
+        assert run.model.checkpoint == "bert-base-uncased"
+        given = {"backbone": copy.deepcopy(bert_base), "tokenizer": tokenizer_of("bert")}
+    trainer = build(run, tmp_path, **given)
+    layers = trainer.model.backbone.config
+    assert layers.hidden_size == 768 and layers.intermediate_size == 3072 and layers.num_hidden_layers in (6, 12)
+    watched = trainer.model.backbone.cls.predictions.transform.dense.weight
+    before = watched.detach().clone()
+    result = trainer.train()
+    assert trainer.state.global_step == 1 and 0 < result.training_loss < 100
+    assert not torch.equal(watched, before)
+
+
+def test_changes_and_scales() -> None:
+    run = load_run("luna", scale="tiny", changes=["training.learning_rate=1e-4", "model.head={kind: mixture}"])
+    assert run.training["learning_rate"] == 1e-4 and run.training["weight_decay"] == 0.02
+    assert run.model.head == {"kind": "mixture"} and run.model.checkpoint is None and run.model.scratch is not None
+    other = load_run("luna", changes=["model.objective={kind: masked, what: numbers}", "training.save_strategy=no"])
+    assert other.model.objective == {"kind": "masked", "what": "numbers"}, "another kind takes the whole part's place"
+    assert other.training["save_strategy"] == "no", "not the YAML 1.1 that takes it for false"
+    assert load_run("luna").model.objective["decay"] == 0.995  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lunna", {}, "unknown run 'lunna': did you mean 'luna'"),
+        ("no.yaml", {}, "no.yaml: cannot be read: No such file"),
+        ("luna", {"scale": "tinny"}, "luna: unknown scale 'tinny': did you mean 'tiny'"),
+        ("luna", {"changes": ["modle.recipe=x"]}, "luna: run config: unknown key 'modle': did you mean 'model'"),
+        ("luna", {"changes": ["data.max_token=3"]}, "data config: unknown key 'max_token': did you mean 'max_tokens'"),
+        ("luna", {"changes": ["data.max_tokens=many"]}, "data config: max_tokens is 'many', expected int"),
+        ("luna", {"changes": ["data.max_tokens=0"]}, "max_tokens must be positive, however: 0"),
+        ("luna", {"changes": ["data"]}, "'data': a change is key.sub=value"),
+        ("luna", {"changes": ["data.=3"]}, "a change is key.sub=value"),
+        ("luna", {"changes": ["data.text=[1"]}, "not YAML"),
+        ("luna", {"changes": ["model.freeze=yes"]}, "freeze is 'yes', expected one of 'no', 'backbone', 'encoder'"),
+        ("luna", {"changes": ["model.checkpoint=null"]}, "one of the two; neither is given"),
+        ("luna-scratch", {"changes": ["model.checkpoint=x"]}, "one of the two; both is given"),
+    ],
+)
+def test_what_is_wrong_is_one_line(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RunError) as caught:
+        load_run(name, **options)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_files_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text("model: {checkpoint: x, recipe: luna}\ntraining: {max_steps: 3}\n")
+    assert load_run(path).training == {"max_steps": 3}
+    for content, message in (
+        ("model: [1\n", r"my\.yaml:2: not YAML"),
+        ("model:\n  recipe: a\n  recipe: b\n", r"my\.yaml:3: not YAML: key 'recipe' stands there twice"),
+        ("a: !!python/name:os.system x\n", r"my\.yaml:1: not YAML"),
+        ("just words", "a run has the sections"),
+        ("training: {}\n", r"my\.yaml: run config: .*model"),
+    ):
+        path.write_text(content)
+        with pytest.raises(RunError, match=message):
+            load_run(path)
+
+
+def test_plain_yaml() -> None:
+    assert read_yaml("[1e-4, 1E5, .5, 1.5e3, 7, no, on, true, null, 2020-01-01]", "") == [
+        1e-4, 1e5, 0.5, 1500.0, 7, "no", "on", True, None, "2020-01-01",
+    ]  # fmt: skip
+    assert read_yaml("a: &x {b: 1}\nc: {<<: *x, d: 2}", "") == {"a": {"b": 1}, "c": {"b": 1, "d": 2}}
+    with pytest.raises(YamlError, match="t:1: not YAML: key"):
+        read_yaml("? [1]\n: 2", "t")
+
+
+def test_training_arguments_are_checked(tmp_path: Path) -> None:
+    run = load_run("exponent", changes=["training.learning_rat=1"])
+    with pytest.raises(RunError, match="training: unknown key 'learning_rat': did you mean 'learning_rate'"):
+        training_arguments(run, tmp_path)
+    with pytest.raises(RunError, match="training: "):
+        training_arguments(load_run("exponent", changes=["training.lr_scheduler_type=wobbly"]), tmp_path)
+    settings, own = training_arguments(load_run("exponent", changes=[*CPU, "training.eval_seed=7"]), tmp_path)
+    assert own == {"eval_seed": 7} and settings.report_to == []
+    assert settings.eval_strategy == "no" and not settings.load_best_model_at_end, "there is no dev set"
+
+
+def test_bad_data_is_seen_before_the_model_is_built(texts: dict[str, str], tmp_path: Path) -> None:
+    run = load_run("luna", changes=CPU)  # its checkpoint is not there, either
+    with pytest.raises(SourceError, match="no such file"):
+        build(run.with_data(train=str(tmp_path / "no.jsonl")), tmp_path / "o")
+    with pytest.raises(SourceError, match="field 'body' is missing; it has 'text'"):
+        build(load_run("luna", changes=[*CPU, "data.text=body"]).with_data(**texts), tmp_path / "o")
+    with pytest.raises(RunError, match="checkpoint 'bert-base-uncased' cannot be loaded"):
+        build(run.with_data(**texts), tmp_path / "o")
+    with pytest.raises(RunError, match="give them with --data"):
+        build(load_run("luna", scale="tiny", changes=CPU), tmp_path / "o")
+
+
+def test_one_file_with_all_splits(tmp_path: Path) -> None:
+    rows = [{"text": text.text, "part": "train"} for text in known_texts("train", 20)]
+    rows += [{"text": text.text, "part": "dev"} for text in known_texts("dev", 5)]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run = load_run("float", scale="tiny", changes=[*CPU, "data.split=part", "data.limit=12"])
+    trainer = build(run.with_data(train=str(tmp_path / "all.jsonl")), tmp_path / "o")
+    assert len(trainer.train_dataset) == 12 and len(trainer.eval_dataset) == 5  # type: ignore[arg-type]
+
+
+def test_what_was_prepared_is_used_again(texts: dict[str, str], tmp_path: Path) -> None:
+    run = load_run("luna", scale="tiny", changes=CPU).with_data(**texts)
+    first = build(run, tmp_path)
+    stamp = (tmp_path / "prepared" / "train" / "meta.json").stat().st_mtime_ns
+    again = build(run, tmp_path)
+    assert (tmp_path / "prepared" / "train" / "meta.json").stat().st_mtime_ns == stamp
+    for one, two in zip(first.model.state_dict().values(), again.model.state_dict().values(), strict=True):
+        assert torch.equal(one, two), "and the same weights are drawn"
+    other = dataclasses.replace(run, data=dataclasses.replace(run.data, max_tokens=20))
+    assert max(build(other, tmp_path).train_dataset.lengths) == 20  # type: ignore[union-attr]
+    assert (tmp_path / "prepared" / "train" / "meta.json").stat().st_mtime_ns != stamp
+
+
+def test_what_is_frozen(texts: dict[str, str], tmp_path: Path) -> None:
+    given = {"tokenizer": tokenizer_of("bert")}
+    counts = {}
+    for freeze in ("no", "encoder", "backbone"):
+        run = load_run("exponent", changes=[f"model.freeze={freeze}"])
+        model = build_model(run, tmp_path, backbone=new_backbone("bert"), **given)
+        counts[freeze] = {name for name, weight in model.backbone.named_parameters() if weight.requires_grad}
+        assert all(weight.requires_grad for name, weight in model.named_parameters() if not name.startswith("backbone"))
+    assert counts["backbone"] == set() and len(counts["no"]) > 20
+    assert counts["encoder"] == {
+        f"cls.predictions.{name}"
+        for name in ("bias", "transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
+                     "transform.LayerNorm.bias")
+    }  # fmt: skip
+
+
+def test_a_head_drawn_anew(tmp_path: Path) -> None:
+    run = load_run("exponent", changes=["model.reset_head=true"])
+    old = new_backbone("bert")
+    model = build_model(run, tmp_path, backbone=new_backbone("bert"), tokenizer=tokenizer_of("bert"))
+    new: Any = model.backbone
+    assert torch.equal(new.bert.embeddings.word_embeddings.weight, old.bert.embeddings.word_embeddings.weight)
+    dense = "cls.predictions.transform.dense.weight"
+    assert not torch.equal(new.get_parameter(dense), old.get_parameter(dense))
+
+
+def test_scaling_is_fitted_on_the_training_texts(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("{'m': 10, 'a': [1, 5]}\n{'m': 30, 'a': [3, 2]}\n")
+    run = load_run("xval", scale="tiny").with_data(train=str(tmp_path / "t.txt"))
+    processor = build_model(run, tmp_path / "start").processor
+    values = processor(["{'m': 20, 'a': [5]}"], return_tensors="pt")["number_bits"].view(torch.float64)
+    assert values.tolist() == [[0.0, 5.0]], "each field from -5 to 5"
+    (tmp_path / "t.txt").write_text("no numbers\n")
+    with pytest.raises(RunError, match=r"model\.scaling: a scaling needs finite values"):
+        build_model(run, tmp_path / "other")
+
+
+@pytest.mark.parametrize("method", ["wordpiece", "bytes", "words", "records"])
+def test_tokenizers_from_scratch(method: str) -> None:
+    texts = [text.text for text in known_texts("train", 100)]
+    made = train_tokenizer(TokenizerPlan(method=method, vocabulary=300), texts)  # type: ignore[arg-type]
+    again = train_tokenizer(TokenizerPlan(method=method, vocabulary=300), texts)  # type: ignore[arg-type]
+    assert made.get_vocab() == again.get_vocab(), "the same texts, the same tokens"
+    ids = made(texts[0])["input_ids"]
+    assert made.unk_token_id is None or made.unk_token_id not in ids
+    assert made.decode(ids, skip_special_tokens=True).replace(" ", "") == texts[0].replace(" ", "")
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+    model = from_scratch(Scratch(architecture="gpt2", task="causal-lm", sizes=sizes, tokenizer=TokenizerPlan()), made)
+    assert model.config.vocab_size == len(made) and longest_text(model.config, made) == 64
+    logits = model(torch.tensor([ids])).logits
+    assert logits.shape == (1, len(ids), len(made))
+
+
+def test_what_cannot_be_made() -> None:
+    words = tokenizer_of("bert")
+    with pytest.raises(RunError, match="unknown architecture 'brt': did you mean 'bert'"):
+        from_scratch(Scratch(architecture="brt"), words)
+    with pytest.raises(RunError, match="bert has no 'hiden_size': did you mean 'hidden_size'"):
+        from_scratch(Scratch(sizes={"hiden_size": 3}), words)
+    with pytest.raises(RunError, match="gpt2 for masked-lm cannot be made"):
+        from_scratch(Scratch(architecture="gpt2"), words)
+    small = Scratch(sizes={"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8})
+    assert from_scratch(small, words, dropout=0.3).config.hidden_dropout_prob == 0.3
+    with pytest.raises(ConfigError, match="dropout must lie"):
+        load_run("xval").model.from_dict(load_run("xval").model.to_dict() | {"dropout": 1.5})
+
+
+def test_lengths_of_positions_and_texts() -> None:
+    assert longest_text(new_backbone("roberta").config, tokenizer_of("roberta")) == 126
+    assert texts_of(load_run("luna"), "train") is None
