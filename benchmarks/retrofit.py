@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--teacher", action="append", choices=OBJECTIVES, help="only this one; may be given again")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", default=None)
     arguments = parser.parse_args()
@@ -129,8 +130,8 @@ def main() -> None:
     share = sum(map(bool, numerate.find_batch(train[:5000]))) / min(5000, len(train))
     print(f"{len(train)} training sentences, {share:.0%} with numbers; held out without: {len(by_numbers[False])}")
     before, rows, figures = None, None, {}
-    for name, objective in OBJECTIVES.items():
-        model = attached(arguments, objective)
+    for name in arguments.teacher or OBJECTIVES:
+        model = attached(arguments, OBJECTIVES[name])
         if before is None:
             before = word_loss(model, by_numbers[False])
             rows, held = rows_of(model, train), rows_of(model, by_numbers[True])

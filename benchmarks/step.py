@@ -109,13 +109,16 @@ def contestants(arguments) -> list[Contestant]:
         return BertForMaskedLM(config)
 
     result = []
-    for name, embedder in EMBEDDERS.items():
+    for name in arguments.embedder or EMBEDDERS:
+        embedder = EMBEDDERS[name]
         model = numerate.attach(backbone(), words, notation="marker", embedder=embedder, placement="add")
         batch = make_batch(model, arguments.batch, arguments.length, arguments.numbers, seed=1)
         result.append(Contestant(name, model, batch, arguments))
     plain = {key: result[0].batch[key].clamp_max(VOCABULARY - 1) for key in ("input_ids", "attention_mask", "labels")}
-    for name in ("bare", "bare again"):
+    for name in ("bare",) if arguments.brief else ("bare", "bare again"):
         result.insert(0, Contestant(name, backbone(), plain, arguments))
+    if arguments.brief:
+        return result
     # The same text as the bare model reads it: every number is several subwords.
     longer = arguments.length + arguments.numbers * (TOKENS_PER_NUMBER - 1)
     ids = torch.randint(5, VOCABULARY, (arguments.batch, longer), generator=torch.Generator().manual_seed(2))
@@ -135,6 +138,8 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--numbers", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="only this one; may be given again")
+    parser.add_argument("--brief", action="store_true", help="without the bare model's noise and longer text")
     parser.add_argument("--json", default=None)
     arguments = parser.parse_args()
     racers = contestants(arguments)
