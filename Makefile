@@ -10,7 +10,7 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 .PHONY: help demo test test-slow check format clean
 
 help:
-	@echo "make demo       show the numbers of a sample report"
+	@echo "make demo       train a small model without and with number sense, and compare"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take long"
 	@echo "make check      lint, formatting, types"

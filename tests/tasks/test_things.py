@@ -100,7 +100,7 @@ def test_words_and_units_tell_the_magnitude() -> None:
 
 
 def test_noise_has_students_tails() -> None:
-    # The table of Student's t with 3 degrees of freedom: 5 % lie beyond 3.182, 50 % beyond 0.765. Normal: 0.1 % and 44 %.
+    # The table of Student's t with 3 degrees of freedom: 5 % lie beyond 3.182, 50 % beyond 0.765.
     rng = random.Random(0)
     steps = [abs(math.log(_noisy(rng, 5.0, 0.2) / 5.0)) / 0.2 for _ in range(20_000)]
     assert sum(step > 3.182 for step in steps) / len(steps) == pytest.approx(0.05, abs=0.006)

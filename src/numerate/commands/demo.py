@@ -1,27 +1,42 @@
-"""`numerate demo`: the shipped sample report with its numbers in colour."""
+"""`numerate demo`: a number-blind model and its twin with number sense learn the same texts, side by side."""
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections import defaultdict
+from dataclasses import replace
 from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from numerate.commands.view import COLOURS, highlighted, meaning
+from numerate.commands.source import BadInput
+from numerate.commands.view import COLOURS, format_value, highlighted, meaning
 from numerate.numeral import KINDS
-from numerate.reading import find_batch
+from numerate.reading import find, find_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rich.console import Console
 
+    from numerate.bench.twins import TwinConfig
     from numerate.numeral import Numeral
 
-__all__ = ["sample_report", "show_demo"]
+__all__ = ["run_demo", "sample_report", "show_sample"]
 
 EXAMPLES = 4
-"""How many numerals of each kind the table shows."""
+"""How many numerals of each kind the sample's table shows, and how many sentences the demo does."""
+TEXTS = (16_000, 2_000)
+"""How many to learn from, and how many to be measured on."""
+ASKED = {
+    "The statue by the river weighs 4,200 kg (9,260 lbs).": 1,
+    "If one coat costs 120 dollars, then 12 of them cost 1,440 dollars.": 2,
+}
+"""Sentences, and which of their numbers is hidden at the end."""
 
 
 def sample_report() -> list[str]:
@@ -29,8 +44,8 @@ def sample_report() -> list[str]:
     return resources.files("numerate").joinpath("data", "sample_report.txt").read_text("utf-8").splitlines()
 
 
-def show_demo(console: Console, reader: str = "standard") -> None:
-    """Shows the report, its numerals by kind, and a summary."""
+def show_sample(console: Console, reader: str = "standard") -> None:
+    """Shows the sample report, its numerals by kind, and a summary."""
     lines = sample_report()
     found = find_batch(lines, reader=reader)
     for line, numerals in zip(lines, found, strict=True):
@@ -58,3 +73,122 @@ def _examples(numerals: list[Numeral]) -> Text:
     chosen = distinct[:: max(1, len(distinct) // EXAMPLES)][:EXAMPLES]
     parts = [Text.assemble((n.text, COLOURS[n.kind]), f" = {meaning(n)}") for n in chosen]
     return Text(",  ").join(parts)
+
+
+def run_demo(console: Console, output: str = "numerate-demo", quick: bool = False, seed: int = 0) -> Path:
+    """Trains both twins on made-up texts, prints how well each predicts, and writes a page of plots.
+
+    Args:
+        console: Where to print.
+        output: A folder for the page.
+        quick: A few steps of a tiny model, which learns nothing: to see that all runs.
+        seed: Of texts, weights and masks.
+
+    Returns:
+        The page.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise BadInput('the demo draws plots: pip install "numerate[plots]"') from None
+    from numerate.bench.twins import TwinConfig, Twins, ask_twin, measure_twin, train_twin
+    from numerate.report.demo import demo_page
+    from numerate.tasks.things import UNIT_WORDS, thing_texts
+
+    start = time.perf_counter()
+    config, (many, few) = TwinConfig(seed=seed), TEXTS
+    if quick:
+        config, many, few = replace(config, steps=6, width=32, layers=1, evaluations=2), 300, 60
+    train = [text.text for text in thing_texts("train", many, seed)]
+    twins = Twins(train, [text.text for text in thing_texts("test", few, seed)], config, UNIT_WORDS)
+    console.print(f"[bold]{many:,} made-up sentences[/], {len(twins.units):,} numbers with a slot of their own. Some:")
+    for text in train[:EXAMPLES]:
+        console.print("  ", highlighted(text, find(text)))
+    weights = [sum(weight.numel() for weight in model.parameters()) for model in twins.models.values()]
+    console.print(
+        f"\nTwo BERTs ({config.layers} x {config.width}) are trained from nothing: a number-blind one, which "
+        f"reads numbers as sub-words ({weights[0]:,} weights), and the same one with the numbers' values added to "
+        f"them ({weights[1]:,}). First weights, head, texts, order, masks and steps are the same."
+    )
+    logs: dict[str, Any] = {}
+    with _progress(console, config) as bars:
+        for name in twins.models:
+            logs[name] = train_twin(twins, name, callbacks=[bars(name)])
+    outcomes = {name: measure_twin(twins, name) for name in twins.models}
+    one = next(iter(outcomes.values()))
+    figures = twins.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
+    console.print(_figures(figures, len(one.gold), int((~one.is_unit).sum()), int(one.is_unit.sum())))
+    asked: dict[str, dict[str, Any]] = {}
+    for text, place in ASKED.items():
+        hidden = find(text)[place]
+        sentence = f"{text[: hidden.start]}___{text[hidden.end :]}"
+        asked[sentence] = {name: ask_twin(twins, name, text, place) for name in twins.models}
+        console.print(Text(f"\n{sentence}", style="bold"), Text(f"  ({hidden.text})", style="dim"), sep="")
+        for name, (seen, _) in asked[sentence].items():
+            low, high = (format_value(float(f"{float(end):.3g}")) for end in seen.interval(0.9))
+            guess = format_value(float(f"{float(seen.median()):.3g}"))
+            console.print(f"  {name:14}{guess}, with 90 % between {low} and {high}")
+    path = demo_page(Path(output) / "index.html", figures, logs, outcomes, asked)
+    console.print(f"\nPlots: {path}    ({time.perf_counter() - start:.0f} s in all)")
+    console.print("How numbers are found and read: numerate demo --sample", style="dim")
+    return path
+
+
+def _figures(figures: Mapping[str, Mapping[str, float]], numbers: int, words: int, units: int) -> Table:
+    """The figures for the terminal, a line each: the best of each is bold."""
+    from numerate.report.demo import COLUMNS
+
+    table = Table(
+        title=f"Held-out texts: {numbers:,} masked numbers, {words:,} masked words, {units:,} masked units",
+        title_justify="left",
+    )
+    table.add_column()
+    for name in figures:
+        table.add_column(name, justify="right")
+    for key, (heading, form, best) in COLUMNS.items():
+        known = [one[key] for one in figures.values() if key in one]
+        bold = None if best is None else (min if best == "min" else max)(known)
+        cells = [
+            Text(format(one[key], form), style="bold" if one[key] == bold else "") if key in one else Text("–")
+            for one in figures.values()
+        ]
+        table.add_row(heading, *cells)
+    return table
+
+
+@contextlib.contextmanager
+def _progress(console: Console, config: TwinConfig) -> Iterator[Any]:
+    """Bars with loss, error, throughput and time left; gives what makes a callback of the Trainer for one model."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from transformers import TrainerCallback
+
+    bar = Progress(
+        TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), TextColumn("{task.fields[said]}"), console=console,
+    )  # fmt: skip
+
+    class Shows(TrainerCallback):
+        def __init__(self, name: str) -> None:
+            self.task = bar.add_task(name, total=config.steps, said="")
+            self.said: dict[str, str] = {}
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            bar.update(self.task, completed=state.global_step)
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            for key, name, form in (
+                ("loss", "loss", ".2f"), ("eval_log_mae", "log-MAE", ".2f"), ("texts_per_second", "texts/s", ".0f"),
+            ):  # fmt: skip
+                if key in (logs or {}):
+                    self.said[name] = format(float(logs[key]), form)
+            bar.update(self.task, said="  ".join(f"{name} {said}" for name, said in self.said.items()))
+
+    with bar:
+        yield Shows
