@@ -1,0 +1,85 @@
+"""The twins differ in the numbers' vectors and in nothing else."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import pytest
+import torch
+
+from numerate.bench.twins import BLIND, SENSE, TwinConfig, Twins, _batches, ask_twin, measure_twin, train_twin
+from numerate.config import ConfigError
+from numerate.tasks.things import UNIT_WORDS, thing_texts
+
+CONFIG = TwinConfig(width=32, layers=1, steps=3, batch=8, evaluations=1, vocabulary=400)
+TEXTS = {split: [text.text for text in thing_texts(split, 120)] for split in ("train", "test")}
+STATUE = "The statue weighs 4,200 kg (9,260 lbs)."
+
+
+@pytest.fixture(scope="module", params=["in-place", "luna"])
+def twins(request: pytest.FixtureRequest) -> Twins:
+    config = CONFIG if request.param == "in-place" else TwinConfig.from_dict(CONFIG.to_dict() | {"recipe": "luna"})
+    return Twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS)
+
+
+def test_all_that_they_share_is_equal_at_first(twins: Twins) -> None:
+    blind, sense = (twins.models[name].state_dict() for name in (BLIND, SENSE))
+    assert all(torch.equal(value, sense[key]) for key, value in blind.items())
+    assert {key.partition(".")[0] for key in sense.keys() - blind.keys()} == {"embedder"}
+
+
+def test_they_see_the_same_tokens_and_masks(twins: Twins) -> None:
+    seen: list[Any] = []
+    for model in twins.models.values():
+        batch = next(iter(_batches(model, twins.held_out, 120)))
+        task = model.objective.prepare(batch, model.vocabulary)  # type: ignore[union-attr]
+        seen.append((task.inputs["input_ids"], task.labels, task.scored))
+    assert all(torch.equal(one, other) for one, other in zip(*seen, strict=True))
+    assert int(seen[0][2].sum()) > 30
+
+
+def test_only_one_reacts_to_another_value_behind_the_same_sub_words(twins: Twins) -> None:
+    for name, model in twins.models.items():
+        batch = dict(model.processor([STATUE], return_tensors="pt"))
+        other = batch | {"number_bits": torch.tensor([[5.0, 7.0]], dtype=torch.float64).view(torch.int64)}
+        other["number_chars"] = batch["number_chars"].flip(1)
+        with torch.no_grad():
+            one, two = (model.eval()(**some, return_loss=False).logits for some in (batch, other))
+        assert torch.equal(one, two) == (name == BLIND)
+
+
+def test_figures_against_their_definition(twins: Twins) -> None:
+    outcome = measure_twin(twins, SENSE)
+    figures = outcome.figures()
+    away = (outcome.median.abs().log10() - outcome.gold.abs().log10()).abs()
+    assert figures["log_mae"] == pytest.approx(float(away.mean()))
+    inside = (outcome.low <= outcome.gold) & (outcome.gold <= outcome.high)
+    assert figures["coverage_90"] == pytest.approx(float(inside.double().mean()))
+    assert len(outcome.surprise) == len(outcome.hit) == len(outcome.is_unit) and int(outcome.is_unit.sum()) > 5
+    assert len(outcome.unit) == len(outcome.gold)
+
+
+def test_baselines_are_medians_of_the_training_numbers() -> None:
+    twins = Twins(["It is 2 m.", "It is 4 m.", "It is 9 m.", "It is 500 kg."], ["It is 5 m."], CONFIG)
+    found = twins.baselines(torch.tensor([40.0, 5000.0], dtype=torch.float64), ["m", "kg"])
+    assert found["median"]["mdape"] == pytest.approx(statistics.median([90, 99.92]), abs=0.1)
+    assert found["unit's median"] == {"log_mae": pytest.approx(1.0), "mdape": pytest.approx(90)}
+
+
+def test_training_tells_the_curve(twins: Twins) -> None:
+    log = train_twin(twins, SENSE)
+    assert [entry["step"] for entry in log if "eval_log_mae" in entry] == [3]
+
+
+def test_a_number_is_asked_for_alone(twins: Twins) -> None:
+    seen, gold = ask_twin(twins, BLIND, STATUE, 1)
+    assert len(seen) == 1 and gold == 9260.0
+    with pytest.raises(ValueError, match="place=2"):
+        ask_twin(twins, BLIND, STATUE, 2)
+
+
+@pytest.mark.parametrize(("option", "quoted"), [({"steps": 0}, "steps"), ({"width": 40}, "40")])
+def test_bad_sizes_are_quoted(option: dict[str, int], quoted: str) -> None:
+    with pytest.raises(ConfigError, match=quoted):
+        TwinConfig(**option)  # type: ignore[arg-type]
