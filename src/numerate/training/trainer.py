@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["NumberTrainer"]
 
 TRAINER_STATE = "trainer_state.json"
+_log = logging.getLogger(__name__)
 
 
 class NumberTrainer(Trainer):
@@ -104,6 +106,8 @@ class NumberTrainer(Trainer):
         )
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
+        if self.args.fsdp and not self.is_fsdp_enabled:
+            _log.warning("fsdp is asked for, but accelerate does not shard here: every process keeps the whole model")
 
     # Training.
 
