@@ -69,7 +69,7 @@ def word_loss(model: numerate.NumberModel, texts: list[str], seed: int = 0, size
         hidden = (torch.rand(ids.shape, generator=generator) < 0.15) & ~special
         batch["input_ids"] = ids.masked_fill(hidden, words.mask_token_id)
         batch = {key: value.to(model.device) for key, value in batch.items()}
-        logits = model(**batch, return_loss=False).logits.float().cpu()[hidden]
+        logits = model(**batch, return_loss=False).logits[hidden.to(model.device)].float().cpu()
         total += torch.nn.functional.cross_entropy(logits, ids[hidden], reduction="sum").item()
         count += int(hidden.sum())
     model.train(was_training)
