@@ -7,7 +7,7 @@ import torch
 
 from numerate.batch import ASKED, GIVEN, PADDING, NumberTable
 from numerate.embedders.scalar import LogValueEmbedder
-from numerate.slots import PLACEMENTS, first_tokens, number_positions, place, table_of, vectors_of
+from numerate.slots import PLACEMENTS, _first_alike, first_tokens, number_positions, place, table_of, vectors_of
 
 
 def table(rows: list[list[float]], given: list[list[int]] | None = None) -> NumberTable:
@@ -109,3 +109,17 @@ def test_a_table_needs_only_its_bits() -> None:
     assert table_of({"number_bits": None}) is None and table_of({}) is None
     bare = table_of({"number_bits": torch.zeros(2, 3, dtype=torch.int64)})
     assert bare is not None and bare.characters.shape == (2, 3, 0) and (bare.given == GIVEN).all()
+
+
+def test_rows_alike_are_found_once() -> None:
+    keys = torch.randint(-3, 3, (500, 4), generator=torch.Generator().manual_seed(0)) * (2**61)
+    first, inverse = _first_alike(keys)
+    assert torch.equal(keys[first][inverse], keys) and len(first) == len(keys.unique(dim=0))
+    assert first.tolist() == [inverse.tolist().index(group) for group in range(len(first))]
+
+
+def test_rows_of_one_hash_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numerate.slots._ODD", 0)
+    keys = torch.tensor([[1, 2], [3, 4], [1, 2]])
+    first, inverse = _first_alike(keys)
+    assert torch.equal(keys[first][inverse], keys)

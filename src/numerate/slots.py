@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACEMENTS", "first_tokens", "number_positions", "place", "rows_at", "table_of", "vectors_of"]
 
+_ODD = -7046029254386353131
+"""The golden ratio as 64 bits; it spreads what it multiplies."""
 PLACEMENTS = ("replace", "add", "scale")
 """What a number's vector does to the embedding of its slot."""
 
@@ -50,11 +52,25 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     # Eight characters make an integer: rows are sorted by few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
     keys = torch.cat([flat.bits[:, None], flat.precision[:, None], characters], dim=1)
-    distinct, inverse = torch.unique(keys, dim=0, return_inverse=True)
-    order = torch.arange(len(inverse), device=inverse.device)
-    first = torch.full((len(distinct),), len(inverse), device=inverse.device, dtype=torch.int64)
-    first.scatter_reduce_(0, inverse, order, "amin")
+    first, inverse = _first_alike(keys)
     return embedder(flat[first])[inverse].reshape(shape)
+
+
+def _first_alike(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """For the distinct among rows (N, K) of integers, where each stands first, and for all rows, which it is.
+
+    By a hash of each row: `unique` of rows reads memory that is not its own in builds for CUDA 13.
+    """
+    mixed = torch.zeros_like(keys[:, 0])
+    for column in keys.unbind(1):
+        mixed = (mixed ^ column) * _ODD
+        mixed = mixed ^ (mixed >> 29)
+    _, inverse = torch.unique(mixed, return_inverse=True)
+    order = torch.arange(len(inverse), device=inverse.device)
+    first = torch.full_like(inverse, len(inverse)).scatter_reduce_(0, inverse, order, "amin")
+    first = first[: int(inverse.max()) + 1]
+    # Two rows of one hash are as good as impossible, and would be one number for another: then all are distinct.
+    return (first, inverse) if bool((keys[first][inverse] == keys).all()) else (order, order)
 
 
 def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor, placement: str) -> Tensor:
