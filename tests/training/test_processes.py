@@ -27,9 +27,10 @@ from numerate.training import newest_whole
 
 HERE = Path(__file__).parent
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+# Its own way to several processes on CPUs is MPI; the one for GPUs needs none of them.
 ACCELERATE = (
-    "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
-    "--dynamo_backend", "no", "--main_process_port", "0",
+    "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
+    "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0",
 )  # fmt: skip
 
 
@@ -157,6 +158,21 @@ def test_a_killed_process_ends_all_and_the_run_goes_on(tmp_path: Path) -> None:
         assert found["first"] == 4
         assert found["states"][0] == found["states"][1]
         assert found["losses"][0] == found["losses"][1]
+
+
+@pytest.mark.slow
+def test_the_command_with_accelerate(tmp_path: Path) -> None:
+    """`accelerate launch -m numerate train`; with torchrun, see the command's own tests."""
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("\n".join(json.dumps({"text": text}) for text in together.mixed(41)))
+    done = launch(
+        ACCELERATE, "-m", "numerate", "train", "luna", "--scale", "tiny", "--data", texts, "--dev", texts,
+        "training.use_cpu=true", "--output-dir", tmp_path / "o",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert done.stdout.count("parameters learn") == 1, "only the main process speaks"
+    assert json.loads((tmp_path / "o" / "run.json").read_text())["figures"]["processes"] == 2
+    numerate.from_pretrained(tmp_path / "o")
 
 
 @pytest.mark.slow
