@@ -37,8 +37,9 @@ def test_command(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in ("report.txt", "train.txt", "dev.txt"):
         Path(name).write_text("Revenue rose 3.2% to $1.5 billion in 2023.\n")
     Path("notes.jsonl.gz").write_bytes(gzip.compress(b'{"body": "aged 63, BP 120/80"}\n'))
+    Path("my.jsonl").write_text('{"text": "It weighs 45 kg, or 99 pounds."}\n' * 20)
     arguments = shlex.split(command.partition(" > ")[0])
-    if arguments[0] == "audit":
-        arguments.append("--help")  # a tokenizer is not at hand here; tests/commands/test_audit.py makes one
+    if arguments[0] in ("audit", "eval"):
+        arguments.append("--help")  # tokenizer and model are not at hand here; the tests of the commands make them
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output

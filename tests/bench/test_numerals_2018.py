@@ -63,3 +63,20 @@ def test_names_are_checked() -> None:
 def test_full_size_configs_are_whole(name: str) -> None:
     config = bench.config_for("clinical", name, "paper")
     assert config.vocabulary == 1000 and config.epochs >= 16
+
+
+@pytest.fixture(scope="module")
+def some_texts() -> NextNumeral:
+    return NextNumeral(dataclasses.replace(bench.config_for("clinical", "mog", "paper"), most_texts=12))
+
+
+@pytest.mark.parametrize("name", bench.MODELS)
+def test_a_real_step_of_every_full_size_model(name: str, some_texts: NextNumeral) -> None:
+    # Without warm-up, which makes the first step one of no length.
+    config = dataclasses.replace(bench.config_for("clinical", name, "paper"), most_texts=12, batch=4, warmup=0.0)
+    model = some_texts.build(config)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    found = some_texts.train(model, config, max_steps=1, use_cpu=True)
+    changed = {key for key, value in model.state_dict().items() if not value.equal(before[key])}
+    assert found["dev_loss"] > 0 and any(key.startswith("head.") for key in changed)
+    assert any(key.startswith("backbone.") for key in changed)
