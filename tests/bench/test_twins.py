@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from numerate.bench.twins import BLIND, SENSE, TwinConfig, Twins, _batches, ask_
 from numerate.config import ConfigError
 from numerate.tasks.things import UNIT_WORDS, thing_texts
 
+ROOT = Path(__file__).parents[2]
 CONFIG = TwinConfig(width=32, layers=1, steps=3, batch=8, evaluations=1, vocabulary=400)
 TEXTS = {split: [text.text for text in thing_texts(split, 120)] for split in ("train", "test")}
 STATUE = "The statue weighs 4,200 kg (9,260 lbs)."
@@ -83,3 +88,13 @@ def test_a_number_is_asked_for_alone(twins: Twins) -> None:
 def test_bad_sizes_are_quoted(option: dict[str, int], quoted: str) -> None:
     with pytest.raises(ConfigError, match=quoted):
         TwinConfig(**option)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs_on_made_up_texts(tmp_path: Path) -> None:
+    sizes = ["--train=200", "--test=60", "--steps=2", "--width=32", "--layers=1", f"--json={tmp_path / 'figures.json'}"]
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "number_sense.py", *sizes], check=True)
+    written = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    figures = written["figures"]
+    assert figures["ratio"] == figures[SENSE]["log_mae"] / figures[BLIND]["log_mae"]
+    assert written["config"]["recipe"] == "luna" and written["config"]["steps"] == 2

@@ -1,0 +1,67 @@
+"""Does number sense help to predict numbers? A small BERT with it against its number-blind twin, trained alike.
+
+    python benchmarks/number_sense.py --recipe luna --data ../shared/data/units
+    python benchmarks/number_sense.py ... --device cuda --steps 20000 --width 256 --layers 4 --json results/x.json
+
+Without `--data`, on texts of our own making. Both twins have the same head, first weights, texts, order, masks and
+steps; see `numerate.bench.twins`. The bar is 0.8 times the blind one's mean error of masked numbers, in orders of
+magnitude (log-MAE).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from pathlib import Path
+
+import machine
+
+from numerate.bench.twins import BLIND, SENSE, TwinConfig, compare_twins
+from numerate.tasks.things import UNIT_WORDS, thing_texts
+
+BAR = 0.8
+SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
+"""Options that go to `TwinConfig` as they are."""
+
+
+def texts_of(data: str | None, split: str, count: int) -> list[str]:
+    """A split's texts: of a folder of JSON lines with a field `comment`, or made up."""
+    if data is None:
+        return [text.text for text in thing_texts(split, count)]
+    with gzip.open(Path(data) / f"{split}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["comment"] for line, _ in zip(lines, range(count), strict=False)]
+
+
+def main() -> None:
+    """Trains both, prints every figure, and writes them if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--data", help="folder with train.jsonl.gz and test.jsonl.gz; made-up texts without")
+    parser.add_argument("--recipe", default="luna")
+    parser.add_argument("--head", default="mixture", help="of both")
+    parser.add_argument("--train", type=int, default=40_000, help="texts to learn from, at most")
+    parser.add_argument("--test", type=int, default=4_000, help="texts to be measured on, at most")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--json", help="write the figures to this file")
+    usual = TwinConfig()
+    for name in SIZES:
+        value = getattr(usual, name)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    options = parser.parse_args()
+    sizes = {name: getattr(options, name) for name in SIZES}
+    config = TwinConfig(recipe=options.recipe, head={"kind": options.head}, **sizes)
+    start = time.perf_counter()
+    train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
+    figures = compare_twins(train, test, config, UNIT_WORDS, options.device)
+    for name, found in figures.items():
+        print(f"{name:14}", "  ".join(f"{key} {value:.4f}" for key, value in found.items()))
+    ratio = figures[SENSE]["log_mae"] / figures[BLIND]["log_mae"]
+    print(f"log-MAE with number sense / without: {ratio:.3f}, bar {BAR}: {'pass' if ratio <= BAR else 'miss'}")
+    print(f"{time.perf_counter() - start:.0f} s")
+    if options.json:
+        machine.write(options.json, config=vars(options), figures=figures | {"ratio": ratio, "bar": BAR})
+
+
+if __name__ == "__main__":
+    main()
