@@ -68,4 +68,4 @@ def test_adds_with_fourier_features_and_digits_in_parallel() -> None:
 
 
 def test_a_model_that_has_learnt_nothing_cannot_add() -> None:
-    assert share_of_sums("fone", steps=10, batch=8, rate=1e-3, width=32, held_out=20) < 0.5
+    assert share_of_sums("fone", steps=20, batch=8, rate=1e-3, width=32, held_out=20) < 0.5
