@@ -83,11 +83,11 @@ def test_equal_texts_share_a_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"text": "a"}\n{"text": 5}\n', r"a\.jsonl, line 2: field 'text' must be text, however: '5'"),
-        (b'{"text": "a"}\n{"txt": "b"}\n', r"line 2: none of the fields text, body, comment, only txt"),
-        (b'{"text": "a"\n', r"line 1: not JSON"),
-        (b"[1]\n", r"line 1: expected a JSON object, got '\[1\]'"),
-        (b'{"text": "a"}\n{"text": "\xff"}\n', r"line 2: not UTF-8 at byte 10"),
+        (b'{"text": "a"}\n{"text": 5}\n', r"a\.jsonl:2: field 'text' must be text, however: '5'"),
+        (b'{"text": "a"}\n{"txt": "b"}\n', r":2: none of the fields text, body, comment, only txt"),
+        (b'{"text": "a"\n', r":1: not JSON"),
+        (b"[1]\n", r":1: expected a JSON object, got '\[1\]'"),
+        (b'{"text": "a"}\n{"text": "\xff"}\n', r":2: not UTF-8 at byte 10"),
         (b'{"text": "a", "split": "valid"}\n', r"field 'split' is 'valid', expected one of train, dev, test"),
         (b'{"text": "a", "split": "dev"}\n{"text": "b"}\n', r"record '2': field 'split' is None"),
     ],

@@ -6,22 +6,21 @@ A record is a dict with at least `id` and `text`; whatever else its line holds s
 from __future__ import annotations
 
 import bisect
-import gzip
 import hashlib
 import itertools
 import json
 import math
-import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normalised_counts
 from numerate.config import Config
 from numerate.reading.plain import raw_tokens
 from numerate.registry import near_names
 from numerate.tasks.clinical import clinical_reports
+from numerate.training.sources import SourceError, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -203,23 +202,17 @@ def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStati
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file, with their numbers from 1."""
-    number = 0
     try:
-        with cast("IO[bytes]", gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as file:
-            for number, line in enumerate(file, start=1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, text.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path}, line {number}: not UTF-8 at byte {error.start} of the line") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise CorpusError(f"{path}, after line {number}: cannot be read: {error}") from None
+        yield from numbered_lines(path)
+    except SourceError as error:
+        raise CorpusError(str(error)) from None
 
 
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in _lines(path):
         if not line.strip():
             continue
-        where = f"{path}, line {number}"
+        where = f"{path}:{number}"
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
