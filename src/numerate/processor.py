@@ -100,7 +100,8 @@ class NumberProcessor:
         # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
-        self._needs_offsets = self._rewriter.slots_on_text or self._rewriter.text_beside_slot
+        rewriter = self._rewriter
+        self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
         lowest = self._marked.first_added
         self.first_id = lowest if first_id is None else first_id
         if self.first_id < lowest:

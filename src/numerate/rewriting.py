@@ -121,6 +121,7 @@ class Rewriter:
         sample = notation.write(Numeral("7", 0, 1, 7.0))
         self.writes_text = any(not piece.own for piece in sample)
         self.slots_on_text = any(piece.slot and not piece.own for piece in sample)
+        self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
         self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"] and len(

@@ -180,3 +180,23 @@ def test_the_model_takes_the_fields() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         objectives["masked"].build(**options)
+
+
+@pytest.mark.parametrize("name", ["p10", "p1000", "b1999", "fp15", "digits"])
+def test_a_number_in_tokens_of_ours_is_masked_whole(name: str) -> None:
+    model = numerate.attach(
+        new_backbone("bert"), tokenizer_of("bert"), notation={"kind": name, "slot": True}, objective={"kind": "masked"}
+    )
+    batch = model.processor(["It rose from 12.5 to 300.", "It is -7."], return_tensors="pt", padding=True)
+    slots = batch["number_slots"]
+    for row, texts in enumerate((["12.5", "300"], ["-7"])):
+        for number, text in enumerate(texts, start=1):
+            ids = batch["input_ids"][row][slots[row] == number]
+            pieces = [model.processor.own_tokens[token - model.processor.num_id] for token in ids.tolist()]
+            assert model.processor.notation.read(pieces).value == float(text)
+    wanted = torch.tensor([[False, True], [True, False]])
+    task = model.objective.prepare({**batch, "number_wanted": wanted, "sample_id": torch.arange(2)}, model.vocabulary)
+    asked = (slots > 0) & wanted.gather(1, (slots - 1).clamp_min(0))
+    assert torch.equal(task.labels[asked], batch["input_ids"][asked])
+    assert (task.inputs["input_ids"][asked] == model.vocabulary.mask_id).all()
+    assert (task.labels[(slots > 0) & ~asked] == -100).all(), "the other numbers are read"

@@ -33,6 +33,7 @@ class DigitsConfig(Config):
         reverse: Least significant digits first (fraction, point, integer); the exponent stays as it is.
         explicit_plus: Whether a positive number starts with `+`.
         max_digits: The most digits before the exponent; a longer numeral is written with those of its float64.
+        slot: Whether the tokens are the number's slot: so that it is masked whole, and can be asked for.
     """
 
     kind: ClassVar[str] = "digits"
@@ -40,6 +41,7 @@ class DigitsConfig(Config):
     reverse: bool = False
     explicit_plus: bool = False
     max_digits: int = 32
+    slot: bool = False
 
     def __post_init__(self) -> None:
         if self.group not in (1, 3):
@@ -100,7 +102,7 @@ class Digits(Notation):
         """Sign, digits, point, exponent."""
         special = special_of(numeral)
         if special is not None:
-            return [Piece(special)]
+            return [Piece(special, slot=self.config.slot)]
         form = decimal_form(numeral, self.config.max_digits)
         sign = ["-"] if form.negative else ["+"] if self.config.explicit_plus else []
         integer, fraction = self._grouped(form.integer, from_right=True), self._grouped(form.fraction)
@@ -108,7 +110,7 @@ class Digits(Notation):
             mantissa = fraction[::-1] + (["."] if fraction else []) + integer[::-1]
         else:
             mantissa = integer + (["."] if fraction else []) + fraction
-        return [Piece(token) for token in (*sign, *mantissa, *self._exponent(form.exponent))]
+        return [Piece(token, slot=self.config.slot) for token in (*sign, *mantissa, *self._exponent(form.exponent))]
 
     def read(self, pieces: Sequence[str]) -> Numeral:
         """The decimal that the tokens spell."""

@@ -41,10 +41,17 @@ OVER = ("[OVER]", "[-OVER]")
 
 @dataclass(frozen=True, kw_only=True)
 class _RangeConfig(Config):
-    """Options of the whole family: `lowest` and `highest` exponent of the integer mantissa."""
+    """Options of the whole family.
+
+    Attributes:
+        lowest: The least exponent of the integer mantissa,
+        highest: and the largest.
+        slot: Whether the tokens are the number's slot: so that it is masked whole, and can be asked for.
+    """
 
     lowest: int = -10
     highest: int = 5
+    slot: bool = False
 
     def __post_init__(self) -> None:
         if not -400 <= self.lowest <= self.highest <= 400:
@@ -93,21 +100,24 @@ class _Significant(Notation):
 
     def write(self, numeral: Numeral) -> list[Piece]:
         """The tokens of the rounded number, or one extra token."""
+        return [Piece(token, slot=self.config.slot) for token in self._tokens(numeral)]
+
+    def _tokens(self, numeral: Numeral) -> Sequence[str]:
         special = special_of(numeral)
         if special is not None:
-            return [Piece(special)]
+            return [special]
         negative = math.copysign(1.0, numeral.value) < 0
         number = abs(Decimal(decimal_form(numeral).text))
         rounded = self._context.plus(number)
         if rounded < self._smallest:
             if 2 * number <= self._smallest:
-                return [Piece(ZERO)]
+                return [ZERO]
             rounded = self._smallest
         exponent = rounded.adjusted() - self.digits + 1
         if exponent > self.config.highest:
-            return [Piece(OVER[negative])]
+            return [OVER[negative]]
         mantissa = "".join(map(str, rounded.as_tuple().digits)).ljust(self.digits, "0")[: self.digits]
-        return [Piece(token) for token in self._cut("-" if negative else "+", mantissa, f"E{exponent:+d}")]
+        return self._cut("-" if negative else "+", mantissa, f"E{exponent:+d}")
 
     def read(self, pieces: Sequence[str]) -> Numeral:
         """The number that the tokens write, with as many digits as its mantissa has."""

@@ -109,7 +109,7 @@ class Masked(Objective):
         if table is not None and table.bits.shape[1]:
             masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
             masked = masked & (table.given == GIVEN) & table.values().isfinite()
-            own = ids >= vocabulary.num_id
+            own = ids == vocabulary.num_id  # other tokens of ours write the number, and are predicted
             if not vocabulary.predicts_numbers:
                 written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.bool, device=ids.device)
                 masked = masked & written.scatter_reduce(1, slots.abs(), ~own, "amax")[:, 1:]
