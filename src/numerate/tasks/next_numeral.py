@@ -6,7 +6,6 @@ Reported are the perplexities of words and numerals, plain and adjusted for unkn
 
 from __future__ import annotations
 
-import copy
 import tempfile
 import time
 from collections import Counter
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from numerate import metrics
 from numerate.attach import attach
@@ -28,9 +26,10 @@ from numerate.registry import tasks
 from numerate.slots import first_tokens
 from numerate.tasks import number_line
 from numerate.tasks.corpora import SPLITS, read_corpus
+from numerate.training.batches import BatchesByLength, the_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from transformers import PreTrainedModel
 
@@ -93,32 +92,6 @@ class NextNumeralConfig(Config):
     def __post_init__(self) -> None:
         if self.backbone not in ("lstm", "transformer"):
             raise ValueError(f"backbone must be 'lstm' or 'transformer', however: {self.backbone!r}")
-
-
-class BatchesByLength(Dataset[dict[str, Tensor]]):
-    """Ready batches of texts of about the same length; a data set whose examples are batches.
-
-    Args:
-        rows: Processed texts.
-        collate: Pads some of them to a batch.
-        size: Texts a batch.
-    """
-
-    def __init__(self, rows: Sequence[Mapping[str, Any]], collate: NumberCollator, size: int) -> None:
-        order = sorted(range(len(rows)), key=lambda index: len(rows[index]["input_ids"]))
-        parts = [order[start : start + size] for start in range(0, len(order), size)]
-        self.batches = [collate([rows[index] for index in part]) for part in parts]
-
-    def to(self, device: torch.device) -> BatchesByLength:
-        """The same with all batches on a device, so that no step waits for its batch."""
-        self.batches = [{key: value.to(device) for key, value in batch.items()} for batch in self.batches]
-        return self
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def __getitem__(self, index: int) -> dict[str, Tensor]:
-        return self.batches[index]
 
 
 @dataclass(frozen=True)
@@ -213,7 +186,8 @@ class NextNumeral:
             arguments = transformers.TrainingArguments(
                 output_dir=folder or temporary, per_device_train_batch_size=1, per_device_eval_batch_size=1,
                 num_train_epochs=config.epochs, learning_rate=config.rate, weight_decay=config.weight_decay,
-                lr_scheduler_type=config.schedule, warmup_steps=config.warmup, max_grad_norm=0.0 if config.backbone == "lstm" else 1.0,
+                lr_scheduler_type=config.schedule, warmup_steps=config.warmup,
+                max_grad_norm=0.0 if config.backbone == "lstm" else 1.0,
                 eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
                 metric_for_best_model="eval_loss", greater_is_better=False, logging_strategy="no", report_to="none",
                 disable_tqdm=True, seed=config.seed, remove_unused_columns=False, save_only_model=True,
@@ -223,7 +197,7 @@ class NextNumeral:
             if config.seconds is not None:
                 stops.append(_time_limit(config.seconds))
             trainer = NumberTrainer(
-                model, arguments, data_collator=_only, number_metrics=False, callbacks=stops,
+                model, arguments, data_collator=the_batch, number_metrics=False, callbacks=stops,
                 train_dataset=self.batches(model, "train", config.batch).to(arguments.device),
                 eval_dataset=self.batches(model, "dev", config.batch).to(arguments.device),
             )  # fmt: skip
@@ -322,11 +296,6 @@ def _time_limit(seconds: float) -> Any:
             control.should_training_stop |= time.monotonic() > self.end
 
     return TimeLimit()
-
-
-def _only(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The batch itself, of which the Trainer makes one more."""
-    return copy.copy(batches[0])
 
 
 def _sized(head: dict[str, Any], known: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numerate.registry import near_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_lines"]
+__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_lines", "rows_of"]
 
 FORMATS = ("jsonl", "json", "txt", "csv", "tsv", "parquet")
 SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
@@ -88,12 +88,8 @@ class Texts:
             if self.split[0] is not None:
                 raise SourceError(f"{path}: a file of lines has no field {self.split[0]!r} to say its split")
             return (line for _, line in numbered_lines(path))
-        rows = {
-            "jsonl": _json_lines, "json": _json_rows, "csv": _csv_rows, "tsv": _tab_rows, "parquet": _parquet_rows,
-        }  # fmt: skip
-        if kind == "hub":
-            return self._chosen(_hub_rows(path, self.split[1]), None)
-        return self._chosen(rows[kind](path), self.split[0])
+        rows = rows_of(path, kind, self.split[1])
+        return self._chosen(rows, None if kind == "hub" else self.split[0])
 
     def _chosen(self, rows: Iterable[tuple[str, Any]], column: str | None) -> Iterator[str]:
         known = SPLITS[self.split[1]]
@@ -108,6 +104,30 @@ class Texts:
             if not isinstance(text, str):
                 raise SourceError(f"{where}: field {self.field!r} holds {type(text).__name__}, not a text")
             yield text
+
+
+def rows_of(path: str, format: str | None = None, split: str = "train") -> Iterator[tuple[str, Any]]:
+    r"""The rows of a file of records or of a Hub data set, each behind what messages call its place.
+
+    Args:
+        path: As in `Texts`.
+        format: One of `FORMATS` but `txt`, or `hub`; None for what the name ends in.
+        split: Of a Hub data set; a file is read whole.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "my.csv"
+        >>> _ = file.write_text("id,number\n1,7.5\n")
+        >>> [row for _, row in rows_of(str(file))]
+        [{'id': '1', 'number': '7.5'}]
+    """
+    kind = format or format_of(path)
+    if kind == "hub":
+        return _hub_rows(path, split)
+    rows = {"jsonl": _json_lines, "json": _json_rows, "csv": _csv_rows, "tsv": _tab_rows, "parquet": _parquet_rows}
+    if kind not in rows:
+        raise SourceError(f"{path}: a file of lines has no fields; give one of {', '.join(rows)}")
+    return rows[kind](path)
 
 
 def format_of(path: str) -> str:
