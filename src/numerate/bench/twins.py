@@ -72,7 +72,7 @@ class TwinConfig(Config):
     vocabulary: int = 1000
     layers: int = 2
     width: int = 64
-    steps: int = 1500
+    steps: int = 1200
     batch: int = 64
     rate: float = 4e-3
     number_ratio: float = 0.3
