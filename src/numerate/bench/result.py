@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from torch import Tensor
 
@@ -56,14 +56,16 @@ def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
     part.replace(target)
 
 
-def write_predictions(path: str | Path, columns: Mapping[str, Tensor]) -> None:
-    """Writes columns as a packed `.npz`; what a model says needs no more than float32, the gold stays as it is."""
+def write_predictions(path: str | Path, columns: Mapping[str, Tensor], exact: Collection[str] = ("gold",)) -> None:
+    """Writes columns as a packed `.npz`; what a model says needs no more than float32, but for the `exact` ones."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: column.numpy() for name, column in columns.items()}
     most = float(np.finfo(np.float32).max)
     small = {
-        name: np.clip(array, -most, most).astype(np.float32) if array.dtype == np.float64 and name != "gold" else array
+        name: np.clip(array, -most, most).astype(np.float32)
+        if array.dtype == np.float64 and name not in exact
+        else array
         for name, array in arrays.items()
     }
     with target.open("wb") as file:

@@ -1,0 +1,360 @@
+"""One cell of a comparison: one encoding on one task, with one learning rate, seed and budget."""
+
+from __future__ import annotations
+
+import copy
+import math
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import torch
+from torch.utils.data import Dataset
+
+from numerate.attach import attach
+from numerate.backbones import register_backbones
+from numerate.batch import NumberTable
+from numerate.bench.asking import Asked, answers, encode
+from numerate.bench.encodings import encoding_of
+from numerate.bench.result import write, write_predictions
+from numerate.config import Config, ConfigError
+from numerate.notation.decimal_form import parse_numeral
+from numerate.scaling import Scaling
+from numerate.tasks.asked_number import AskedInTexts, AskedNumberTask, Truth
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from numerate.bench.encodings import Encoding
+    from numerate.metrics import Score
+    from numerate.model import NumberModel
+
+__all__ = ["CellConfig", "build", "run_cell", "task_of", "train"]
+
+FITTED_ON = 20_000
+"""Texts that a tokenizer, a scaling and a head are fitted on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellConfig(Config):
+    """What one cell is.
+
+    Attributes:
+        task: An arithmetic preset (`multiply-3`), several joined by commas for one model of all, or a file of texts.
+        task_options: What differs from the preset, such as `{"digits": [2, 4]}`.
+        encoding: See `numerate.bench.encodings`.
+        examples: Different training texts; they are gone through as often as the budget lasts.
+        budget: What is equal between cells: `samples` trained on, `tokens` read, or `seconds` trained.
+        amount: How much of it.
+        batch: Texts a step.
+        rate: Highest learning rate; it rises over `warmup` of the steps, and falls to 0 along a cosine.
+        warmup: Share of the steps.
+        weight_decay: Of AdamW.
+        width: Of the trunk's states,
+        layers: its blocks,
+        heads: and their heads.
+        dropout: Of the trunk.
+        scaling: How values get near 0 for encodings that need it (xVal): `range`, `standard` or `log`.
+        dev: Texts that learning rates are chosen by.
+        test: Texts that are tested.
+        splits: Test sets beside `test`, such as `longer`.
+        looks: How often dev texts are looked at on the way.
+        seed: Of weights and order.
+        precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
+    """
+
+    kind: ClassVar[str] = "compare-cell"
+    task: str = "multiply-3"
+    task_options: dict[str, Any] = field(default_factory=dict)
+    encoding: str = "xval"
+    examples: int = 200_000
+    budget: Literal["samples", "tokens", "seconds"] = "samples"
+    amount: float = 2_000_000
+    batch: int = 1024
+    rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    width: int = 256
+    layers: int = 4
+    heads: int = 4
+    dropout: float = 0.0
+    scaling: Literal["range", "standard", "log"] = "range"
+    dev: int = 1000
+    test: int = 4000
+    splits: tuple[str, ...] = ()
+    looks: int = 5
+    seed: int = 0
+    precision: Literal["tf32", "bf16", "fp32"] = "tf32"
+
+    def __post_init__(self) -> None:
+        encoding_of(self.encoding)
+        for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
+        if not self.amount > 0 or not self.rate > 0:
+            raise ConfigError(f"amount and rate must be positive, however: {self.amount=}, {self.rate=}")
+
+    @property
+    def name(self) -> str:
+        """A file name that says which cell of a comparison it is."""
+        short = "" if self.budget == "samples" else f"-{self.budget}"
+        return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}{short}"
+
+
+class _Mix:
+    """Several tasks as one: texts in turn, measured together and by task."""
+
+    answer_slot = -1
+
+    def __init__(self, tasks: dict[str, AskedNumberTask]) -> None:
+        self.tasks = tasks
+        if any(task.answer_slot != -1 for task in tasks.values()):
+            raise ConfigError(f"tasks that are mixed must ask for their last number: {', '.join(tasks)}")
+
+    def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
+        return [text for text, _, _ in self._dealt(split, count, seed, start)]
+
+    def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
+        import numpy as np
+
+        dealt = self._dealt(split, count, seed, start)
+        rows = [(truths, row) for _, truths, row in dealt]
+        names = {id(truths): name for (_, truths, _), name in zip(dealt, self.tasks, strict=False)}
+        return Truth(
+            np.array([truths.values[row] for truths, row in rows]),
+            [truths.strings[row] for truths, row in rows],
+            np.array([truths.precision[row] for truths, row in rows]),
+            None if any(t.spans is None for t, _ in rows) else np.stack([t.spans[row] for t, row in rows]),  # type: ignore[index]
+            {"task": np.array([names[id(truths)] for truths, _ in rows])},
+        )
+
+    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
+        return next(iter(self.tasks.values())).measure(predicted, truth)
+
+    def _dealt(self, split: str, count: int, seed: int, start: int) -> list[tuple[str, Truth, int]]:
+        """Texts `start` to `start + count` of the tasks in turn, each with its truth and its row in it."""
+        width = len(self.tasks)
+        first, last = start // width, -(-(start + count) // width)
+        parts = [
+            (task.texts(split, last - first, seed, first), task.truth(split, last - first, seed, first))
+            for task in self.tasks.values()
+        ]
+        dealt = [(texts[row], truth, row) for row in range(last - first) for texts, truth in parts]
+        return dealt[start - first * width :][:count]
+
+
+def task_of(name: str, options: dict[str, Any] | None = None) -> AskedNumberTask:
+    """The task called so: a preset, several presets by commas, or a file of texts whose last number is asked for.
+
+    Example:
+        >>> task_of("add-6,subtract-6").texts("train", 2)  # doctest: +ELLIPSIS
+        ['... + ... = ...', '... - ... = ...']
+    """
+    from numerate.tasks.arithmetic import PRESETS, ArithmeticConfig, ArithmeticTask
+
+    names = name.split(",")
+    if len(names) > 1:
+        return _Mix({part: task_of(part, options) for part in names})
+    if name not in PRESETS and Path(name).exists():
+        return AskedInTexts(name)
+    task = ArithmeticTask(name)
+    return ArithmeticTask(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task
+
+
+def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
+    """A fresh trunk with numbers written in the cell's way; what has to be fitted is fitted to training texts."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+
+    from numerate.training.run import TokenizerPlan
+    from numerate.training.scratch import train_tokenizer
+
+    register_backbones()
+    texts = task.texts("train", min(FITTED_ON, config.examples), config.seed)
+    truth = task.truth("train", min(FITTED_ON, config.examples), config.seed)
+    numerals = [parsed for text in truth.strings if (parsed := parse_numeral(text)) is not None]
+    whole = max((math.floor(math.log10(abs(n.value))) + 1 for n in numerals if n.value), default=1)
+    encoding = encoding_of(config.encoding).for_digits(whole, max(0, -int(truth.precision.min())))
+    tokenizer = train_tokenizer(TokenizerPlan(vocabulary=1000), texts)
+    longest = 4 * max(len(text) for text in texts) + 64
+    torch.manual_seed(config.seed)
+    sizes = AutoConfig.for_model(
+        "numerate-trunk", vocab_size=len(tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
+        num_attention_heads=config.heads, dropout=config.dropout, causal=encoding.causal, final_norm=True,
+        max_position_embeddings=longest, pad_token_id=tokenizer.pad_token_id, token_head="linear",  # noqa: S106
+    )  # fmt: skip
+    backbone = (AutoModelForCausalLM if encoding.causal else AutoModelForMaskedLM).from_config(sizes)
+    objective: Any = {"kind": "labelled"} if encoding.causal else {"kind": "masked", "what": "numbers"}
+    model = attach(
+        backbone,
+        tokenizer,
+        reader="standard",
+        objective=objective,
+        **encoding.options,
+        **_scaled(config, encoding, texts),
+    )
+    _fit(model, texts, task.answer_slot)
+    return model
+
+
+def _scaled(config: CellConfig, encoding: Encoding, texts: list[str]) -> dict[str, Any]:
+    from numerate.reading import find_batch
+
+    if not encoding.scaled:
+        return {}
+    numerals = [numeral for row in find_batch(texts) for numeral in row]
+    return {"scaling": Scaling(by="none", scaler=config.scaling).fit(numerals)}
+
+
+def _fit(model: NumberModel, texts: list[str], answer_slot: int) -> None:
+    """Fits the embedder to all numbers and the head to those asked for, in the units that they see."""
+    batch = model.processor(texts[:2000], padding=True, return_tensors="pt")
+    table = NumberTable(*(batch[f"number_{name}"] for name in ("bits", "chars", "precision", "given")))
+    present = table.given == 1
+    if model.embedder is not None:
+        model.embedder.fit(table.values()[present])
+    if model.head is not None:
+        place = present.sum(1) + answer_slot if answer_slot < 0 else torch.full((len(texts[:2000]),), answer_slot)
+        model.head.fit(table[torch.arange(len(place)), place.clamp_min(0)])
+
+
+class _Ready(Dataset[dict[str, "Tensor"]]):
+    """Batches that are cut already, so that no step waits for its batch."""
+
+    def __init__(self, asked: Asked, size: int, seed: int) -> None:
+        order = torch.randperm(len(asked), generator=torch.Generator().manual_seed(seed))
+        device = asked.fields["input_ids"].device
+        self.parts = [part for part in order.to(device).split(size) if len(part) == min(size, len(asked))]
+        self.asked = asked
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        return self.asked[self.parts[index]]
+
+
+def _only(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return copy.copy(batches[0])
+
+
+def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None) -> dict[str, Any]:
+    """Trains with `NumberTrainer` for the cell's budget: steps, seconds, losses on the way.
+
+    Args:
+        model: What `build` gave.
+        config: The cell.
+        asked: The training texts, on the device that training takes.
+        look: Called with the step a few times on the way; what it gives is kept.
+    """
+    import transformers
+
+    from numerate.training import NumberTrainer
+
+    ready = _Ready(asked, config.batch, config.seed)
+    if config.budget == "seconds":
+        steps = max(1, round(config.amount / _seconds_a_step(model, ready)))
+    else:
+        each = config.batch if config.budget == "samples" else asked.tokens / len(asked) * config.batch
+        steps = max(1, round(config.amount / each))
+    looks: list[dict[str, Any]] = []
+
+    class Looks(transformers.TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            every = max(1, steps // max(1, config.looks))
+            if look is not None and state.global_step % every == 0:
+                looks.append({"step": state.global_step} | look())
+                model.train()
+
+    on_cpu = asked.fields["input_ids"].device.type == "cpu"
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = transformers.TrainingArguments(
+            folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=config.rate,
+            warmup_steps=min(0.99, config.warmup), weight_decay=config.weight_decay, lr_scheduler_type="cosine",
+            logging_steps=max(1, steps // 20), save_strategy="no", report_to=[], disable_tqdm=True, seed=config.seed,
+            remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=on_cpu,
+            bf16=config.precision == "bf16" and not on_cpu,
+        )  # fmt: skip
+        if config.precision == "tf32":
+            torch.set_float32_matmul_precision("high")
+        trainer = NumberTrainer(
+            model, arguments, data_collator=_only, train_dataset=ready, callbacks=[Looks()], number_metrics=False
+        )
+        trainer.remove_callback(transformers.PrinterCallback)
+        start = time.perf_counter()
+        trainer.train()
+        seconds = time.perf_counter() - start
+    losses = [{"step": e["step"], "loss": e["loss"]} for e in trainer.state.log_history if "loss" in e]
+    return {"steps": steps, "seconds": round(seconds, 2), "losses": losses, "looks": looks}
+
+
+def _seconds_a_step(model: NumberModel, ready: _Ready, tries: int = 12) -> float:
+    """How long a training step takes; on a copy, so that nothing is learnt."""
+    rehearsing = copy.deepcopy(model).train()
+    optimizer = torch.optim.AdamW(rehearsing.parameters(), lr=0.0)
+    times = []
+    for index in range(tries):
+        start = time.perf_counter()
+        rehearsing(**ready[index % len(ready)], return_loss=True).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[tries // 2]
+
+
+def run_cell(config: CellConfig, folder: str | Path) -> dict[str, Any]:
+    """Trains and tests one cell, and writes `<name>.json` and `<name>.npz` into the folder; the figures."""
+    task, target = task_of(config.task, config.task_options), Path(folder)
+    model = build(config, task)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    causal = encoding_of(config.encoding).causal
+
+    def asked(split: str, count: int) -> tuple[Asked, Truth]:
+        truth = task.truth(split, count, config.seed if split == "train" else 0)
+        texts = task.texts(split, count, config.seed if split == "train" else 0)
+        return encode(model, texts, truth, task.answer_slot, causal=causal).to(device), truth
+
+    training, _ = asked("train", config.examples)
+    held, held_truth = asked("dev", config.dev)
+
+    def look() -> dict[str, Any]:
+        found = task.measure(answers(model, held), held_truth)
+        return {name: found[name].value for name in ("exact_match", "log_smape", "r2")}
+
+    trained = train(model, config, training, look if config.looks else None)
+    figures: dict[str, Any] = {
+        "training": trained | {"tokens_a_text": round(training.tokens / len(training), 2)},
+        "parameters": model.trainable_parameters()[1],
+        "dev": _plain(task.measure(answers(model, held), held_truth)),
+    }
+    columns: dict[str, Tensor] = {}
+    for split in ("test", *config.splits):
+        texts, truth = asked(split, config.test)
+        said = answers(model, texts)
+        figures[split] = _plain(task.measure(said, truth))
+        for group in truth.groups:
+            figures[f"{split} by {group}"] = _by_group(task, said, truth, group)
+        values = [math.nan if s is None else float(parse_numeral(s).value) if isinstance(s, str) else s for s in said]  # type: ignore[union-attr]
+        columns |= {f"{split}_predicted": torch.tensor(values, dtype=torch.float64)}
+        columns |= {f"{split}_gold": torch.from_numpy(truth.values)}
+    write_predictions(target / f"{config.name}.npz", columns, exact=tuple(columns))
+    write(target / f"{config.name}.json", config=config.to_dict(), figures=figures)
+    return figures
+
+
+def _by_group(task: AskedNumberTask, said: list[Any], truth: Truth, group: str) -> dict[str, Any]:
+    import numpy as np
+
+    found = {}
+    for label in np.unique(truth.groups[group]).tolist():
+        rows = np.flatnonzero(truth.groups[group] == label)
+        found[str(label)] = _plain(task.measure([said[row] for row in rows], truth[rows]))
+    return found
+
+
+def _plain(scores: dict[str, Score]) -> dict[str, Any]:
+    return {name: score.to_dict() for name, score in scores.items()}
