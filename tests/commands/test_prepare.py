@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from numerate.commands.evaluate import evaluate
 from numerate.commands.prepare import prepare
 from numerate.commands.source import BadInput
 from numerate.commands.train import train
@@ -58,6 +59,12 @@ def test_trained_from_the_folder_as_from_the_texts(
     assert one["train_loss"] == two["train_loss"] and one["eval_loss"] == two["eval_loss"]
     assert not (tmp_path / "a" / "prepared").exists()
     assert np.array_equal(Shards(prepared[0] / "dev").lengths, Shards(tmp_path / "b" / "prepared" / "dev").lengths)
+
+
+def test_evaluated_from_the_folder(prepared: tuple[Path, list[str]], texts: dict[str, str], tmp_path: Path) -> None:
+    train("luna", str(tmp_path / "o"), data=str(prepared[0]), scale="tiny", changes=CPU, say=silent)
+    one, two = (evaluate(str(tmp_path / "o"), data) for data in (str(prepared[0]), texts["dev"]))
+    assert one["texts"] == 10 and one["loss"] == two["loss"]
 
 
 def test_another_processor_is_refused(prepared: tuple[Path, list[str]], tmp_path: Path) -> None:

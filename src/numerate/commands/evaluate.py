@@ -56,6 +56,8 @@ def evaluate(
             plan = dataclasses.replace(run, data=dataclasses.replace(run.data, dev=chosen, test=None, limit=None))
             arguments, own = training_arguments(plan, folder)
             ready = prepare(plan, Path(folder) / "prepared", seed=arguments.seed, model=model)
+            if "dev" not in ready.data:
+                raise BadInput(f"{_title(chosen)}: has no encoded texts of the split 'dev'")
             trainer = build_trainer(ready, arguments, **own)
             found = trainer.evaluate()
         except (ArtefactError, ValueError) as error:

@@ -15,7 +15,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from numerate.registry import near_names
-from numerate.training.data import encode, given_folder, has_split, texts_of
+from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.models import build_model
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
@@ -101,7 +101,7 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
         usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # left to itself, the Trainer would run as many single ones
     if run.data.group_by_length:
         usual["train_sampling_strategy"] = "group_by_length"
-    if texts_of(run, "dev") is None and not has_split(given_folder(run), "dev"):
+    if texts_of(run, "dev") is None and prepared_split(run, "dev") is None:
         given |= {"eval_strategy": "no", "load_best_model_at_end": False}
     try:
         whole: dict[str, Any] = usual | given | {"output_dir": str(output_dir)}
@@ -125,7 +125,6 @@ def prepare(
         model: Instead of all that: a model that is there already.
     """
     folder = Path(folder)
-    is_given = folder == given_folder(run)
     texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
     for split, found in list(texts.items()):
         try:
@@ -142,8 +141,8 @@ def prepare(
     for split in SPLITS:
         if split in texts:
             data[split] = encode(texts[split], model, folder / split, run.data.max_tokens)
-        elif is_given and has_split(folder, split):
-            data[split] = Shards(folder / split, model.processor)
+        elif (place := prepared_split(run, split)) is not None:
+            data[split] = Shards(place, model.processor)
     return Prepared(run, model, data)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.training.run import Run
 
-__all__ = ["encode", "given_folder", "has_split", "is_prepared", "texts_of"]
+__all__ = ["encode", "given_folder", "has_split", "is_prepared", "prepared_split", "texts_of"]
 
 
 def texts_of(run: Run, split: str) -> Texts | None:
@@ -29,6 +29,13 @@ def texts_of(run: Run, split: str) -> Texts | None:
         return None
     limit = data.limit if split == "train" else data.dev_limit
     return Texts((paths,) if isinstance(paths, str) else paths, data.text, data.format, (data.split, split), limit)
+
+
+def prepared_split(run: Run, split: str) -> Path | None:
+    """Where a split lies encoded: in the folder that the run names for it, or beside its training texts."""
+    own = getattr(run.data, split)
+    folder = Path(own) if isinstance(own, str) and is_prepared(own) else None if own is not None else given_folder(run)
+    return folder / split if has_split(folder, split) and folder is not None else None
 
 
 def is_prepared(path: str | Path) -> bool:
