@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numerate.numeral import Numeral
 
-__all__ = ["AskedInTexts", "AskedNumberTask", "Truth", "measure", "measure_by"]
+__all__ = ["AskedInTexts", "AskedNumberTask", "Truth", "compared", "measure", "measure_by"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def measure(predicted: Any, truth: Truth, predictors: int = 1) -> dict[str, Scor
         >>> scores["exact_match"].value, measure(["56088", "2.50"], truth)["exact_match"].value
         (0.5, 1.0)
     """
-    values, exact = _compared(predicted, truth)
+    values, exact = compared(predicted, truth)
     usable = np.isfinite(values)
     given, gold = torch.from_numpy(values), torch.from_numpy(np.asarray(truth.values, dtype=np.float64))
     return {
@@ -145,7 +145,7 @@ def measure_by(predicted: Any, truth: Truth, group: str, predictors: int = 1) ->
     return found
 
 
-def _compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
+def compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     """Predicted values, NaN for what is none, and which are exact; both (N,)."""
     given = _listed(predicted)
     if len(given) != len(truth):
