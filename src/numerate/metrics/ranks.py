@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["hit_at", "roc_auc"]
+__all__ = ["hit_at", "hits_of", "ranks_of", "roc_auc"]
 
 
 def hit_at(scores: Tensor | Sequence[Any], targets: Tensor | Sequence[int], k: int) -> Score:
@@ -48,11 +48,37 @@ def hit_at(scores: Tensor | Sequence[Any], targets: Tensor | Sequence[int], k: i
         return Score(0.0, len(table))
     own = table.gather(1, wanted.clamp_min(0)[:, None])
     broken = own[:, 0].isnan() & (wanted >= 0)
-    table = table.masked_fill(table.isnan(), -torch.inf)
-    better, equal = (table > own).sum(1), (table == own).sum(1)
-    share = ((k - better) / equal.clamp_min(1)).clamp(0.0, 1.0).to(torch.float64)
+    share = hits_of(*ranks_of(table, wanted.clamp_min(0)), k)
     share = share.masked_fill((wanted < 0) | broken, 0.0)
     return Score(float(share.mean()), len(table), 0, int(broken.sum()))
+
+
+def ranks_of(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """How many candidates are better than each row's target, and how many are as good, itself among them.
+
+    Args:
+        scores: (N, C) of any float type; NaN comes last.
+        targets: (N,) column of the right candidate.
+
+    Returns:
+        Two (N,) int64; a target whose score is NaN has no equal.
+
+    Example:
+        >>> ranks_of(torch.tensor([[0.1, 0.7, 0.1]]), torch.tensor([2]))
+        (tensor([1]), tensor([2]))
+    """
+    own = scores.gather(1, targets[:, None])
+    return (scores > own).sum(1), (scores == own).sum(1)
+
+
+def hits_of(better: Tensor, equal: Tensor, k: int) -> Tensor:
+    """Each row's hit@k from what `ranks_of` gave: (N,) float64 between 0 and 1, equal candidates sharing their places.
+
+    Example:
+        >>> hits_of(torch.tensor([1, 0]), torch.tensor([2, 1]), k=2)
+        tensor([0.5000, 1.0000], dtype=torch.float64)
+    """
+    return ((k - better) / equal.clamp_min(1)).clamp(0.0, 1.0).to(torch.float64)
 
 
 def roc_auc(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool]) -> Score:

@@ -1,0 +1,96 @@
+"""One cell of a grid of encoders, seeds and learning rates: trained, measured, written down."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate.tasks import literacy
+from numerate.tasks.literacy import PLAIN
+from numerate.tasks.masked_number import MaskedNumber
+from numerate.tasks.masked_word import MaskedWord
+from numerate.tasks.word_scores import WordScores, compare, summaries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.tasks.literacy import LiteracyConfig
+
+__all__ = ["MOVES", "compare_cells", "run_cell"]
+
+MOVES = 0.1
+"""From this total variation on, a word's prediction moves with the number."""
+
+
+def run_cell(config: LiteracyConfig) -> dict[str, Any]:
+    """Trains one model and measures it; what a process pool over a grid calls.
+
+    Args:
+        config: The cell. With `output`, the predictions of each split are written there, from which every figure can be
+            computed again.
+
+    Returns:
+        JSON types: `config`, `trained` and all `weights`, `steps`, `train_loss`, `seconds` for `train` and each
+        split, `results` by split and group of words (or, for numbers, by system), and `predictions`, the files.
+    """
+    begin = time.perf_counter()
+    words = config.predict == "words"
+    task = MaskedWord(config) if words else MaskedNumber(config)
+    model = task.build()
+    trained, weights = model.trainable_parameters()
+    done = task.train(model)
+    seconds, results, files = {"train": time.perf_counter() - begin}, {}, {}
+    name = hashlib.sha256(config.to_json().encode()).hexdigest()[:16]
+    for split in (*config.splits, *([PLAIN] if config.plain and words else [])):
+        start = time.perf_counter()
+        columns: dict[str, np.ndarray] = {}
+        if isinstance(task, MaskedWord):
+            scores = task.evaluate(model, split)
+            groups = literacy.load_split(config, split)[1].strata()
+            columns = {"nll": scores.nll, "better": scores.better, "equal": scores.equal}
+            if config.shift is not None and split != PLAIN:
+                columns["shift"] = shift = task.shift(model, split, config.shift)
+                groups |= {"moves": shift >= MOVES, "stays": shift < MOVES}
+            results[split] = summaries(scores, groups)
+        else:
+            results[split], columns = task.evaluate(model, split)
+        if config.output is not None:
+            file = Path(config.output) / f"{name}-{split}.npz"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.savez_compressed(file, **columns)  # type: ignore[arg-type]
+            files[split] = str(file)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds[split] = time.perf_counter() - start
+    counts = {"trained": trained, "weights": weights, "version": task.version}
+    return {"config": config.to_dict(), **counts, **done, "seconds": seconds, "results": results, "predictions": files}
+
+
+def compare_cells(
+    one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], split: str = "test", **options: Any
+) -> dict[str, dict[str, Any]]:
+    """Two encoders on every group of words, see `compare`; those that move with the number are by `other`'s seeds.
+
+    Args:
+        one: What `run_cell` gave for the seeds of one encoder, with predictions.
+        other: The same for another on the same data, such as `default`.
+        split: Which.
+        **options: `level` and `resamples`.
+    """
+    from numerate.tasks.literacy import LiteracyConfig
+
+    positions = literacy.load_split(LiteracyConfig.from_dict(one[0]["config"]), split)[1]
+    sides = [[WordScores.load(cell["predictions"][split]) for cell in cells] for cells in (one, other)]
+    groups, shifts = positions.strata(), []
+    for cell in other:
+        with np.load(cell["predictions"][split], allow_pickle=False) as file:
+            shifts += [file["shift"]] if "shift" in file else []
+    if shifts:
+        shift = np.mean(shifts, axis=0)
+        groups |= {"moves": shift >= MOVES, "stays": shift < MOVES}
+    return {name: compare(sides[0], sides[1], positions, chosen, **options) for name, chosen in groups.items()}

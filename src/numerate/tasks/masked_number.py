@@ -1,0 +1,272 @@
+"""Masked numbers: which encoder and head predict best the number that a sentence has lost?
+
+The number is asked for with one [NUM], whatever the notation: masked subwords would say how long it is. The other
+numbers of the sentence are encoded with `numbers="all"`, and words like others with `numbers="annotated"`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate import metrics
+from numerate.batch import GIVEN, NumberTable, bit_patterns
+from numerate.doors import evaluating
+from numerate.found import NumberCollator
+from numerate.processor import NumberProcessor
+from numerate.registry import tasks
+from numerate.tasks import literacy
+from numerate.tasks.anomalies import KINDS, wrong_numbers
+from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.number_sentences import AnnotatedReader
+from numerate.tasks.word_positions import Encoded
+from numerate.training.batches import BatchesByLength, the_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from numerate.model import NumberModel
+    from numerate.numeral import Numeral
+    from numerate.tasks.number_sentences import NumberSentence
+
+__all__ = ["MaskedNumber", "NumberGuesses", "ask", "baselines", "figures"]
+
+LEVEL = 0.9
+"""Of the intervals whose coverage is measured."""
+_ROWS = 256
+
+
+@dataclass(frozen=True)
+class NumberGuesses:
+    """What a model says of the numbers of N sentences, in the units of the text.
+
+    Attributes:
+        gold: (N,) float64, the right ones.
+        median: (N,) its medians; NaN where a sentence was cut before its number.
+        low: (N,) lower ends of its 90 % intervals.
+        high: (N,) upper ends.
+        nll: (N,) negative log-probability of the right number; of a scaled one where the processor scales.
+        crps: (N,) mean of the batch that each was in, NaN where the processor scales.
+        wrong: By kind of `anomalies`, (N,) negative log-probability of a wrong number; NaN where there is none.
+    """
+
+    gold: np.ndarray
+    median: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    nll: np.ndarray
+    crps: np.ndarray
+    wrong: dict[str, np.ndarray]
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """All as flat columns, for a file."""
+        names = ("gold", "median", "low", "high", "nll", "crps")
+        return {name: getattr(self, name) for name in names} | {f"wrong_{k}": v for k, v in self.wrong.items()}
+
+
+@tasks.register("masked-number")
+class MaskedNumber:
+    """The task on one set of sentences.
+
+    Args:
+        config: Data, model, training; its recipe or `parts` must name a head.
+    """
+
+    Config = LiteracyConfig
+    version = 1
+
+    def __init__(self, config: LiteracyConfig) -> None:
+        self.config = config
+
+    def build(self) -> NumberModel:
+        """A fresh model."""
+        model = literacy.build(self.config)
+        if model.head is None:
+            raise ValueError(f"recipe {self.config.recipe!r} has no number head: say parts={{'head': 'mixture'}}")
+        return model
+
+    def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
+        """A split as batches in which every annotated number is asked for, with the answer in the table."""
+        sentences, positions = literacy.load_split(self.config, split)
+        encoded = ask(model.processor, sentences, self.config.numbers, self.config.max_tokens)
+        made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
+        table = _table([sentence.numeral for sentence in sentences], model.processor)  # type: ignore[misc]
+        for part, batch in zip(made.parts, made.batches, strict=True):
+            _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
+        return made
+
+    def train(self, model: NumberModel) -> dict[str, Any]:
+        """Trains it to predict the annotated number of the training sentences."""
+        size = self.config.batch
+        return literacy.fit(model, self.config, lambda device: self.batches(model, "train", size).to(device), the_batch)
+
+    @torch.no_grad()
+    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> NumberGuesses:
+        """What the model says of each number of a split, and of wrong ones in its place."""
+        sentences, _ = literacy.load_split(self.config, split)
+        right: list[Any] = [sentence.numeral for sentence in sentences]
+        scaling, device = model.processor.scaling, model.device
+        wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
+        tables = {
+            kind: _table([other or own for other, own in zip(some, right, strict=True)], model.processor).to(device)
+            for kind, some in wrong.items()
+        }
+        table = _table(right, model.processor).to(device)
+        found = {name: np.full(len(right), np.nan) for name in ("median", "low", "high", "nll", "crps", *KINDS)}
+        made = self.batches(model, split, _ROWS)
+        with evaluating(model):
+            for part, batch in zip(made.parts, made.batches, strict=True):
+                output = model(**{key: value.to(device) for key, value in batch.items()}, return_loss=True)
+                if output.numbers is None or output.number_index is None:
+                    continue
+                rows = torch.as_tensor(part, device=device)[output.number_index[:, 0]]
+                low, high = output.numbers.interval(LEVEL)
+                own = {"median": output.numbers.median(), "low": low, "high": high}
+                at = rows.cpu().numpy()
+                for name, values in own.items():
+                    numbers = values.double().cpu().numpy()
+                    found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
+                found["nll"][at] = -output.numbers.log_prob(table[rows]).double().cpu().numpy()
+                if scaling is None:
+                    found["crps"][at] = float(metrics.crps(output.numbers, table[rows].values()))
+                for kind in KINDS:
+                    there = np.array([wrong[kind][index] is not None for index in at])
+                    scores = -output.numbers.log_prob(tables[kind][rows]).double().cpu().numpy()
+                    found[kind][at] = np.where(there, scores, np.nan)
+        gold = np.array([numeral.value for numeral in right])
+        plain = [found[name] for name in ("median", "low", "high", "nll", "crps")]
+        return NumberGuesses(gold, *plain, {kind: found[kind] for kind in KINDS})
+
+    def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Figures of the model and of the baselines by name, and the columns they are computed from."""
+        guesses = self.guess(model, split)
+        train, test = (literacy.load_split(self.config, name)[0] for name in ("train", split))
+        results = {"model": figures(guesses)}
+        for name, median in baselines(train, test).items():
+            nothing = np.full(len(median), np.nan)
+            blind = NumberGuesses(guesses.gold, median, nothing, nothing, nothing, nothing, {})
+            results[name] = figures(blind)
+        return results, guesses.columns()
+
+
+def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
+    """`count`, `log_mae` (orders of magnitude), `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps`, AUCs.
+
+    Each AUC tells right numbers from wrong ones of a kind by their negative log-probability; None is not known.
+
+    Example:
+        >>> one = np.array([100.0, 5.0])
+        >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, one, one, {"added": one + 1}))
+        >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"]
+        (0.5, 0.5, 1.0, 0.75)
+    """
+    gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
+    there = ~median.isnan()
+    gold, median = gold[there], median[there]
+    low, high = (torch.from_numpy(column)[there] for column in (guesses.low, guesses.high))
+    scores: dict[str, Any] = {
+        "log_mae": metrics.log_mae(median, gold),
+        "exponent_accuracy": metrics.exponent_accuracy(median, gold),
+        "mdape": metrics.mdape(median, gold),
+    }
+    if not bool(low.isnan().all()):
+        scores["coverage_90"] = metrics.coverage(low, high, gold)
+    row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
+    row |= {name: _known(float(score)) for name, score in scores.items()}
+    for name in ("nll", "crps"):
+        column = getattr(guesses, name)
+        finite = column[np.isfinite(column)]
+        row["nats" if name == "nll" else name] = _known(float(finite.mean()) if len(finite) else np.nan)
+    for kind, wrong in guesses.wrong.items():
+        both = ~np.isnan(wrong) & ~np.isnan(guesses.nll)
+        values = torch.from_numpy(np.concatenate([guesses.nll[both], wrong[both]]))
+        truth = torch.arange(len(values)) >= int(both.sum())
+        row[f"auc_{kind}"] = _known(float(metrics.roc_auc(values, truth)))
+    return row
+
+
+def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> dict[str, np.ndarray]:
+    """Guesses that look at no words: the median of all training numbers, and that of those with the same unit.
+
+    Returns:
+        By name, (N,) float64 for the N sentences of `test`.
+
+    Example:
+        >>> from numerate.tasks.number_sentences import sentence_of_row
+        >>> rows = [("kg", 3), ("kg", 5), ("km", 900)]
+        >>> some = [
+        ...     sentence_of_row({"text": f"{n} {unit}", "offset": 0, "length": len(str(n)), "number": n, "unit": unit})
+        ...     for unit, n in rows
+        ... ]
+        >>> {name: found.tolist() for name, found in baselines(some, some).items()}
+        {'median': [5.0, 5.0, 5.0], 'unit median': [4.0, 4.0, 900.0]}
+    """
+    values: dict[str | None, list[float]] = {}
+    for sentence in train:
+        if sentence.numeral is not None:
+            values.setdefault(sentence.unit, []).append(sentence.numeral.value)
+    whole = float(np.median([value for some in values.values() for value in some]))
+    medians = {unit: float(np.median(some)) for unit, some in values.items()}
+    own = np.array([medians.get(sentence.unit, whole) for sentence in test])
+    return {"median": np.full(len(test), whole), "unit median": own}
+
+
+def ask(
+    processor: NumberProcessor, sentences: Sequence[NumberSentence], numbers: str = "annotated", max_tokens: int = 128
+) -> Encoded:
+    """Writes sentences with [NUM] in the place of the annotated number, as a model's processor does.
+
+    Args:
+        processor: The model's; it is not changed.
+        sentences: Each with a number.
+        numbers: Whether `all` the others are encoded, or none but the `annotated` one, which is asked for.
+        max_tokens: Longer rows are cut.
+    """
+    if any(sentence.numeral is None for sentence in sentences):
+        raise ValueError("every sentence must have a number to be asked for")
+    reader = processor.reader if numbers == "all" else AnnotatedReader([])
+    own = NumberProcessor(
+        processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
+        first_id=processor.first_id, implied_commas=processor.implied_commas,
+        kinds=processor.kinds if numbers == "all" else None,
+    )  # fmt: skip
+    texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
+    batch = own(texts, truncation=True, max_length=max_tokens)
+    keys, found = list(batch), batch.numerals
+    rows = [{key: batch[key][row] for key in keys} for row in range(len(texts))]
+    place = [next((index for index, numeral in enumerate(row) if numeral is None), -1) for row in found]
+    return Encoded(rows, np.zeros(0, np.int64), np.array(place, np.int64), NumberCollator(processor.tokenizer))
+
+
+def _table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTable:
+    """Numbers as the processor puts them into its tables: scaled, if it scales."""
+    table = NumberTable.of_numerals(list(numerals), processor.written)
+    if processor.scaling is None:
+        return table
+    return replace(table, bits=torch.from_numpy(bit_patterns(processor.scaling.apply(list(numerals)))))
+
+
+def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None:
+    """Writes the right numbers into the table of a batch that asks for them, and wants them masked."""
+    rows = (place >= 0).nonzero()[:, 0]
+    columns, some = place[rows], table[rows]
+    width = max(batch["number_chars"].shape[2], some.characters.shape[1])
+    wider = (0, width - batch["number_chars"].shape[2])
+    characters = torch.nn.functional.pad(batch["number_chars"], wider)
+    characters[rows, columns] = torch.nn.functional.pad(some.characters, (0, width - some.characters.shape[1]))
+    batch["number_chars"] = characters
+    batch["number_bits"][rows, columns] = some.bits
+    batch["number_precision"][rows, columns] = some.precision
+    batch["number_given"][rows, columns] = GIVEN
+    wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
+    wanted[rows, columns] = True
+    batch["number_wanted"] = wanted
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,235 @@
+"""Sentences with one annotated number: Wiki-Convert, Numeracy-600K, and other data in their layout.
+
+A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and the `number` itself; an
+`id` and a `unit`, if they are there, are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.numeral import Numeral
+from numerate.reading import make_reader
+from numerate.reading.base import Reader
+from numerate.style import render
+from numerate.training.sources import SPLITS, SourceError, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["AnnotatedReader", "NumberSentence", "plain_sentences", "read_number_sentences", "sentence_of_row"]
+
+TEXT_FIELDS = ("comment", "title", "text")
+ID_FIELDS = ("id", "UNIQUE_STORY_INDEX")
+_ENDINGS = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".csv.gz", ".csv", ".parquet")
+_LARGEST = 2.0**63
+"""Numbers in Wiki-Convert's Hub files stop here, whatever the text says."""
+_standard = make_reader("standard")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSentence:
+    """A text and one of its numbers.
+
+    Attributes:
+        id: As the data has it, or the row's number.
+        text: The sentence.
+        numeral: The annotated number; None where there is none.
+        unit: The unit as it is spelled behind it, if the data says.
+
+    Example:
+        >>> sentence = sentence_of_row({"comment": "It weighs 1,200 kg.", "offset": 10, "length": 5, "number": "1200"})
+        >>> sentence.numeral.value, sentence.scaled(1000).text
+        (1200.0, 'It weighs 1,200,000 kg.')
+    """
+
+    id: str
+    text: str
+    numeral: Numeral | None = None
+    unit: str | None = None
+
+    def with_number(self, written: str) -> NumberSentence:
+        """The sentence with another number in its place, as it is written there."""
+        if self.numeral is None:
+            raise ValueError(f"sentence {self.id!r} has no number to change")
+        text = self.text[: self.numeral.start] + written + self.text[self.numeral.end :]
+        start = self.numeral.start
+        return replace(self, text=text, numeral=_numeral(text, start, start + len(written), None))
+
+    def scaled(self, factor: float) -> NumberSentence:
+        """The sentence with its number multiplied, written in the same style."""
+        if self.numeral is None:
+            return self
+        return self.with_number(render(self.numeral.style, self.numeral.value * factor))
+
+    def to_row(self) -> dict[str, Any]:
+        """The row that it is read from."""
+        if self.numeral is None:
+            return {"id": self.id, "comment": self.text}
+        place = {"offset": self.numeral.start, "length": self.numeral.end - self.numeral.start}
+        number = {"number": repr(self.numeral.value).removesuffix(".0")}
+        return {"id": self.id, "comment": self.text, **place, **number, **({"unit": self.unit} if self.unit else {})}
+
+
+class AnnotatedReader(Reader):
+    """Finds what is annotated in some sentences, and nothing in any other text.
+
+    Args:
+        sentences: No two of one text.
+        others: Finds all the other numbers, too; None for the annotated ones alone, as in the papers.
+
+    Example:
+        >>> sentence = sentence_of_row({"text": "2 of 30 mice", "offset": 5, "length": 2, "number": 30})
+        >>> [number.text for number in AnnotatedReader([sentence]).find(sentence.text)]
+        ['30']
+        >>> [number.text for number in AnnotatedReader([sentence], make_reader("luna")).find(sentence.text)]
+        ['2', '30']
+    """
+
+    def __init__(self, sentences: Iterable[NumberSentence], others: Reader | None = None) -> None:
+        self._numerals = {sentence.text: sentence.numeral for sentence in sentences}
+        self._others = others
+
+    def find(self, text: str) -> list[Numeral]:
+        """The annotated number, and the others if they are wanted, in order."""
+        own = self._numerals.get(text)
+        found = [] if self._others is None else self._others.find(text)
+        if own is None:
+            return found
+        apart = [numeral for numeral in found if numeral.end <= own.start or numeral.start >= own.end]
+        return sorted([*apart, own], key=lambda numeral: numeral.start)
+
+
+def read_number_sentences(
+    source: str | Path,
+    split: str = "train",
+    *,
+    most: int | None = None,
+    lengths: tuple[int, int] | None = None,
+    values: tuple[float, float] | None = None,
+) -> Iterator[NumberSentence]:
+    """The sentences of one split.
+
+    Args:
+        source: A folder with a file for each split (`train.jsonl.gz`, `dev.json`, `test.csv` ...), one file, which is
+            read whole whatever the split, or the name of a Hub data set.
+        split: `train`, `dev` or `test`.
+        most: Only so many rows, counted before any is left out.
+        lengths: Only texts of more characters than the first and fewer than the second; the papers' is (15, 150).
+        values: Only numbers between these two; the papers' is (1e-4, 1e6).
+
+    Raises:
+        SourceError: A row is not as it should be; the message names file, line and field.
+    """
+    if split not in SPLITS:
+        raise SourceError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+    path = Path(source)
+    if path.is_dir():
+        named = [path / f"{name}{ending}" for name in SPLITS[split] for ending in _ENDINGS]
+        found = next((file for file in named if file.is_file()), None)
+        if found is None:
+            raise SourceError(f"{path}: a folder without {split}.jsonl, {split}.json or {split}.csv")
+        path = found
+    # Not `str(path)` for what may be a name on the Hub: `Path` would change some.
+    rows = rows_of(str(path) if path.exists() else str(source), split=split)
+    for number, (where, row) in enumerate(islice(rows, most)):
+        sentence = sentence_of_row(row, where, number)
+        if lengths is not None and not lengths[0] < len(sentence.text) < lengths[1]:
+            continue
+        if values is None or sentence.numeral is None or values[0] < sentence.numeral.value < values[1]:
+            yield sentence
+
+
+def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0) -> NumberSentence:
+    """A row of Wiki-Convert's or Numeracy-600K's layout as a sentence.
+
+    An offset that is off by one, as in some files of Numeracy-600K, is put right by what `number` says.
+
+    Args:
+        row: With a text, `offset`, `length` and `number`.
+        where: What messages call its place.
+        number: Its number, for a row without an id.
+    """
+    if not isinstance(row, dict):
+        raise SourceError(f"{where}: expected an object with fields, got {str(row)[:40]!r}")
+    field = next((name for name in TEXT_FIELDS if name in row), None)
+    if field is None:
+        raise SourceError(f"{where}: none of the fields {', '.join(TEXT_FIELDS)}, only {', '.join(row)[:80]}")
+    text = row[field]
+    if not isinstance(text, str):
+        raise SourceError(f"{where}: field {field!r} must be text, however: {str(text)[:40]!r}")
+    offset, length = (_whole(row, name, where) for name in ("offset", "length"))
+    if length < 1 or offset < 0 or offset + length > len(text):
+        raise SourceError(f"{where}: field 'offset': {offset} + {length} is not within a text of {len(text)}")
+    value = _number(row, where)
+    start = next((at for at in (offset, offset + 1, offset - 1) if _says(text, at, length, value)), offset)
+    if not any(char.isdigit() for char in text[start : start + length]):
+        raise SourceError(f"{where}: field 'offset': there is no number but {text[offset : offset + length]!r} there")
+    numeral = _numeral(text, start, start + length, value)
+    name = next((str(row[key]) for key in ID_FIELDS if row.get(key) not in (None, "")), str(number))
+    unit = row.get("unit")
+    return NumberSentence(name, text, numeral, unit if isinstance(unit, str) and unit else None)
+
+
+def plain_sentences(texts: Iterable[str]) -> list[NumberSentence]:
+    """Those of some texts that have no number at all: what a model must not unlearn.
+
+    Example:
+        >>> [sentence.text for sentence in plain_sentences(["It rains.", "It rains 3 days."])]
+        ['It rains.']
+    """
+    without = (text for text in texts if not any(char.isdigit() for char in text) and not _standard.find(text))
+    return [NumberSentence(f"plain-{index}", text) for index, text in enumerate(without)]
+
+
+def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
+    if field not in row:
+        raise SourceError(f"{where}: field {field!r} is missing; it has {', '.join(map(repr, row))[:200]}")
+    try:
+        value = float(row[field])
+        if isinstance(row[field], bool) or value != int(value):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise SourceError(f"{where}: field {field!r} must be a whole number, however: {row[field]!r}") from None
+    return int(value)
+
+
+def _number(row: Mapping[str, Any], where: str) -> float:
+    if "number" not in row:
+        raise SourceError(f"{where}: field 'number' is missing; it has {', '.join(map(repr, row))[:200]}")
+    try:
+        value = float(str(row["number"]).replace(",", ""))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SourceError(f"{where}: field 'number' must be a number, however: {str(row['number'])[:40]!r}")
+    return value
+
+
+def _says(text: str, start: int, length: int, value: float) -> bool:
+    """Whether that number stands there, whole."""
+    part = text[max(start, 0) : start + length]
+    if start < 0 or part != part.strip():
+        return False
+    try:
+        return math.isclose(float(part.replace(",", "")), value, rel_tol=1e-9)
+    except ValueError:
+        return False
+
+
+def _numeral(text: str, start: int, end: int, value: float | None) -> Numeral:
+    """The number at a place as a numeral with a style: as the standard reader reads it by itself, if it does."""
+    written = text[start:end]
+    found = _standard.find(written)
+    if len(found) == 1 and found[0].text == written and found[0].special is None:
+        read = found[0]
+        same = value is None or math.isclose(read.value, value, rel_tol=1e-9) or abs(value) >= _LARGEST
+        if same or read.point != ".":
+            return replace(read, start=start, end=end)
+    if value is None:
+        raise ValueError(f"no number can be read from {written!r}")
+    return Numeral(written, start, end, value)
