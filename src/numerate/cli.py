@@ -9,6 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from numerate.cli_tables import add_tables
 from numerate.cli_training import add_training
 
 __all__ = ["app", "main"]
@@ -236,34 +237,6 @@ def generate(
             typer.echo(found["prompt"] + found["text"])
 
 
-@app.command()
-def reproduce(
-    run: Annotated[str, typer.Argument(help="Which tables: numerals-2018.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")] = "results",
-    corpus: Annotated[list[str] | None, typer.Option(help="Only this corpus; may be given again.")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="Only this model; may be given again.")] = None,
-    scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
-    data: Annotated[str | None, typer.Option(help="Folder with the corpora; without, those that are made up.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Time limit for each training.")] = None,
-    processes: Annotated[str, typer.Option(metavar="N", help="Train this many models at a time.")] = "1",
-    save: Annotated[bool, typer.Option("--save", help="Keep the models, too, and draw the figures.")] = False,
-) -> None:
-    """Train a paper's models again and render its tables, the paper's figures beside ours.
-
-    A model that has a result in the folder already is not trained again, so a run that was stopped goes on.
-    """
-    from numerate.commands.reproduce import RUNS, reproduce_numerals_2018
-    from numerate.commands.source import BadInput
-    from numerate.registry import near_names
-
-    if run not in RUNS:
-        raise BadInput(f"unknown run {run!r}: {near_names(run, list(RUNS))}")
-    reproduce_numerals_2018(
-        output, corpora=tuple(corpus or ()), models=tuple(model or ()), scale=scale, data=data, seconds=seconds,
-        save=save, processes=_process_count(processes), say=typer.echo,
-    )  # fmt: skip
-
-
 def _process_count(text: str) -> int:
     """Parsed here and not by typer, whose message does not quote what was given."""
     from numerate.commands.source import BadInput
@@ -288,6 +261,7 @@ def _write_json(result: dict[str, Any]) -> None:
 
 
 add_training(app, _console, _write_json)
+add_tables(app, _process_count)
 
 
 def main() -> None:

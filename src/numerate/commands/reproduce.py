@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
 
-__all__ = ["RUNS", "reproduce_numerals_2018"]
+__all__ = ["RUNS", "reproduce_numerals_2018", "reproduce_xval"]
 
-RUNS = ("numerals-2018",)
+RUNS = ("numerals-2018", "xval-table1", "xval-table2", "xval-table3")
 
 
 def reproduce_numerals_2018(
@@ -82,6 +82,43 @@ def reproduce_numerals_2018(
     if not target.is_dir():
         raise BadInput(f"{output}: no such folder, and nothing was written")
     for file in report.write(target):
+        say(str(file))
+
+
+def reproduce_xval(
+    table: str,
+    output: str,
+    *,
+    encodings: tuple[str, ...],
+    scale: str,
+    seeds: int | None,
+    say: Callable[[str], None],
+    processes: int = 1,
+) -> None:
+    """Renders Table 1, or trains what has no result yet of Table 2 or 3 and renders it.
+
+    Args:
+        table: Which.
+        output: A folder.
+        encodings: Which; all of the table's, if empty.
+        scale: `tiny`, `small` or `paper`.
+        seeds: Trainings of each encoding; None for the scale's.
+        say: Prints a line.
+        processes: Train so many models at a time.
+    """
+    from numerate.bench.compare import compare
+    from numerate.bench.xval_tables import config_for
+    from numerate.report.xval_tables import write_table, write_table1
+
+    if table == "xval-table1":
+        files = write_table1(Path(output))
+    else:
+        try:
+            config = config_for(table, scale, encodings, seeds)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        files = write_table(table, config, Path(output), compare(config, output, processes=processes, say=say))
+    for file in files:
         say(str(file))
 
 

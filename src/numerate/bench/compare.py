@@ -1,0 +1,190 @@
+"""The neutral bench: every encoding with its best learning rate, the same texts in the same order, one budget.
+
+First every encoding tries every learning rate on a part of the budget; the one that does best on dev texts is its own.
+Then it is trained with as many seeds as are wanted on the whole budget. Each training is a cell with files of its own,
+so a comparison that was stopped goes on, and one can be widened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import multiprocessing
+import os
+import re
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numerate.bench.cell import CellConfig, run_cell
+from numerate.bench.encodings import encoding_of
+from numerate.config import Config, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["CompareConfig", "best_rate", "compare", "folder_of", "mean_and_spread", "read_cells"]
+
+CHOSEN_BY = "log_smape"
+"""What learning rates are chosen by on dev texts: the share of right leading digits, which all encodings have."""
+_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's t for 95 %, of 1 to 9 degrees of freedom."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig(Config):
+    """What is compared.
+
+    Attributes:
+        encodings: Names, see `numerate.bench.encodings`.
+        rates: Learning rates that each may choose from.
+        rate_share: Share of the budget that a try of a learning rate gets.
+        seeds: Trainings of each encoding.
+        cell: What all cells have in common.
+    """
+
+    kind: ClassVar[str] = "compare"
+    encodings: tuple[str, ...] = ("p10", "xval", "fourier", "bits", "digits")
+    rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
+    rate_share: float = 0.25
+    seeds: int = 3
+    cell: CellConfig = field(default_factory=CellConfig)
+
+    def __post_init__(self) -> None:
+        if not self.encodings or not self.rates or self.seeds < 1:
+            raise ConfigError(f"nothing to compare: {self.encodings=}, {self.rates=}, {self.seeds=}")
+        if not 0 < self.rate_share <= 1:
+            raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
+        for name in self.encodings:
+            encoding_of(name)
+
+    def tries(self) -> list[CellConfig]:
+        """The cells that learning rates are chosen by; none if there is no choice."""
+        if len(self.rates) == 1:
+            return []
+        amount = self.cell.amount * self.rate_share
+        return [
+            dataclasses.replace(self.cell, encoding=name, rate=rate, seed=0, amount=amount, looks=0, splits=())
+            for name in self.encodings
+            for rate in self.rates
+        ]
+
+    def finals(self, rates: dict[str, float]) -> list[CellConfig]:
+        """The cells that are compared."""
+        return [
+            dataclasses.replace(self.cell, encoding=name, rate=rates[name], seed=seed)
+            for seed in range(self.seeds)
+            for name in self.encodings
+        ]
+
+
+def folder_of(output: str | Path, config: CompareConfig) -> Path:
+    """Where the cells of a comparison's task are."""
+    return Path(output) / re.sub(r"[^A-Za-z0-9.-]+", "_", Path(config.cell.task).name)
+
+
+def compare(
+    config: CompareConfig, output: str | Path, *, processes: int = 1, say: Callable[[str], None] = print
+) -> dict[str, float]:
+    """Trains all cells that have no result yet in the output folder.
+
+    Args:
+        config: What is compared.
+        output: Cells are written into a folder below it that has the task's name.
+        processes: So many trainings at a time: a small model leaves most of an accelerator idle.
+        say: Prints a line.
+
+    Returns:
+        The learning rate that each encoding chose.
+    """
+    folder = folder_of(output, config)
+    _run(config.tries(), folder, processes, say)
+    rates = {name: best_rate(config, folder, name) for name in config.encodings}
+    _run(config.finals(rates), folder, processes, say)
+    return rates
+
+
+def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float:
+    """The learning rate whose try did best on dev texts; the smallest of those that did equally well."""
+    tries = [cell for cell in config.tries() if cell.encoding == encoding]
+    if not tries:
+        return config.rates[0]
+
+    def score(cell: CellConfig) -> float:
+        value = _figures(Path(folder), cell)["dev"][CHOSEN_BY]["value"]
+        return -math.inf if value is None else value
+
+    return max(sorted(tries, key=lambda cell: cell.rate), key=score).rate
+
+
+def read_cells(config: CompareConfig, folder: str | Path, rates: dict[str, float]) -> dict[str, list[dict[str, Any]]]:
+    """The figures of each encoding's cells that are there, by name."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in config.encodings}
+    for cell in config.finals(rates):
+        if (Path(folder) / f"{cell.name}.json").is_file():
+            found[cell.encoding].append(_figures(Path(folder), cell) | {"cell": cell})
+    return found
+
+
+def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None]:
+    """The mean over seeds, and half of its 95 % interval by Student's t; None for a single one.
+
+    Example:
+        >>> mean, half = mean_and_spread([0.9, 1.0, 1.1])
+        >>> round(mean, 3), round(half, 3)
+        (1.0, 0.248)
+    """
+    known = [value for value in values if value is not None]
+    if not known:
+        return math.nan, None
+    mean = math.fsum(known) / len(known)
+    if len(known) == 1:
+        return mean, None
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+    factor = _T95[len(known) - 2] if len(known) - 2 < len(_T95) else 1.96
+    return mean, factor * deviation / math.sqrt(len(known))
+
+
+def _figures(folder: Path, cell: CellConfig) -> dict[str, Any]:
+    return json.loads((folder / f"{cell.name}.json").read_text(encoding="utf-8"))["figures"]
+
+
+def _run(cells: Sequence[CellConfig], folder: Path, processes: int, say: Callable[[str], None]) -> None:
+    waiting = [cell for cell in cells if not (folder / f"{cell.name}.json").is_file()]
+    if len(waiting) < len(cells):
+        say(f"{len(cells) - len(waiting)} of {len(cells)} cells are there already")
+    if processes == 1:
+        for cell in waiting:
+            say(_told(cell, run_cell(cell, folder)))
+        return
+    failed = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
+        futures = [(cell, pool.submit(_in_a_process, cell, folder, processes)) for cell in waiting]
+        for cell, future in futures:
+            try:
+                say(_told(cell, future.result()))
+            except Exception as error:  # the others shall not be lost with it
+                failed.append(cell.name)
+                say(f"{cell.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    if failed:
+        raise RuntimeError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed[:5])}; the others are kept")
+
+
+def _in_a_process(cell: CellConfig, folder: Path, processes: int) -> dict[str, Any]:
+    import torch
+
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
+    return run_cell(cell, folder)
+
+
+def _told(cell: CellConfig, figures: dict[str, Any]) -> str:
+    test, trained = figures["test"], figures["training"]
+    shown = [
+        f"{name} {test[name]['value']:.4f}"
+        for name in ("exact_match", "r2", CHOSEN_BY)
+        if test[name]["value"] is not None
+    ]
+    return f"{cell.name}: {', '.join(shown)} ({trained['steps']} steps, {trained['seconds']:.0f} s)"

@@ -1,0 +1,84 @@
+"""The commands `compare` and `reproduce` of the command line; as in `numerate.cli`, only wiring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["add_tables"]
+
+Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
+Processes = Annotated[str, typer.Option(metavar="N", help="Train this many models at a time.")]
+
+
+def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
+    """Adds the commands to the command line, which lends its way of reading `--processes`."""
+
+    @app.command()
+    def compare(
+        task: Annotated[str, typer.Option(help="multiply-3, add-6, ...; several by commas; or a file of texts.")],
+        encodings: Annotated[str, typer.Option(help="By commas: p10,xval+scalar,fourier,bits,digits.")],
+        heads: Annotated[str, typer.Option(help="By commas, for encodings that name none.")] = "",
+        budget: Annotated[str, typer.Option(help="What is equal: samples, tokens or seconds.")] = "samples",
+        amount: Annotated[float | None, typer.Option(help="How much of it, for each training.")] = None,
+        rates: Annotated[str, typer.Option(help="Learning rates to choose from on dev texts.")] = "3e-4,1e-3,3e-3",
+        seeds: Annotated[int, typer.Option(help="Trainings of each encoding.")] = 3,
+        scale: Annotated[str, typer.Option(help="tiny or small.")] = "small",
+        option: Annotated[list[str] | None, typer.Option(help="Of every training, as width=128; repeatable.")] = None,
+        processes: Processes = "1",
+        output: Output = "results/compare",
+    ) -> None:
+        """Compare ways to write numbers on one task: same texts, same order, same budget, best learning rate each.
+
+        Cells that have a result in the folder already are not trained again. A file of texts is JSONL with `text`, or
+        plain text; the last number of each is asked for.
+        """
+        from numerate.commands.compare import compare_encodings, parsed_options, parsed_rates
+
+        compare_encodings(
+            output, task=task, encodings=_names(encodings), heads=_names(heads), budget=budget, amount=amount,
+            rates=parsed_rates(rates), seeds=seeds, scale=scale, options=parsed_options(option or []),
+            processes=process_count(processes), say=typer.echo,
+        )  # fmt: skip
+
+    @app.command()
+    def reproduce(
+        run: Annotated[str, typer.Argument(help="Which tables: numerals-2018, xval-table1, xval-table2, xval-table3.")],
+        output: Output = "results",
+        corpus: Annotated[list[str] | None, typer.Option(help="Of numerals-2018, only this; repeatable.")] = None,
+        model: Annotated[list[str] | None, typer.Option(help="Only this model or encoding; repeatable.")] = None,
+        scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
+        data: Annotated[str | None, typer.Option(help="Folder with corpora; without, those that are made up.")] = None,
+        seconds: Annotated[float | None, typer.Option(help="Time limit for each training of numerals-2018.")] = None,
+        seeds: Annotated[int | None, typer.Option(help="Trainings of each encoding of an xval-table.")] = None,
+        processes: Processes = "1",
+        save: Annotated[bool, typer.Option("--save", help="Keep the 2018 models, and draw their figures.")] = False,
+    ) -> None:
+        """Train a paper's models again and render its tables, the paper's figures beside ours.
+
+        A model that has a result in the folder already is not trained again, so a run that was stopped goes on.
+        """
+        from numerate.commands.reproduce import RUNS, reproduce_numerals_2018, reproduce_xval
+        from numerate.commands.source import BadInput
+        from numerate.registry import near_names
+
+        if run not in RUNS:
+            raise BadInput(f"unknown run {run!r}: {near_names(run, list(RUNS))}")
+        count = process_count(processes)
+        if run != "numerals-2018":
+            reproduce_xval(
+                run, output, encodings=tuple(model or ()), scale=scale, seeds=seeds, processes=count, say=typer.echo
+            )
+            return
+        reproduce_numerals_2018(
+            output, corpora=tuple(corpus or ()), models=tuple(model or ()), scale=scale, data=data, seconds=seconds,
+            save=save, processes=count, say=typer.echo,
+        )  # fmt: skip
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
