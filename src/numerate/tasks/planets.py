@@ -20,8 +20,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
-import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +136,7 @@ class PlanetsTask:
 
     Attributes:
         answer_path: The key path of what is asked for, for `wanted_numbers`.
-        answer_slot: Which number of each text it is; None where this differs from text to text (`Truth.hidden_in` knows).
+        answer_slot: Which number of each text it is; None where this differs from text to text.
 
     Example:
         >>> task = PlanetsTask(PlanetsConfig(block=4, significant=3), asks="a1")
@@ -257,42 +255,14 @@ class PlanetsTask:
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             if self.cache is not None and path.exists():
-                made = _loaded(path, self.config)
+                made = Systems.load(path, self.config)
             else:
                 rng = np.random.default_rng([seed, zlib.crc32(split.encode()), number])
                 made = draw_block(self.config, split, rng, self.device)
                 if self.cache is not None:
-                    _saved(path, made)
+                    made.save(path)
             self._kept[key] = made
         return self._kept[key]
-
-
-def _saved(path: Path, systems: Systems) -> None:
-    """Writes a block, all at once for those who look: to a file of another name, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns = {name: getattr(systems, name) for name in Systems.__dataclass_fields__}
-    # A third of the positions are padding.
-    columns["positions"] = systems.positions[~np.isnan(systems.positions)]
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        np.savez(file, **columns)
-    beside.replace(path)
-
-
-def _loaded(path: Path, config: PlanetsConfig) -> Systems:
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            columns = {name: kept[name] for name in Systems.__dataclass_fields__}
-        flat, planets, points = columns["positions"], columns["planets"], columns["points"]
-        seen = np.arange(config.points[1])[:, None] < points[:, None, None]
-        there = seen & (np.arange(config.planets[1]) < planets[:, None, None])
-        columns["positions"] = np.full((*there.shape, 2), np.nan)
-        columns["positions"][there] = flat.reshape(-1, 2)
-        if len(planets) != config.block:
-            raise ValueError(f"{len(planets)} systems instead of {config.block}")
-    except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no whole block of planets, please delete it: {error}") from None
-    return Systems(**columns)
 
 
 PRESETS = {

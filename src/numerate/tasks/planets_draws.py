@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from numerate.tasks.planets_motion import from_elements, move
+from numerate.tasks.planets_elements import from_elements
+from numerate.tasks.planets_motion import move
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numerate.tasks.planets import PlanetsConfig
 
@@ -62,6 +66,33 @@ class Systems:
         """(N, T) float64, NaN behind the last."""
         places = np.arange(self.positions.shape[1])
         return np.where(places < self.points[:, None], places * self.stepsizes[:, None], np.nan)
+
+    def save(self, path: Path) -> None:
+        """Writes them as npz, all at once for those who look: to a file of another name, then renamed."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        columns["positions"] = self.positions[~np.isnan(self.positions)]  # a third are padding
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        with beside.open("wb") as file:
+            np.savez(file, **columns)
+        beside.replace(path)
+
+    @staticmethod
+    def load(path: Path, config: PlanetsConfig) -> Systems:
+        """Reads what `save` wrote; a file that is not whole is an error."""
+        try:
+            with np.load(path, allow_pickle=False) as kept:
+                columns = {name: kept[name] for name in Systems.__dataclass_fields__}
+            flat, planets, points = columns["positions"], columns["planets"], columns["points"]
+            seen = np.arange(config.points[1])[:, None] < points[:, None, None]
+            there = seen & (np.arange(config.planets[1]) < planets[:, None, None])
+            columns["positions"] = np.full((*there.shape, 2), np.nan)
+            columns["positions"][there] = flat.reshape(-1, 2)
+            if len(planets) != config.block:
+                raise ValueError(f"{len(planets)} systems instead of {config.block}")
+        except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is no whole block of planets, please delete it: {error}") from None
+        return Systems(**columns)
 
 
 def stepsizes_of(config: PlanetsConfig) -> np.ndarray:
@@ -115,16 +146,17 @@ def _drawn(config: PlanetsConfig, split: str, rng: np.random.Generator, count: i
         axes[:, 0] = rng.uniform(config.inner, config.gap_end, count)
         order[:, 0] = -1.0
     order = np.argsort(order, axis=1, kind="stable")
-    columns = [
+    masses, axes, eccentricities, angles = (
         np.take_along_axis(np.where(exists, x, np.nan), order, 1) for x in (masses, axes, eccentricities, angles)
-    ]
+    )
     points = rng.integers(config.points[0], times + 1, size=count)
     if split == "stepsize-between":
         stepsizes = _between(config, rng, points)
     else:
         stepsizes = rng.integers(config.time[0], config.time[1] + 1, size=count) / (points - 1)
     nothing = np.full((count, times, most, 2), np.nan)
-    return Systems(planets, *columns, points, stepsizes, nothing, np.zeros(count, dtype=np.int64))
+    none = np.zeros(count, dtype=np.int64)
+    return Systems(planets, masses, axes, eccentricities, angles, points, stepsizes, nothing, none)
 
 
 def _between(config: PlanetsConfig, rng: np.random.Generator, points: np.ndarray) -> np.ndarray:
@@ -150,10 +182,8 @@ def _followed(config: PlanetsConfig, systems: Systems, device: str) -> Systems:
         star = np.ones((len(rows), 1))
         masses = np.concatenate([star, systems.masses[rows, :planets]], axis=1)
         columns = (masses, *(x[rows, :planets] for x in (systems.axes, systems.eccentricities, systems.angles)))
-        weights, *elements = (torch.from_numpy(x).to(device) for x in columns)
-        motion = move(
-            weights, *from_elements(weights, *elements), torch.from_numpy(times[rows]).to(device),
-            tolerance=config.tolerance,
-        )  # fmt: skip
+        weights, axes, eccentricities, angles = (torch.from_numpy(x).to(device) for x in columns)
+        places, speeds = from_elements(weights, axes, eccentricities, angles)
+        motion = move(weights, places, speeds, torch.from_numpy(times[rows]).to(device), tolerance=config.tolerance)
         systems.positions[rows, :, :planets] = motion.positions[:, :, 1:].cpu().numpy()
     return systems

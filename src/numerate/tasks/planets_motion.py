@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["ORDER", "TOLERANCE", "Motion", "angular_momentum", "energy", "from_elements", "move", "to_elements"]
+__all__ = ["ORDER", "TOLERANCE", "Motion", "move"]
 
 ORDER = 18
 """Of the series; measured, 16 and 20 are as fast."""
@@ -87,12 +87,13 @@ def move(
         raise ValueError("times must not be negative, and must rise")
     if at_once is None:
         at_once = AT_ONCE if masses.device.type == "cpu" else AT_ONCE_ON_DEVICE
-    parts = [
-        _move(*(x[at : at + at_once] for x in (masses, positions, velocities, times)), order, tolerance, max_steps)
-        for at in range(0, len(masses), at_once)
-    ] or [_move(masses, positions, velocities, times, order, tolerance, max_steps)]
-    joined = [torch.cat([getattr(part, name) for part in parts]) for name in Motion.__dataclass_fields__]
-    return Motion(*joined)
+    goes = range(0, len(masses), at_once) or [0]  # one for none at all, which has shapes too
+    parts = []
+    for at in goes:
+        rows = slice(at, at + at_once)
+        parts.append(_move(masses[rows], positions[rows], velocities[rows], times[rows], order, tolerance, max_steps))
+    joined = {name: torch.cat([getattr(part, name) for part in parts]) for name in Motion.__dataclass_fields__}
+    return Motion(**joined)
 
 
 def _move(
@@ -104,7 +105,7 @@ def _move(
     wanted = (~times.isnan()).sum(1)
     arrived, steps, rows = torch.zeros_like(wanted), torch.zeros_like(wanted), torch.arange(systems).to(wanted)
     if times.shape[1] == 0 or systems == 0:
-        return Motion(*(x.permute(1, 0, 3, 2) for x in found), steps, arrived == wanted)
+        return _motion(found, steps, arrived == wanted)
     last = times.gather(1, (wanted - 1).clamp(min=0)[:, None])[:, 0]
     moving = wanted > 0
     # Systems come last while they move: everything is done to all of them alike.
@@ -135,7 +136,12 @@ def _move(
         state, now = _value(series, step), end
         steps[rows] += 1
         moving = sound & (arrived[rows] < wanted[rows])
-    return Motion(*(x.permute(1, 0, 3, 2) for x in found), steps, arrived == wanted)
+    return _motion(found, steps, arrived == wanted)
+
+
+def _motion(found: Tensor, steps: Tensor, whole: Tensor) -> Motion:
+    """From places and speeds as they were written, (2, T, B, D, N)."""
+    return Motion(found[0].permute(1, 0, 3, 2), found[1].permute(1, 0, 3, 2), steps, whole)
 
 
 @dataclass(frozen=True)
@@ -164,8 +170,8 @@ def _plan(bodies: int, dimensions: int, order: int, like: Tensor) -> _Plan:
         products[-1] = 1.0 if k % 2 == 0 else 2.0
         square.append(products.repeat_interleave(dimensions))
     pulls = [pull.double() / ((k + 1) * (k + 2)) for k in range(order - 1)]
-    lists = ([x.to(like) for x in many] for many in (pulls, square, power))
-    return _Plan(apart.to(like), *lists)
+    pulls, square, power = ([x.to(like) for x in many] for many in (pulls, square, power))
+    return _Plan(apart.to(like), pulls, square, power)
 
 
 def _series(plan: _Plan, masses: Tensor, state: Tensor, order: int) -> Tensor:
@@ -177,18 +183,18 @@ def _series(plan: _Plan, masses: Tensor, state: Tensor, order: int) -> Tensor:
     # A product of series sums over terms that run in opposite directions; so some are kept backwards as well.
     gaps, gaps_back = state.new_empty(2, top, dimensions, pairs, systems)
     squares_back, powers = state.new_empty(2, top, pairs, systems)
-    terms = series.unbind(0)
+    terms, inverse = series.unbind(0), state[0, 0]
     for k in range(top):
         back = top - 1 - k
         gaps_back[back] = torch.matmul(plan.apart, terms[k], out=gaps[k])
         products = gaps[: k // 2 + 1] * gaps_back[back : back + k // 2 + 1]
-        torch.mv(products.view(-1, pairs * systems).T, plan.square[k], out=squares_back[back].view(-1))
+        torch.mv(products.flatten(2).flatten(0, 1).T, plan.square[k], out=squares_back[back].view(-1))
         if k == 0:
             inverse = squares_back[back].reciprocal()
             torch.mul(inverse, inverse.sqrt(), out=powers[0])
         else:
             products = squares_back[back : top - 1] * powers[:k]
-            torch.mul(torch.mv(products.view(k, -1).T, plan.power[k]).view(pairs, systems), inverse, out=powers[k])
+            torch.mul(torch.mv(products.flatten(1).T, plan.power[k]).view(pairs, systems), inverse, out=powers[k])
         force = (powers[: k + 1, None] * gaps_back[back:]).sum(0)
         pulls = (force[:, None] * masses).view(dimensions, 2 * pairs, systems)
         torch.matmul(plan.pull[k], pulls, out=terms[k + 2])
@@ -208,88 +214,3 @@ def _value(series: Tensor, time: Tensor) -> Tensor:
     powers = (time ** counts[:, None])[:, None, None]
     speed = series[1:] * (powers[:-1] * counts[1:, None, None, None])
     return torch.stack([(series * powers).sum(0), speed.sum(0)])
-
-
-def from_elements(masses: Tensor, axes: Tensor, eccentricities: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
-    """Places and speeds of a star, at rest in the middle, and its planets, from orbital elements.
-
-    As REBOUND does where planets are added one by one: a planet's orbit is about the centre of mass of all that come
-    before it, whether these are further in or not. The angle is the true longitude; perihelia lie at angle 0. The
-    centre of mass of the whole is not brought to rest, and neither do the paper's data.
-
-    Args:
-        masses: (B, N), the star first.
-        axes: (B, N - 1) semi-major axes.
-        eccentricities: (B, N - 1), below 1.
-        angles: (B, N - 1) in radians.
-
-    Returns:
-        Positions and velocities, (B, N, 2) each.
-
-    Example:
-        >>> masses = torch.tensor([[1.0, 0.0]])
-        >>> places, speeds = from_elements(masses, *(torch.tensor([[x]]) for x in (2.0, 0.5, math.pi)))
-        >>> places[0, 1].round(decimals=9).tolist(), speeds[0, 1].round(decimals=6).tolist()   # at aphelion
-        ([-3.0, 0.0], [-0.0, -0.408248])
-    """
-    masses, axes, eccentricities, angles = (x.to(torch.float64) for x in (masses, axes, eccentricities, angles))
-    if bool((eccentricities < 0).any()) or bool((eccentricities >= 1).any()) or not bool((axes > 0).all()):
-        raise ValueError("orbits must be ellipses: eccentricities from 0 to below 1, and positive axes")
-    within = masses.cumsum(1)
-    parameter = axes * (1 - eccentricities.square())
-    distance = parameter / (1 + eccentricities * angles.cos())
-    speed = (within[:, 1:] / parameter).sqrt()
-    place = torch.stack([distance * angles.cos(), distance * angles.sin()], -1)
-    motion = torch.stack([-speed * angles.sin(), speed * (eccentricities + angles.cos())], -1)
-    both = torch.stack([place, motion], -2)  # (B, N - 1, 2, 2)
-    middle, bodies = torch.zeros_like(both[:, 0]), [torch.zeros_like(both[:, 0])]
-    for planet in range(axes.shape[1]):
-        bodies.append(both[:, planet] + middle)
-        share = masses[:, planet + 1] / within[:, planet + 1]
-        middle = middle + both[:, planet] * share[:, None, None]
-    found = torch.stack(bodies, 1)
-    return found[:, :, 0], found[:, :, 1]
-
-
-def to_elements(masses: Tensor, positions: Tensor, velocities: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The orbital elements that planets have now; see `from_elements`.
-
-    Returns:
-        Semi-major axes, eccentricities, true longitudes and longitudes of the perihelia, (B, N - 1) each; angles from
-        -pi to pi. A circle's perihelion is at angle 0.
-
-    Example:
-        >>> masses, elements = torch.tensor([[1.0, 1e-5]]), [torch.tensor([[x]]) for x in (2.0, 0.5, 0.7)]
-        >>> axis, eccentricity, angle, perihelion = to_elements(masses, *from_elements(masses, *elements))
-        >>> f"{float(axis):.6f} {float(eccentricity):.6f} {float(angle):.6f}"
-        '2.000000 0.500000 0.700000'
-    """
-    masses, positions, velocities = (x.to(torch.float64) for x in (masses, positions, velocities))
-    within = masses.cumsum(1)
-    place, motion = (
-        x[:, 1:] - (masses[..., None] * x).cumsum(1)[:, :-1] / within[:, :-1, None] for x in (positions, velocities)
-    )
-    pull = within[:, 1:]
-    distance, speed2 = place.norm(dim=-1), motion.square().sum(-1)
-    axis = 1 / (2 / distance - speed2 / pull)
-    towards = (place * motion).sum(-1, keepdim=True)
-    # Points to the perihelion, and is as long as the eccentricity.
-    vector = ((speed2 - pull / distance)[..., None] * place - towards * motion) / pull[..., None]
-    perihelion = torch.atan2(vector[..., 1], vector[..., 0])
-    eccentricity = vector.norm(dim=-1)
-    perihelion = torch.where(eccentricity < 1e-14, 0.0, perihelion)
-    return axis, eccentricity, torch.atan2(place[..., 1], place[..., 0]), perihelion
-
-
-def energy(masses: Tensor, positions: Tensor, velocities: Tensor) -> Tensor:
-    """Kinetic and potential energy together, (...), of masses (..., N) at positions and velocities (..., N, D)."""
-    moving = (masses * velocities.square().sum(-1)).sum(-1) / 2
-    one, two = torch.triu_indices(masses.shape[-1], masses.shape[-1], 1)
-    apart = (positions[..., one, :] - positions[..., two, :]).norm(dim=-1)
-    return moving - (masses[..., one] * masses[..., two] / apart).sum(-1)
-
-
-def angular_momentum(masses: Tensor, positions: Tensor, velocities: Tensor) -> Tensor:
-    """About the origin, (...), of motion in a plane: see `energy`."""
-    turn = positions[..., 0] * velocities[..., 1] - positions[..., 1] * velocities[..., 0]
-    return (masses * turn).sum(-1)
