@@ -108,6 +108,7 @@ def reproduce_xval(
     """
     from numerate.bench.compare import compare
     from numerate.bench.xval_tables import config_for
+    from numerate.registry import UnknownNameError
     from numerate.report.xval_tables import write_table, write_table1
 
     if table == "xval-table1":
@@ -115,7 +116,7 @@ def reproduce_xval(
     else:
         try:
             config = config_for(table, scale, encodings, seeds)
-        except ValueError as error:
+        except (UnknownNameError, ValueError) as error:
             raise BadInput(str(error)) from None
         files = write_table(table, config, Path(output), compare(config, output, processes=processes, say=say))
     for file in files:
