@@ -62,7 +62,8 @@ def _changed(numeral: Numeral, kind: str, rng: random.Random) -> Numeral | None:
     else:
         pairs = [(at, at + 1) for at in places if at + 1 in places]
         made = [text[:a] + text[b] + text[a] + text[b + 1 :] for a, b in pairs]
-    good = [each for each in dict.fromkeys(made) if _is_written(each) and float(each) != numeral.written]
+    # A 0 would be found out by its logarithm alone.
+    good = [each for each in dict.fromkeys(made) if _is_written(each) and float(each) not in (0.0, numeral.written)]
     if not good:
         return None
     chosen = rng.choice(good)

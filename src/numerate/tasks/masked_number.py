@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from numerate.heads.base import NumberDistribution
     from numerate.model import NumberModel
     from numerate.numeral import Numeral
     from numerate.tasks.number_sentences import NumberSentence
@@ -39,6 +40,7 @@ __all__ = ["MaskedNumber", "NumberGuesses", "ask", "baselines", "figures"]
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
 _ROWS = 256
+_COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
 
 
 @dataclass(frozen=True)
@@ -50,23 +52,29 @@ class NumberGuesses:
         median: (N,) its medians; NaN where a sentence was cut before its number.
         low: (N,) lower ends of its 90 % intervals.
         high: (N,) upper ends.
-        nll: (N,) negative log-probability of the right number; of a scaled one where the processor scales.
-        crps: (N,) mean of the batch that each was in, NaN where the processor scales.
-        wrong: By kind of `anomalies`, (N,) negative log-probability of a wrong number; NaN where there is none.
+        nats: (N,) negative log-probability of the right number as it is written (`log_mass`), by which heads can be
+            compared; this and the next are NaN where the processor scales.
+        crps: (N,) mean of the batch that each was in.
+        score: (N,) how odd the right number is: its negative log-density.
+        tail: (N,) the same by how far in a tail it lies, |cdf - 1/2|: of no unit, so that small numbers have no edge.
+        wrong: By kind of `anomalies`, the same two of a wrong number: (2, N), NaN where there is none.
     """
 
     gold: np.ndarray
     median: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    nll: np.ndarray
+    nats: np.ndarray
     crps: np.ndarray
+    score: np.ndarray
+    tail: np.ndarray
     wrong: dict[str, np.ndarray]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """All as flat columns, for a file."""
-        names = ("gold", "median", "low", "high", "nll", "crps")
-        return {name: getattr(self, name) for name in names} | {f"wrong_{k}": v for k, v in self.wrong.items()}
+        """All by name, for a file."""
+        return {name: getattr(self, name) for name in ("gold", *_COLUMNS)} | {
+            f"wrong_{k}": v for k, v in self.wrong.items()
+        }
 
 
 @tasks.register("masked-number")
@@ -117,7 +125,8 @@ class MaskedNumber:
             for kind, some in wrong.items()
         }
         table = _table(right, model.processor).to(device)
-        found = {name: np.full(len(right), np.nan) for name in ("median", "low", "high", "nll", "crps", *KINDS)}
+        found = {name: np.full(len(right), np.nan) for name in _COLUMNS}
+        odd = {kind: np.full((2, len(right)), np.nan) for kind in KINDS}
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
@@ -131,16 +140,15 @@ class MaskedNumber:
                 for name, values in own.items():
                     numbers = values.double().cpu().numpy()
                     found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
-                found["nll"][at] = -output.numbers.log_prob(table[rows]).double().cpu().numpy()
-                if scaling is None:
+                if scaling is None:  # the precision of a number is that of the text, and not of a scaled one
+                    found["nats"][at] = -output.numbers.log_mass(table[rows]).double().cpu().numpy()
                     found["crps"][at] = float(metrics.crps(output.numbers, table[rows].values()))
+                found["score"][at], found["tail"][at] = _oddness(output.numbers, table[rows])
                 for kind in KINDS:
                     there = np.array([wrong[kind][index] is not None for index in at])
-                    scores = -output.numbers.log_prob(tables[kind][rows]).double().cpu().numpy()
-                    found[kind][at] = np.where(there, scores, np.nan)
+                    odd[kind][:, at] = np.where(there, _oddness(output.numbers, tables[kind][rows]), np.nan)
         gold = np.array([numeral.value for numeral in right])
-        plain = [found[name] for name in ("median", "low", "high", "nll", "crps")]
-        return NumberGuesses(gold, *plain, {kind: found[kind] for kind in KINDS})
+        return NumberGuesses(gold=gold, **found, wrong=odd)
 
     def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Figures of the model and of the baselines by name, and the columns they are computed from."""
@@ -149,21 +157,23 @@ class MaskedNumber:
         results = {"model": figures(guesses)}
         for name, median in baselines(train, test).items():
             nothing = np.full(len(median), np.nan)
-            blind = NumberGuesses(guesses.gold, median, nothing, nothing, nothing, nothing, {})
-            results[name] = figures(blind)
+            columns = dict.fromkeys(_COLUMNS, nothing) | {"median": median}
+            results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
         return results, guesses.columns()
 
 
 def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
     """`count`, `log_mae` (orders of magnitude), `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps`, AUCs.
 
-    Each AUC tells right numbers from wrong ones of a kind by their negative log-probability; None is not known.
+    `auc_added` says how well right numbers are told from those with a digit added by their negative log-density,
+    `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known.
 
     Example:
-        >>> one = np.array([100.0, 5.0])
-        >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, one, one, {"added": one + 1}))
-        >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"]
-        (0.5, 0.5, 1.0, 0.75)
+        >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
+        >>> wrong = {"added": np.array([[101.0, 6.0], [0.0, 0.0]])}
+        >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, two, two, one, two, wrong))
+        >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"], row["tail_auc_added"]
+        (0.5, 0.5, 1.0, 0.75, 0.5)
     """
     gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
     there = ~median.isnan()
@@ -178,15 +188,15 @@ def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
         scores["coverage_90"] = metrics.coverage(low, high, gold)
     row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
     row |= {name: _known(float(score)) for name, score in scores.items()}
-    for name in ("nll", "crps"):
+    for name in ("nats", "crps"):
         column = getattr(guesses, name)
         finite = column[np.isfinite(column)]
-        row["nats" if name == "nll" else name] = _known(float(finite.mean()) if len(finite) else np.nan)
+        row[name] = _known(float(finite.mean()) if len(finite) else np.nan)
     for kind, wrong in guesses.wrong.items():
-        both = ~np.isnan(wrong) & ~np.isnan(guesses.nll)
-        values = torch.from_numpy(np.concatenate([guesses.nll[both], wrong[both]]))
-        truth = torch.arange(len(values)) >= int(both.sum())
-        row[f"auc_{kind}"] = _known(float(metrics.roc_auc(values, truth)))
+        for name, right, other in zip(("auc", "tail_auc"), (guesses.score, guesses.tail), wrong, strict=True):
+            both = ~np.isnan(other) & ~np.isnan(right)
+            values = torch.from_numpy(np.concatenate([right[both], other[both]]))
+            row[f"{name}_{kind}"] = _known(float(metrics.roc_auc(values, torch.arange(len(values)) >= int(both.sum()))))
     return row
 
 
@@ -249,6 +259,12 @@ def _table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTab
     if processor.scaling is None:
         return table
     return replace(table, bits=torch.from_numpy(bit_patterns(processor.scaling.apply(list(numerals)))))
+
+
+def _oddness(distribution: NumberDistribution, numbers: NumberTable) -> np.ndarray:
+    """How little a model expects some numbers, by density and by tail: (2, N)."""
+    tail = (distribution.cdf(numbers.values()) - 0.5).abs()
+    return torch.stack([-distribution.log_prob(numbers).double(), tail.double()]).cpu().numpy()
 
 
 def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None:

@@ -59,7 +59,7 @@ class MaskedWord:
         config = self.config
         _, positions = literacy.load_split(config, "train")
         encoded = literacy.encoded_split(config, model, "train")
-        mask = MaskWords(int(model.vocabulary.mask_id or 0), config.ratio, config.next_ratio, config.seed)
+        mask = MaskWords(_mask_id(model), config.ratio, config.next_ratio, config.seed)
         return literacy.fit(
             model, config, lambda device: word_batches(encoded, positions, config.batch).to(device), mask
         )
@@ -193,7 +193,7 @@ def _word_logits(
     """
     made = BatchesByLength(encoded.rows, encoded.collate, _ROWS, positions.lengths.tolist())
     bounds = np.searchsorted(positions.sentence, np.arange(len(encoded.rows) + 1))
-    mask_id, device = model.vocabulary.mask_id, model.device
+    mask_id, device = _mask_id(model), model.device
     for part, batch in zip(made.parts, made.batches, strict=True):
         index = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in part])
         lines = np.repeat(np.arange(len(part)), [bounds[row + 1] - bounds[row] for row in part])
@@ -217,3 +217,9 @@ def _padding(encoded: Encoded, row: int, batch: dict[str, Tensor]) -> int:
     """How many tokens of padding stand before a row's own in its batch."""
     left = encoded.collate.side == "left"
     return batch["input_ids"].shape[1] - len(encoded.rows[row]["input_ids"]) if left else 0
+
+
+def _mask_id(model: NumberModel) -> int:
+    if model.vocabulary.mask_id is None:
+        raise ValueError(f"masked words need a tokenizer with a mask token; {model.doors.task!r} has none")
+    return model.vocabulary.mask_id

@@ -87,7 +87,8 @@ class WordPositions:
         columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
         labels = dict(zip(("next", "unit", "near"), columns[4:7].astype(bool), strict=True))
         lengths = np.array([len(row) for row in batch["input_ids"]] if texts else [], dtype=np.int64)
-        return cls(*columns[:4], labels | {"other": ~labels["unit"]}, columns[7], lengths)
+        index, starts, ends, targets, powers = columns[[0, 1, 2, 3, 7]]
+        return cls(index, starts, ends, targets, labels | {"other": ~labels["unit"]}, powers, lengths)
 
     def __len__(self) -> int:
         return len(self.sentence)

@@ -76,7 +76,7 @@ def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, f
         >>> scores = WordScores(np.log([2.0, 8.0]), np.array([0, 7]), np.array([1, 1]))
         >>> row = summary(scores)
         >>> round(row["ppl"], 6), round(row["ppl_2nats"], 4), row["hit@1"], row["hit@20"]
-        (4.0, 2.6138, 50.0, 100.0)
+        (4.0, 2.6141, 50.0, 100.0)
     """
     wanted = np.ones(len(scores.nll), dtype=bool) if chosen is None else chosen
     there = wanted & ~np.isnan(scores.nll)
@@ -141,7 +141,7 @@ def compare(
         "other_hit": metrics.bootstrap(tensors[3], **draws),
         "t_test": metrics.t_test(tensors[2], tensors[3], equal_spread=True),
         "binomial": metrics.binomial_test(int(right[0].sum()), len(right[0]), rate, "greater"),
-        "mcnemar": metrics.mcnemar(*right),
+        "mcnemar": metrics.mcnemar(right[0], right[1]),
     }
     figures = {"count": int(there.sum()), "nats": mean, "other_nats": other_mean}
     figures["ratio"] = mean / other_mean if other_mean else math.nan

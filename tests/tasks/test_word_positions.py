@@ -1,0 +1,130 @@
+"""Which words are predicted: of the text, the same for every encoder, never a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tiny_models import backbone_of, tokenizer_of
+
+from numerate.attach import attach
+from numerate.tasks.number_sentences import NumberSentence, sentence_of_row
+from numerate.tasks.word_positions import NO_NUMBER, Encoded, WordPositions, encode
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CATS = "A cat weighs 4.5 kg and sat; 12 cats ran."
+SENTENCES = [
+    sentence_of_row(
+        {"comment": "The tower is 324 tall metres wide, built in 1999 .", "offset": 13, "length": 3, "number": 324}
+    ),
+    sentence_of_row({"comment": CATS, "offset": 13, "length": 3, "number": 4.5, "unit": "kg"}),
+    NumberSentence("plain", "The river is wide."),
+    # The same text again, with another number annotated.
+    sentence_of_row(
+        {
+            "comment": CATS,
+            "offset": 29,
+            "length": 2,
+            "number": 12,
+            "unit": "cats",
+        }
+    ),
+]
+RECIPES = ["default", "none", "num", "luna", "in-place", "value-prefix", "p10", "numbert"]
+
+
+def words(positions: WordPositions, chosen: np.ndarray) -> list[str]:
+    rows = zip(positions.sentence[chosen], positions.start[chosen], positions.end[chosen], strict=True)
+    return [SENTENCES[row].text[start:end] for row, start, end in rows]
+
+
+def encoded(name: str, recipe: str, numbers: str) -> tuple[WordPositions, Encoded]:
+    model = attach(backbone_of(name), tokenizer_of(name), recipe)
+    positions = WordPositions.of(SENTENCES, tokenizer_of(name))
+    return positions, encode(model.processor, SENTENCES, positions, numbers)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_no_position_is_part_of_a_number_a_digit_or_a_full_stop(name: str) -> None:
+    positions = WordPositions.of(SENTENCES, tokenizer_of(name))
+    found = words(positions, positions.strata()["all"])
+    assert not any(word.isdigit() or word == "." or not word.strip() for word in found)
+    assert not any(char.isdigit() for word in found for char in word)
+    first = "".join(words(positions, positions.sentence == 0))
+    assert first == "Thetoweristallmetreswide,builtin"
+
+
+def test_labels_say_what_stands_beside_the_number() -> None:
+    positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))
+    first, second, last = (positions.sentence == row for row in (0, 1, 3))
+    assert words(positions, first & positions.labels["unit"]) == ["tall"]  # no unit is named: the word behind it
+    assert "".join(words(positions, second & positions.labels["unit"])) == "kg"
+    assert "".join(words(positions, last & positions.labels["unit"])).startswith("cats")
+    assert positions.labels["next"].sum() == 3
+    assert words(positions, first & positions.labels["next"]) == ["tall"]
+    assert (positions.labels["other"] == ~positions.labels["unit"]).all()
+    assert set(positions.magnitude[first]) == {2} and set(positions.magnitude[second]) == {0}
+    assert set(positions.magnitude[positions.sentence == 2]) == {NO_NUMBER}
+    assert not positions.labels["near"][positions.sentence == 2].any()
+    assert positions.strata()["1e2"].sum() == first.sum()
+
+
+def test_near_is_three_tokens_on_either_side() -> None:
+    tokenizer = tokenizer_of("bert")
+    positions = WordPositions.of(SENTENCES[:1], tokenizer)
+    batch = tokenizer(SENTENCES[0].text, add_special_tokens=False, return_offsets_mapping=True)
+    spans = batch["offset_mapping"]
+    number = [index for index, (start, end) in enumerate(spans) if start < 16 and end > 13]
+    around = {spans[i] for i in range(number[0] - 3, number[-1] + 4) if i not in number}
+    near = zip(positions.start.tolist(), positions.end.tolist(), positions.labels["near"].tolist(), strict=True)
+    assert {(start, end) for start, end, is_near in near if is_near} == around
+
+
+@pytest.mark.parametrize("numbers", ["annotated", "all"])
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_every_encoder_has_the_same_words_at_its_own_places(name: str, recipe: str, numbers: str) -> None:
+    positions, made = encoded(name, recipe, numbers)
+    assert (made.places >= 0).all()
+    special = set(tokenizer_of(name).all_special_ids)
+    for row, place, target in zip(positions.sentence, made.places, positions.target, strict=True):
+        assert made.rows[row]["input_ids"][place] == target
+        assert target not in special and made.rows[row]["number_slots"][place] == 0
+
+
+def test_one_number_or_all_of_them() -> None:
+    for numbers, counts in (("annotated", [1, 1, 0, 1]), ("all", [2, 2, 0, 2])):
+        _, made = encoded("bert", "num", numbers)
+        assert [max(row["number_slots"]) for row in made.rows] == counts
+    _, made = encoded("bert", "num", "annotated")
+    assert made.number.tolist() == [0, 0, -1, 0]
+    # The two rows of one text differ in which number has the slot.
+    assert made.rows[1]["input_ids"] != made.rows[3]["input_ids"]
+    _, every = encoded("bert", "num", "all")
+    assert every.number.tolist() == [0, 0, -1, 1] and every.rows[1]["input_ids"] == every.rows[3]["input_ids"]
+    with pytest.raises(ValueError, match="numbers must be 'annotated' or 'all', however: 'some'"):
+        encoded("bert", "num", "some")
+
+
+def test_words_behind_a_cut_have_no_place() -> None:
+    model = attach(backbone_of("bert"), tokenizer_of("bert"), "num")
+    positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))
+    made = encode(model.processor, SENTENCES, positions, max_tokens=8)
+    assert (made.places < 0).any() and made.places.max() == 6
+
+
+def test_words_move_with_the_length_of_their_number() -> None:
+    positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))
+    changed = [sentence.scaled(1000) for sentence in SENTENCES]
+    moved = positions.moved(SENTENCES, changed)
+    for row, start, end, before, to in zip(
+        moved.sentence, moved.start, moved.end, positions.start, positions.end, strict=True
+    ):
+        assert changed[row].text[start:end] == SENTENCES[row].text[before:to]
+    assert (moved.start != positions.start).any()
+
+
+def test_no_sentences_at_all() -> None:
+    assert len(WordPositions.of([], tokenizer_of("bert"))) == 0
