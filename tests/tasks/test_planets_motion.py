@@ -49,7 +49,8 @@ def test_two_bodies_keep_to_keplers_ellipse(eccentricity: float) -> None:
     times = np.linspace(0, 40, 60)
     found = move(masses, places, speeds, torch.from_numpy(times)[None], tolerance=1e-15).positions[0].numpy()
     truth = kepler(axis, eccentricity, angle, 1 + mass, times)
-    assert np.abs(found[:, 1] - found[:, 0] - truth).max() < 1e-10
+    # What an error does to the phase is the larger, the closer the bodies come.
+    assert np.abs(found[:, 1] - found[:, 0] - truth).max() < 1e-11 / (1 - eccentricity) ** 2
     middle = (found[:, 0] + mass * found[:, 1]) / (1 + mass)  # goes straight on
     along = middle[0] + times[:, None] / times[-1] * (middle[-1] - middle[0])
     assert np.abs(middle - along).max() < 1e-12 and np.abs(middle[-1] - middle[0]).max() > 1

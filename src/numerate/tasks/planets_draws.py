@@ -81,7 +81,7 @@ class Systems:
     def load(path: Path, config: PlanetsConfig) -> Systems:
         """Reads what `save` wrote; a file that is not whole is an error."""
         try:
-            with np.load(path, allow_pickle=False) as kept:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 columns = {name: kept[name] for name in Systems.__dataclass_fields__}
             flat, planets, points = columns["positions"], columns["planets"], columns["points"]
             seen = np.arange(config.points[1])[:, None] < points[:, None, None]

@@ -30,9 +30,10 @@ def from_elements(masses: Tensor, axes: Tensor, eccentricities: Tensor, angles: 
     Example:
         >>> import math
         >>> masses = torch.tensor([[1.0, 0.0]])
-        >>> places, speeds = from_elements(masses, *(torch.tensor([[x]]) for x in (2.0, 0.5, math.pi)))
-        >>> places[0, 1].round(decimals=9).tolist(), speeds[0, 1].round(decimals=6).tolist()   # at aphelion
-        ([-3.0, 0.0], [-0.0, -0.408248])
+        >>> axis, eccentricity, angle = torch.tensor([2.0, 0.5, math.pi], dtype=torch.float64)[:, None, None]
+        >>> places, speeds = from_elements(masses, axis, eccentricity, angle)                # at aphelion
+        >>> places[0, 1].round(decimals=9).tolist(), round(float(speeds[0, 1, 1]), 6)
+        ([-3.0, 0.0], -0.408248)
     """
     masses, axes, eccentricities, angles = (x.to(torch.float64) for x in (masses, axes, eccentricities, angles))
     if bool((eccentricities < 0).any()) or bool((eccentricities >= 1).any()) or not bool((axes > 0).all()):
@@ -61,10 +62,10 @@ def to_elements(masses: Tensor, positions: Tensor, velocities: Tensor) -> tuple[
         -pi to pi. A circle's perihelion is at angle 0.
 
     Example:
-        >>> masses, elements = torch.tensor([[1.0, 1e-5]]), [torch.tensor([[x]]) for x in (2.0, 0.5, 0.7)]
+        >>> masses, elements = torch.tensor([[1.0, 1e-5]]), torch.tensor([2.0, 0.5, 0.75])[:, None, None]
         >>> axis, eccentricity, angle, perihelion = to_elements(masses, *from_elements(masses, *elements))
-        >>> f"{float(axis):.6f} {float(eccentricity):.6f} {float(angle):.6f}"
-        '2.000000 0.500000 0.700000'
+        >>> f"{float(axis):.9f} {float(eccentricity):.9f} {float(angle):.9f}"
+        '2.000000000 0.500000000 0.750000000'
     """
     masses, positions, velocities = (x.to(torch.float64) for x in (masses, positions, velocities))
     within = masses.cumsum(1)
