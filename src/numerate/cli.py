@@ -9,6 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from numerate.cli_literacy import add_literacy
 from numerate.cli_tables import add_tables
 from numerate.cli_training import add_training
 
@@ -261,6 +262,7 @@ def _write_json(result: dict[str, Any]) -> None:
 
 
 add_training(app, _console, _write_json)
+add_literacy(app, _console, _write_json)
 add_tables(app, _process_count)
 
 

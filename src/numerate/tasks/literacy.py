@@ -156,7 +156,8 @@ def build(config: LiteracyConfig) -> NumberModel:
     from transformers import AutoModelForMaskedLM
 
     torch.manual_seed(config.seed)
-    backbone = AutoModelForMaskedLM.from_pretrained(config.model)
+    # Many a checkpoint is of half precision, in which neither small steps nor small differences survive.
+    backbone = AutoModelForMaskedLM.from_pretrained(config.model, dtype=torch.float32)
     numerals = [sentence.numeral for sentence in load_split(config, "train")[0] if sentence.numeral is not None]
     placement = config.parts.get("placement", load_recipe(config.recipe).placement)
     scaler = config.scaler or ("log" if placement == "scale" else None)
