@@ -117,3 +117,18 @@ def test_bad_input_is_quoted(options: dict[str, object], quoted: str) -> None:
 def test_an_unknown_split_is_refused_before_the_first_text() -> None:
     with pytest.raises(ValueError, match="'tset'"):
         thing_texts("tset")
+
+
+def test_some_groups_and_kinds_alone() -> None:
+    chosen = [text.text for text in thing_texts("train", 200, groups=("animal", "good"), kinds=("fact", "total"))]
+    animals = {thing for group, thing, _, _ in attributes() if group == "animal"}
+    goods = {thing for group, thing, _, _ in attributes() if group == "good"}
+    others = {thing for _, thing, _, _ in attributes()} - animals - goods
+    assert not any(f" {thing} " in f" {text.lower()} " for text in chosen for thing in others if len(thing) > 4)
+    assert any(f" {thing} " in text for text in chosen for thing in animals)
+    with pytest.raises(ValueError, match="none of the groups good has speed"):
+        thing_text(0, groups=("good",), kinds=("journey",))
+    with pytest.raises(ValueError, match="unknown group 'animals': did you mean 'animal'"):
+        thing_text(0, groups=("animals",))
+    with pytest.raises(ValueError, match="unknown kind 'facts': did you mean 'fact'"):
+        thing_text(0, kinds=("facts",))

@@ -235,10 +235,6 @@ class _Ready(Dataset[dict[str, "Tensor"]]):
         return self.asked[self.parts[index]]
 
 
-def _only(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    return copy.copy(batches[0])
-
-
 def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None) -> dict[str, Any]:
     """Trains with `NumberTrainer` for the cell's budget: steps, seconds, losses on the way.
 
@@ -251,6 +247,7 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     import transformers
 
     from numerate.training import NumberTrainer
+    from numerate.training.batches import the_batch
 
     ready = _Ready(asked, config.batch, config.seed)
     if config.budget == "seconds":
@@ -279,7 +276,7 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
         if config.precision == "tf32":
             torch.set_float32_matmul_precision("high")
         trainer = NumberTrainer(
-            model, arguments, data_collator=_only, train_dataset=ready, callbacks=[Looks()], number_metrics=False
+            model, arguments, data_collator=the_batch, train_dataset=ready, callbacks=[Looks()], number_metrics=False
         )
         trainer.remove_callback(transformers.PrinterCallback)
         start = time.perf_counter()

@@ -19,6 +19,7 @@ from numerate import metrics
 from numerate.attach import attach, load_recipe
 from numerate.batch import GIVEN, NumberTable
 from numerate.config import Config, ConfigError
+from numerate.found import NumberCollator
 from numerate.registry import objectives
 from numerate.slots import table_of
 
@@ -251,20 +252,25 @@ def train_twin(
     from transformers import PrinterCallback, TrainingArguments
 
     from numerate.training import NumberTrainer
+    from numerate.training.batches import BatchesByLength, the_batch
 
     config, model = twins.config, twins.models[name]
     every = max(1, config.steps // config.evaluations)
     with tempfile.TemporaryDirectory() as folder:
         args = TrainingArguments(
-            folder, max_steps=config.steps, per_device_train_batch_size=config.batch, learning_rate=config.rate,
+            folder, max_steps=config.steps, per_device_train_batch_size=1, learning_rate=config.rate,
             warmup_steps=config.steps // 10, lr_scheduler_type="linear", seed=config.seed, use_cpu=device == "cpu",
             report_to=[], save_strategy="no", logging_steps=max(1, min(20, every)), disable_tqdm=True,
-            eval_strategy="steps", eval_steps=every, per_device_eval_batch_size=128, dataloader_pin_memory=False,
-            weight_decay=0.01, train_sampling_strategy="group_by_length",  # less is padded
+            eval_strategy="steps", eval_steps=every, per_device_eval_batch_size=1, dataloader_pin_memory=False,
+            weight_decay=0.01, remove_unused_columns=False,
         )  # fmt: skip
+        # Texts of a batch are about equally long, so that little is padded; batches come in any order.
+        collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
-            model, args, train_dataset=twins.rows, eval_dataset=twins.held_out[:256], callbacks=list(callbacks)
-        )
+            model, args, data_collator=the_batch, callbacks=list(callbacks),
+            train_dataset=BatchesByLength(twins.rows, collate, config.batch),
+            eval_dataset=BatchesByLength(twins.held_out[:256], collate, 128),
+        )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     return [dict(entry) for entry in trainer.state.log_history]
@@ -291,8 +297,6 @@ def compare_twins(
 
 
 def _batches(model: NumberModel, rows: Sequence[dict[str, Any]], size: int) -> Iterator[dict[str, Any]]:
-    from numerate.found import NumberCollator
-
     collate = NumberCollator(model.processor.tokenizer)
     for start in range(0, len(rows), size):
         yield {key: value.to(model.device) for key, value in collate(rows[start : start + size]).items()}

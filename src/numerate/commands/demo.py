@@ -32,8 +32,10 @@ EXAMPLES = 4
 """How many numerals of each kind the sample's table shows, and how many sentences the demo does."""
 TEXTS = (16_000, 2_000)
 """How many to learn from, and how many to be measured on."""
+WORLD: dict[str, Any] = {"groups": ("animal", "good"), "kinds": ("fact", "total", "sale")}
+"""What the sentences are about: few enough things for a minute's learning."""
 ASKED = {
-    "The statue by the river weighs 4,200 kg (9,260 lbs).": 1,
+    "The wolf by the river weighs 42 kg (92.6 lbs).": 1,
     "If one coat costs 120 dollars, then 12 of them cost 1,440 dollars.": 2,
 }
 """Sentences, and which of their numbers is hidden at the end."""
@@ -99,8 +101,8 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
     config, (many, few) = TwinConfig(seed=seed), TEXTS
     if quick:
         config, many, few = replace(config, steps=6, width=32, layers=1, evaluations=2), 300, 60
-    train = [text.text for text in thing_texts("train", many, seed)]
-    twins = Twins(train, [text.text for text in thing_texts("test", few, seed)], config, UNIT_WORDS)
+    train = [text.text for text in thing_texts("train", many, seed, **WORLD)]
+    twins = Twins(train, [text.text for text in thing_texts("test", few, seed, **WORLD)], config, UNIT_WORDS)
     console.print(f"[bold]{many:,} made-up sentences[/], {len(twins.units):,} numbers with a slot of their own. Some:")
     for text in train[:EXAMPLES]:
         console.print("  ", highlighted(text, find(text)))

@@ -17,11 +17,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from numerate.registry import near_names
 from numerate.tasks.known_numbers import SPLITS
 from numerate.tasks.things_phrases import GROUPS, PHRASES, PLACES, SIZES, SPREADS, UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    Groups = Sequence[str]
 
 __all__ = ["UNIT_WORDS", "ThingNumber", "ThingText", "attributes", "thing_text", "thing_texts"]
 
@@ -78,8 +81,17 @@ def attributes() -> list[tuple[str, str, str, float]]:
     ]
 
 
-def thing_text(index: int, split: str = "train", seed: int = 0) -> ThingText:
+def thing_text(
+    index: int, split: str = "train", seed: int = 0, groups: Groups = tuple(GROUPS), kinds: Sequence[str] = ()
+) -> ThingText:
     """One text of a split.
+
+    Args:
+        index: Which.
+        split: Of which split.
+        seed: Of all texts.
+        groups: Only things of these groups; some of them must have what the sentences tell (`journey`: a speed).
+        kinds: Only these kinds of sentence: `fact`, `total`, `journey`, `history`, `match`, `sale`. All, if empty.
 
     Example:
         >>> example = thing_text(19)
@@ -92,10 +104,15 @@ def thing_text(index: int, split: str = "train", seed: int = 0) -> ThingText:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
     if index < 0:
         raise ValueError(f"index must not be negative, however: {index=}")
+    known = {write.__name__[1:]: weight for write, weight in _SENTENCES.items()}
+    for what, given, all_names in (("group", groups, list(GROUPS)), ("kind", kinds, list(known))):
+        if unknown := [name for name in given if name not in all_names]:
+            raise ValueError(f"unknown {what} {unknown[0]!r}: {near_names(unknown[0], all_names)}")
     rng = random.Random(f"numerate things {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
-    write = rng.choices(list(_SENTENCES), list(_SENTENCES.values()))[0]
+    writers = {write: weight for write, weight in _SENTENCES.items() if not kinds or write.__name__[1:] in kinds}
+    write = rng.choices(list(writers), list(writers.values()))[0]
     text, numbers = "", []
-    for piece in write(rng):
+    for piece in write(rng, groups):
         if isinstance(piece, _Written):
             numbers.append(ThingNumber(len(text), len(text) + len(piece.text), piece.value, piece.unit))
             piece = piece.text
@@ -103,11 +120,13 @@ def thing_text(index: int, split: str = "train", seed: int = 0) -> ThingText:
     return ThingText(text[:1].upper() + text[1:], tuple(numbers))
 
 
-def thing_texts(split: str = "train", count: int = 10_000, seed: int = 0) -> Iterator[ThingText]:
-    """A split's texts, one after the other."""
+def thing_texts(
+    split: str = "train", count: int = 10_000, seed: int = 0, groups: Groups = tuple(GROUPS), kinds: Sequence[str] = ()
+) -> Iterator[ThingText]:
+    """A split's texts, one after the other; see `thing_text`."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
-    return (thing_text(index, split, seed) for index in range(count))
+    return (thing_text(index, split, seed, groups, kinds) for index in range(count))
 
 
 # How a number is drawn, converted and written.
@@ -198,9 +217,12 @@ def _filled(rng: random.Random, template: str, thing: str, size: str = "", **par
     return pieces
 
 
-def _drawn(rng: random.Random, *wanted: str) -> tuple[str, str, dict[str, float]]:
+def _drawn(rng: random.Random, groups: Groups, *wanted: str) -> tuple[str, str, dict[str, float]]:
     """A thing of a group that has these attributes, a word for its size, and values."""
-    group = rng.choice([name for name, (names, _) in GROUPS.items() if set(wanted) <= set(names)])
+    fitting = [name for name in groups if set(wanted) <= set(GROUPS[name][0])]
+    if not fitting:
+        raise ValueError(f"none of the groups {', '.join(groups)} has {', '.join(wanted)}: choose other kinds")
+    group = rng.choice(fitting)
     names, things = GROUPS[group]
     thing = rng.choice(list(things))
     size = rng.choice(list(SIZES)) if rng.random() < 0.4 and set(wanted or names) & set(_SIZED) else ""
@@ -211,9 +233,9 @@ def _drawn(rng: random.Random, *wanted: str) -> tuple[str, str, dict[str, float]
     return thing, size, values
 
 
-def _fact(rng: random.Random) -> _Pieces:
+def _fact(rng: random.Random, groups: Groups) -> _Pieces:
     """What a thing is like: one or two of its attributes."""
-    thing, size, values = _drawn(rng)
+    thing, size, values = _drawn(rng, groups)
     first, *others = rng.sample(list(values), k=min(len(values), rng.choice((1, 1, 1, 1, 2))))
     template = rng.choice(PHRASES[first])
     pieces = _filled(rng, template, thing, size if first in _SIZED else "", x=_measure(rng, first, values[first]))
@@ -223,10 +245,10 @@ def _fact(rng: random.Random) -> _Pieces:
     return pieces
 
 
-def _total(rng: random.Random) -> _Pieces:
+def _total(rng: random.Random, groups: Groups) -> _Pieces:
     """So many things of a price or mass each, and what they come to."""
     attribute = rng.choice(("price", "mass"))
-    thing, size, values = _drawn(rng, attribute)
+    thing, size, values = _drawn(rng, groups, attribute)
     unit = _unit_for(rng, attribute, values[attribute])
     each = _in_unit(rng, attribute, values[attribute], unit)
     count = rng.choice((2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 40))
@@ -241,9 +263,9 @@ def _total(rng: random.Random) -> _Pieces:
     ))  # fmt: skip
 
 
-def _journey(rng: random.Random) -> _Pieces:
+def _journey(rng: random.Random, groups: Groups) -> _Pieces:
     """Speed, time and distance of a vehicle or animal."""
-    thing, _, values = _drawn(rng, "speed")
+    thing, _, values = _drawn(rng, groups, "speed")
     unit = _unit_for(rng, "speed", values["speed"])
     speed = _in_unit(rng, "speed", values["speed"], unit, 2)
     hours = _number(_noisy(rng, 2.5, 0.6), 2, "hours")
@@ -254,9 +276,9 @@ def _journey(rng: random.Random) -> _Pieces:
     ))  # fmt: skip
 
 
-def _history(rng: random.Random) -> _Pieces:
+def _history(rng: random.Random, groups: Groups) -> _Pieces:
     """Two years and what lies between them."""
-    thing, _, _ = _drawn(rng, "height")
+    thing, _, _ = _drawn(rng, groups, "height")
     start = rng.randint(1650, 1985)
     stood = max(1, min(2024 - start, round(_noisy(rng, 40, 0.7))))
     years = [_whole(year) for year in (start, start + stood)]
@@ -267,7 +289,7 @@ def _history(rng: random.Random) -> _Pieces:
     ))  # fmt: skip
 
 
-def _match(rng: random.Random) -> _Pieces:
+def _match(rng: random.Random, groups: Groups) -> _Pieces:
     """The result of a match, the lead, and who saw it."""
     game, goals = rng.choice((("football", 3), ("handball", 28), ("basketball", 82), ("hockey", 4), ("rugby", 24)))
     less = round(_noisy(rng, goals, 0.2))
@@ -280,9 +302,9 @@ def _match(rng: random.Random) -> _Pieces:
     ))  # fmt: skip
 
 
-def _sale(rng: random.Random) -> _Pieces:
+def _sale(rng: random.Random, groups: Groups) -> _Pieces:
     """A price before and after, and the change in percent."""
-    thing, size, values = _drawn(rng, "price")
+    thing, size, values = _drawn(rng, groups, "price")
     unit = _unit_for(rng, "price", values["price"])
     old, percent = _in_unit(rng, "price", values["price"], unit), rng.choice((5, 10, 15, 20, 25, 30, 40, 50, 75))
     rises = rng.random() < 0.5
@@ -295,7 +317,7 @@ def _sale(rng: random.Random) -> _Pieces:
     ))  # fmt: skip
 
 
-_SENTENCES: dict[Callable[[random.Random], _Pieces], float] = {
+_SENTENCES: dict[Callable[[random.Random, Groups], _Pieces], float] = {
     _fact: 0.6, _total: 0.12, _journey: 0.08, _history: 0.05, _match: 0.06, _sale: 0.09,
 }  # fmt: skip
 """Kinds of sentence, and how often."""
