@@ -183,19 +183,20 @@ def _series(plan: _Plan, masses: Tensor, state: Tensor, order: int) -> Tensor:
     # A product of series sums over terms that run in opposite directions; so some are kept backwards as well.
     gaps, gaps_back = state.new_empty(2, top, dimensions, pairs, systems)
     squares_back, powers = state.new_empty(2, top, pairs, systems)
-    terms, inverse = series.unbind(0), state[0, 0]
+    terms, gap, back, square, power = (x.unbind(0) for x in (series, gaps, gaps_back, squares_back, powers))
+    inverse = state[0, 0]
     for k in range(top):
-        back = top - 1 - k
-        gaps_back[back] = torch.matmul(plan.apart, terms[k], out=gaps[k])
-        products = gaps[: k // 2 + 1] * gaps_back[back : back + k // 2 + 1]
-        torch.mv(products.flatten(2).flatten(0, 1).T, plan.square[k], out=squares_back[back].view(-1))
+        first = top - 1 - k  # where what is kept backwards begins
+        back[first].copy_(torch.matmul(plan.apart, terms[k], out=gap[k]))
+        products = gaps[: k // 2 + 1] * gaps_back[first : first + k // 2 + 1]
+        torch.mv(products.flatten(2).flatten(0, 1).T, plan.square[k], out=square[first].view(-1))
         if k == 0:
-            inverse = squares_back[back].reciprocal()
-            torch.mul(inverse, inverse.sqrt(), out=powers[0])
+            inverse = square[first].reciprocal()
+            torch.mul(inverse, inverse.sqrt(), out=power[0])
         else:
-            products = squares_back[back : top - 1] * powers[:k]
-            torch.mul(torch.mv(products.flatten(1).T, plan.power[k]).view(pairs, systems), inverse, out=powers[k])
-        force = (powers[: k + 1, None] * gaps_back[back:]).sum(0)
+            products = squares_back[first : top - 1] * powers[:k]
+            torch.mul(torch.mv(products.flatten(1).T, plan.power[k]).view(pairs, systems), inverse, out=power[k])
+        force = (powers[: k + 1, None] * gaps_back[first:]).sum(0)
         pulls = (force[:, None] * masses).view(dimensions, 2 * pairs, systems)
         torch.matmul(plan.pull[k], pulls, out=terms[k + 2])
     return series
@@ -215,6 +216,6 @@ def _length(series: Tensor, tolerance: float) -> Tensor:
 def _value(series: Tensor, time: Tensor) -> Tensor:
     """Positions and velocities, (2, D, N, B), at a time (B,) after the step's beginning."""
     counts = torch.arange(len(series), dtype=time.dtype, device=time.device)
-    powers = (time ** counts[:, None])[:, None, None]
+    powers = torch.cat([torch.ones_like(time)[None], time.expand(len(series) - 1, -1)]).cumprod(0)[:, None, None]
     speed = series[1:] * (powers[:-1] * counts[1:, None, None, None])
     return torch.stack([(series * powers).sum(0), speed.sum(0)])
