@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import math
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +23,11 @@ from numerate.record_vocabulary import record_tokenizer
 from numerate.registry import UnknownNameError, tasks
 from numerate.scaling import Scaling
 from numerate.tasks.asked_number import AskedNumberTask
-from numerate.tasks.planets import FIELDS, PRESETS, PlanetsConfig, PlanetsTask
+from numerate.tasks.planets import FIELDS, PRESETS, SPLITS, PlanetsConfig, PlanetsTask
 from numerate.tasks.planets_draws import Systems, stepsizes_of
 from numerate.tasks.planets_elements import from_elements
 from numerate.tasks.planets_motion import move
 from numerate.tasks.planets_records import rounded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = PlanetsConfig(block=24, tolerance=1e-9)  # coarser than need be, and faster
 NAMES = tuple(Systems.__dataclass_fields__)
@@ -349,3 +348,13 @@ def test_names_are_checked(task: PlanetsTask) -> None:
         task.texts("train", 1, start=-1)
     with pytest.raises(ValueError, match="batch=0"):
         next(task.stream("train", batch=0))
+
+
+def test_the_docs_are_true() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "planets.md").read_text("utf-8")
+    known: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, known)
+    assert float(known["scores"]["mse"]) == 0 and len(known["questions"]) == 8
+    for name in (*PRESETS, *SPLITS):
+        assert f"`{name}`" in page
