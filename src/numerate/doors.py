@@ -69,7 +69,8 @@ class NumberOutput(Protocol):
 
     Attributes:
         loss: The objective's loss, or the backbone's own.
-        logits: The backbone's logits; for language models our tokens' logits are appended.
+        logits: The backbone's logits; for language models our tokens' logits are appended, but not in a training step,
+            which has its loss without the copy.
         numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
         number_index: (N, 2) row and position in the row's table of each of them.
     """

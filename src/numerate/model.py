@@ -426,7 +426,8 @@ class NumberModel(Speaks, nn.Module):
             if self.objective is not None and self.objective.number_tokens is not None:
                 extra = self.objective.number_tokens(items["logits"], labels, shift=causal, shares=shares)
                 token_terms = token_terms + extra
-        if own is not None:
+        # A training step needs its loss alone: the joined copy would cost it more than all else that is ours.
+        if own is not None and not (self.training and token_terms is not None):
             items["logits"] = append_logits(items["logits"], own, first_id)
         if task is not None and hidden is not None:
             number_terms = self._number_loss(hidden, fields, task, shares)
