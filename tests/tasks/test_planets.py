@@ -34,8 +34,14 @@ NAMES = tuple(Systems.__dataclass_fields__)
 
 
 @pytest.fixture(scope="module")
-def task() -> PlanetsTask:
-    return PlanetsTask(SMALL, asks="m1")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Blocks that several tests look at are made once."""
+    return tmp_path_factory.mktemp("planets")
+
+
+@pytest.fixture(scope="module")
+def task(folder: Path) -> PlanetsTask:
+    return PlanetsTask(SMALL, asks="m1", cache=folder)
 
 
 def same(one: Systems, other: Systems) -> bool:
@@ -88,12 +94,12 @@ def test_the_public_code_differs() -> None:
     assert config.gap_end == pytest.approx(1.125)
 
 
-def test_steps_between_those_of_training() -> None:
+def test_steps_between_those_of_training(folder: Path) -> None:
     # As the facts have it: 262 different steps from 0.2586 to 0.8276.
     known = stepsizes_of(SMALL)
     assert len(known) == 262 == len({t / (n - 1) for t in range(15, 25) for n in range(30, 60)})
     assert (known[0].round(4), known[-1].round(4), np.diff(known).max().round(4)) == (0.2586, 0.8276, 0.0276)
-    found = PlanetsTask(SMALL).samples("stepsize-between", 24)
+    found = PlanetsTask(SMALL, cache=folder).samples("stepsize-between", 24)
     assert np.abs(found.stepsizes[:, None] - known).min() >= SMALL.margin
     assert (found.stepsizes > known[0]).all() and (found.stepsizes < known[-1]).all()
     times = found.stepsizes * (found.points - 1)
@@ -117,7 +123,7 @@ def test_what_is_tested_is_what_is_kept() -> None:
     config = PlanetsConfig(block=24, bound=2.7, outer=(2.0, 2.65), planets=(2, 3), tolerance=1e-9)
     found = PlanetsTask(config).samples("train", 24)
     assert np.nanmax(np.abs(found.positions)) < 2.7 and 0 < (found.rejected > 0).sum() < 24
-    again = np.flatnonzero(found.rejected > 0)[:3]
+    again = np.flatnonzero(found.rejected > 0)[:1]
     for row in again.tolist():
         assert np.abs(followed_anew(found, row)).max() < 2.7
         assert (
@@ -139,10 +145,10 @@ def test_what_is_always_rejected_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetsTask) -> None:
-    whole = task.samples("train", 60)
-    other = PlanetsTask(SMALL, asks="a1")
-    assert same(other.samples("train", 7, start=45), whole[45:52])
-    assert same(task.samples("train", 30, start=20), whole[20:50])
+    whole = task.samples("train", 48)
+    other = PlanetsTask(SMALL, asks="a1")  # without the folder: it makes its second block first
+    assert same(other.samples("train", 7, start=30), whole[30:37])
+    assert same(task.samples("train", 20, start=20), whole[20:40])
     assert task.texts("train", 2, start=23) == task.texts("train", 25)[23:]
     assert [t for part in task.stream("train", count=30, batch=11) for t in part] == task.texts("train", 30)
     endless = task.stream("train", batch=5, start=3)
@@ -154,8 +160,9 @@ def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetsTask) -> No
 
 @pytest.mark.parametrize("quote", ["'", '"'])
 @pytest.mark.parametrize("significant", [None, 3])
-def test_records_say_what_the_arrays_say(quote: str, significant: int | None) -> None:
-    task = PlanetsTask(PlanetsConfig(block=6, quote=quote, significant=significant))
+def test_records_say_what_the_arrays_say(folder: Path, quote: str, significant: int | None) -> None:
+    config = PlanetsConfig.from_dict(SMALL.to_dict() | {"quote": quote, "significant": significant})
+    task = PlanetsTask(config, cache=folder)
     systems, texts = task.samples("dev", 6), task.texts("dev", 6)
     for row, text in enumerate(texts):
         assert " " not in text and "\n" not in text
@@ -187,16 +194,16 @@ def test_rounding_is_that_of_decimals() -> None:
 @pytest.mark.parametrize(
     ("asks", "column", "unit"), [("m1", "masses", 1e5), ("a1", "axes", 1), ("e1", "eccentricities", 20)]
 )
-def test_what_is_asked_for(asks: str, column: str, unit: float) -> None:
-    task = PlanetsTask(SMALL, asks=asks)
+def test_what_is_asked_for(folder: Path, asks: str, column: str, unit: float) -> None:
+    task = PlanetsTask(SMALL, asks=asks, cache=folder)
     systems, texts, truth = task.samples("test", 24), task.texts("test", 24), task.truth("test", 24)
     assert truth.values.tolist() == (getattr(systems, column)[:, 0] * unit).tolist()
     assert truth.groups["planets"].tolist() == systems.planets.tolist()
     check_truth(task, texts, truth)
 
 
-def test_the_step_is_asked_for() -> None:
-    task = PlanetsTask(SMALL, asks="stepsize")
+def test_the_step_is_asked_for(folder: Path) -> None:
+    task = PlanetsTask(SMALL, asks="stepsize", cache=folder)
     truth = task.truth("stepsize-between", 24)
     assert truth.values.tolist() == task.samples("stepsize-between", 24).stepsizes.tolist()
     assert task.answer_slot is None  # it comes behind two, three or four planets
