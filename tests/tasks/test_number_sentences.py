@@ -116,6 +116,20 @@ def test_a_folder_without_the_split_and_an_unknown_split(tmp_path: Path) -> None
         list(read_number_sentences(tmp_path, "tset"))
 
 
+def test_a_hub_name_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def rows(path: str, split: str) -> Any:
+        asked.append((path, split))
+        return iter([(f"{path}, {split} row 0", ROWS[0]), (f"{path}, {split} row 1", {"comment": "x"})])
+
+    monkeypatch.setattr("numerate.training.sources._hub_rows", rows)
+    found = read_number_sentences("usc-isi/WikiConvert", "dev")
+    assert next(found).numeral.value == 1250.0 and asked == [("usc-isi/WikiConvert", "dev")]
+    with pytest.raises(SourceError, match="usc-isi/WikiConvert, dev row 1: field 'offset' is missing"):
+        next(found)
+
+
 def test_the_papers_filters(tmp_path: Path) -> None:
     as_lines(tmp_path / "train.jsonl")
     assert [s.id for s in read_number_sentences(tmp_path, most=1)] == ["7"]

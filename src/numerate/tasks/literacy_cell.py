@@ -11,15 +11,13 @@ import numpy as np
 import torch
 
 from numerate.tasks import literacy
-from numerate.tasks.literacy import PLAIN
+from numerate.tasks.literacy import PLAIN, LiteracyConfig
 from numerate.tasks.masked_number import MaskedNumber
 from numerate.tasks.masked_word import MaskedWord
 from numerate.tasks.word_scores import WordScores, compare, summaries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numerate.tasks.literacy import LiteracyConfig
 
 __all__ = ["MOVES", "compare_cells", "run_cell"]
 
@@ -82,8 +80,6 @@ def compare_cells(
         split: Which.
         **options: `level` and `resamples`.
     """
-    from numerate.tasks.literacy import LiteracyConfig
-
     positions = literacy.load_split(LiteracyConfig.from_dict(one[0]["config"]), split)[1]
     sides = [[WordScores.load(cell["predictions"][split]) for cell in cells] for cells in (one, other)]
     groups, shifts = positions.strata(), []

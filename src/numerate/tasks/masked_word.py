@@ -6,6 +6,7 @@ every encoder. `numerate.tasks.word_positions` says which they are, `numerate.ta
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MaskWords", "MaskedWord", "number_shift", "score_words", "word_batches"]
 
-TOKENS = 1 << 14
-"""So many tokens go through the model at once in evaluation."""
+TOKENS = {"cpu": 1 << 11}
+"""So many tokens go through the model at once in evaluation, by device; all their logits are in memory."""
+MANY_TOKENS = 1 << 14
+"""The same on an accelerator."""
 _ROWS = 64
 
 
@@ -110,6 +113,7 @@ class MaskWords:
         return batch
 
 
+@functools.lru_cache(maxsize=4)  # cells of one encoder differ in seed and learning rate, and share these
 def word_batches(encoded: Encoded, positions: WordPositions, size: int) -> BatchesByLength:
     """Batches for `MaskWords`, sorted by the bare text's tokens: the same sentences in each, whatever the encoder."""
     made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
@@ -128,14 +132,16 @@ def word_batches(encoded: Encoded, positions: WordPositions, size: int) -> Batch
     return made
 
 
-def score_words(model: NumberModel, encoded: Encoded, positions: WordPositions, tokens: int = TOKENS) -> WordScores:
+def score_words(
+    model: NumberModel, encoded: Encoded, positions: WordPositions, tokens: int | None = None
+) -> WordScores:
     """Masks every word alone and looks how probable the model holds it, many at once.
 
     Args:
         model: Its processor made `encoded`.
         encoded: The sentences.
         positions: The words.
-        tokens: At most about so many go through the model at once.
+        tokens: At most about so many go through the model at once; by default what fits the device.
     """
     count = len(positions)
     nll = torch.full((count,), torch.nan, dtype=torch.float64, device=model.device)
@@ -185,15 +191,16 @@ def number_shift(
 
 @torch.no_grad()
 def _word_logits(
-    model: NumberModel, encoded: Encoded, positions: WordPositions, wanted: np.ndarray, tokens: int = TOKENS
+    model: NumberModel, encoded: Encoded, positions: WordPositions, wanted: np.ndarray, tokens: int | None = None
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Positions with the logits of all tokens there, each masked alone: indices (n,), logits (n, V), targets (n,).
 
     The order and the parts depend on the positions alone, so that two encoders can be looked at side by side.
     """
-    made = BatchesByLength(encoded.rows, encoded.collate, _ROWS, positions.lengths.tolist())
+    made = _row_batches(encoded, positions)
     bounds = np.searchsorted(positions.sentence, np.arange(len(encoded.rows) + 1))
     mask_id, device = _mask_id(model), model.device
+    tokens = TOKENS.get(device.type, MANY_TOKENS) if tokens is None else tokens
     for part, batch in zip(made.parts, made.batches, strict=True):
         index = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in part])
         lines = np.repeat(np.arange(len(part)), [bounds[row + 1] - bounds[row] for row in part])
@@ -211,6 +218,11 @@ def _word_logits(
             targets = inputs["input_ids"][every, place]
             inputs["input_ids"][every, place] = mask_id
             yield at, model(**inputs, return_loss=False).logits[every, place], targets
+
+
+@functools.lru_cache(maxsize=8)
+def _row_batches(encoded: Encoded, positions: WordPositions) -> BatchesByLength:
+    return BatchesByLength(encoded.rows, encoded.collate, _ROWS, positions.lengths.tolist())
 
 
 def _padding(encoded: Encoded, row: int, batch: dict[str, Tensor]) -> int:

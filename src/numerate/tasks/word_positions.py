@@ -32,7 +32,7 @@ NO_NUMBER = -10_000
 _readers = (make_reader("luna"), make_reader("standard"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordPositions:
     """The words that are predicted, N in all, in reading order.
 
@@ -78,7 +78,7 @@ class WordPositions:
             if own is not None and own.value and math.isfinite(own.value):
                 power = math.floor(math.log10(abs(own.value)))
             for place, (token, (start, end)) in enumerate(zip(batch["input_ids"][index], spans, strict=True)):
-                if token in special or start >= end or words.left_out(token) or taken[start:end].any():
+                if token in special or start >= end or words[token] or taken.find(1, start, end) >= 0:
                     continue
                 away = 10**6 if first < 0 else max(first - place, place - last)
                 unit = behind is not None and start < behind[1] and end > behind[0]
@@ -114,7 +114,7 @@ class WordPositions:
         return WordPositions(self.sentence, self.start + move, self.end + move, self.target, *labels)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Encoded:
     """Sentences as one encoder writes them.
 
@@ -196,12 +196,12 @@ def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
     return rounds
 
 
-def _taken(sentence: NumberSentence) -> np.ndarray:
-    """Which characters belong to a number, whoever reads it."""
-    taken = np.zeros(len(sentence.text), dtype=bool)
-    found = [numeral for reader in _readers for numeral in reader.find(sentence.text)]
-    for numeral in [*found, *([sentence.numeral] if sentence.numeral is not None else [])]:
-        taken[numeral.start : numeral.end] = True
+def _taken(sentence: NumberSentence) -> bytearray:
+    """Which characters belong to a number, whoever reads it: 1, else 0."""
+    taken = bytearray(len(sentence.text))
+    spans = [(span[0], span[1]) for reader in _readers for span in reader.spans(sentence.text)]
+    for start, end in [*spans, *([(sentence.numeral.start, sentence.numeral.end)] if sentence.numeral else [])]:
+        taken[start:end] = b"\x01" * (end - start)
     return taken
 
 
@@ -229,16 +229,14 @@ def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
     return (start, end) if end > start else None
 
 
-class _Words:
-    """Which tokens are never asked for, looked up once each."""
+class _Words(dict[int, bool]):
+    """Which tokens are never asked for, looked up once each: full stops and tokens of digits alone."""
 
     def __init__(self, tokenizer: Any) -> None:
+        super().__init__()
         self._tokenizer = tokenizer
-        self._known: dict[int, bool] = {}
 
-    def left_out(self, token: int) -> bool:
-        """Full stops and tokens of digits alone."""
-        if token not in self._known:
-            text = self._tokenizer.decode([token]).strip().removeprefix("##").strip()
-            self._known[token] = text in ("", ".") or text.isdecimal()
-        return self._known[token]
+    def __missing__(self, token: int) -> bool:
+        text = self._tokenizer.decode([token]).strip().removeprefix("##").strip()
+        self[token] = text in ("", ".") or text.isdecimal()
+        return self[token]
