@@ -39,7 +39,8 @@ def test_command(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("notes.jsonl.gz").write_bytes(gzip.compress(b'{"body": "aged 63, BP 120/80"}\n'))
     Path("my.jsonl").write_text('{"text": "It weighs 45 kg, or 99 pounds."}\n' * 20)
     arguments = shlex.split(command.partition(" > ")[0])
-    if arguments[0] in ("audit", "eval"):
-        arguments.append("--help")  # tokenizer and model are not at hand here; the tests of the commands make them
+    if arguments[0] in ("audit", "eval", "compare"):
+        # Tokenizer and model are not at hand here, or it takes minutes; the tests of the commands run them.
+        arguments.append("--help")
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
