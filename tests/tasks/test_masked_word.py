@@ -49,8 +49,8 @@ def logits_one_by_one(model: NumberModel, row: dict[str, Any], place: int) -> to
         return model.eval()(**fields, return_loss=False).logits[0, place].double()
 
 
-CASES = [("bert", "default"), ("bert", "none"), ("bert", "exponent"), ("bert", "luna"), ("bert", "xval")]
-CASES += [("roberta", "in-place"), ("roberta", "num"), ("modernbert", "value-prefix"), ("distilbert", "float")]
+CASES = [("bert", "default"), ("bert", "none"), ("bert", "luna"), ("bert", "xval")]
+CASES += [("roberta", "in-place"), ("modernbert", "value-prefix"), ("distilbert", "num")]
 
 
 @pytest.mark.parametrize(("name", "recipe"), CASES)
@@ -59,7 +59,7 @@ def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) 
     positions, made = prepared(model, "all" if recipe in ("luna", "num") else "annotated")
     found = score_words(model, made, positions, tokens=90)
     assert len(found.nll) == len(positions) > 60
-    for index in range(0, len(positions), 8):
+    for index in range(0, len(positions), 11):
         row, place = made.rows[positions.sentence[index]], int(made.places[index])
         logits = logits_one_by_one(model, row, place)
         target = int(positions.target[index])
@@ -177,7 +177,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> LiteracyConfig:
     folder: Path = tmp_path_factory.mktemp("literacy")
     (folder / "data").mkdir()
     source, model = number_data.write_data(folder / "data"), number_data.write_model(folder / "model")
-    return LiteracyConfig(source=source, model=model, recipe="exponent", batch=10, epochs=2, rate=5e-3)
+    return LiteracyConfig(source=source, model=model, recipe="exponent", batch=8, epochs=2, rate=1e-2, most_train=24)
 
 
 @pytest.mark.parametrize("train", ["head", "all"])
@@ -187,7 +187,7 @@ def test_what_is_trained(config: LiteracyConfig, train: Any) -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     done = task.train(model)
     changed = {name for name, weight in model.named_parameters() if not torch.equal(weight.cpu(), before[name])}
-    assert done["steps"] == 8 and done["train_loss"] > 0
+    assert done["steps"] == 6 and done["train_loss"] > 0
     assert any(name.startswith("embedder.") for name in changed)
     assert "backbone.cls.predictions.transform.dense.weight" in changed
     encoder = {name for name in changed if name.startswith("backbone.bert.")}
@@ -199,11 +199,10 @@ def test_training_makes_words_more_probable_and_is_repeatable(config: LiteracyCo
     model = task.build()
     before = task.evaluate(model, "train").nll.mean()
     task.train(model)
-    scores = task.evaluate(model, "train")
-    assert scores.nll.mean() < before - 0.1
+    assert task.evaluate(model, "train").nll.mean() < before - 0.1
     again = task.build()
     task.train(again)
-    assert np.array_equal(task.evaluate(again, "train").nll, scores.nll)
+    assert np.array_equal(task.evaluate(again, "dev").nll, task.evaluate(model, "dev").nll)
     assert len(task.shift(model, "dev")) == len(load_split(config, "dev")[1])
 
 

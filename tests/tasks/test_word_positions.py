@@ -108,6 +108,16 @@ def test_one_number_or_all_of_them() -> None:
         encoded("bert", "num", "some")
 
 
+def test_the_annotated_number_is_encoded_whatever_its_kind() -> None:
+    row = {"comment": "Built in 1999 for 45 cats in 2004.", "offset": 9, "length": 4, "number": 1999}
+    sentence = sentence_of_row(row)
+    model = attach(backbone_of("bert"), tokenizer_of("bert"), "num", reader="standard", kinds=("quantity",))
+    positions = WordPositions.of([sentence], tokenizer_of("bert"))
+    made = encode(model.processor, [sentence], positions, "all")
+    values = model.processor([sentence.text])["number_bits"][0], made.rows[0]["number_bits"]
+    assert [len(each) for each in values] == [1, 2]  # 45; and 1999, but not 2004
+
+
 def test_words_behind_a_cut_have_no_place() -> None:
     model = attach(backbone_of("bert"), tokenizer_of("bert"), "num")
     positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))

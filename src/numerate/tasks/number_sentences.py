@@ -19,7 +19,7 @@ from numerate.style import render
 from numerate.training.sources import SPLITS, SourceError, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 __all__ = ["AnnotatedReader", "NumberSentence", "plain_sentences", "read_number_sentences", "sentence_of_row"]
 
@@ -81,6 +81,7 @@ class AnnotatedReader(Reader):
     Args:
         sentences: No two of one text.
         others: Finds all the other numbers, too; None for the annotated ones alone, as in the papers.
+        kinds: Which kinds of the others count; None for all.
 
     Example:
         >>> sentence = sentence_of_row({"text": "2 of 30 mice", "offset": 5, "length": 2, "number": 30})
@@ -90,14 +91,20 @@ class AnnotatedReader(Reader):
         ['2', '30']
     """
 
-    def __init__(self, sentences: Iterable[NumberSentence], others: Reader | None = None) -> None:
+    def __init__(
+        self,
+        sentences: Iterable[NumberSentence],
+        others: Reader | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> None:
         self._numerals = {sentence.text: sentence.numeral for sentence in sentences}
-        self._others = others
+        self._others, self._kinds = others, kinds
 
     def find(self, text: str) -> list[Numeral]:
         """The annotated number, and the others if they are wanted, in order."""
         own = self._numerals.get(text)
         found = [] if self._others is None else self._others.find(text)
+        found = [numeral for numeral in found if self._kinds is None or numeral.kind in self._kinds]
         if own is None:
             return found
         apart = [numeral for numeral in found if numeral.end <= own.start or numeral.start >= own.end]

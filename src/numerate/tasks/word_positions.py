@@ -154,7 +154,7 @@ def encode(
     spans: list[Any] = [None] * len(sentences)
     for part in _rounds(sentences):
         chosen = [sentences[index] for index in part]
-        reader = AnnotatedReader(chosen, processor.reader if numbers == "all" else None)
+        reader = AnnotatedReader(chosen, processor.reader if numbers == "all" else None, processor.kinds)
         own = NumberProcessor(
             processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
             first_id=processor.first_id, implied_commas=processor.implied_commas,
