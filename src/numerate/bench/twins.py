@@ -75,12 +75,12 @@ class TwinConfig(Config):
     width: int = 64
     steps: int = 1200
     batch: int = 64
-    rate: float = 4e-3
+    rate: float = 3e-3
     number_ratio: float = 0.3
-    word_ratio: float = 0.2
+    word_ratio: float = 0.25
     length: int = 96
     evaluations: int = 6
-    number_weight: float = 0.5
+    number_weight: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:

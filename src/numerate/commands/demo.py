@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections import defaultdict
 from dataclasses import replace
@@ -77,6 +78,14 @@ def _examples(numerals: list[Numeral]) -> Text:
     return Text(",  ").join(parts)
 
 
+def _sentences(split: str, count: int, seed: int) -> list[str]:
+    """Sentences with two numbers or more: one is hidden, and what the others say of it is there to be read."""
+    from numerate.tasks.things import thing_texts
+
+    found = (one.text for one in thing_texts(split, 10 * count, seed, **WORLD) if len(one.numbers) > 1)
+    return list(itertools.islice(found, count))
+
+
 def run_demo(console: Console, output: str = "numerate-demo", quick: bool = False, seed: int = 0) -> Path:
     """Trains both twins on made-up texts, prints how well each predicts, and writes a page of plots.
 
@@ -95,14 +104,14 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
         raise BadInput('the demo draws plots: pip install "numerate[plots]"') from None
     from numerate.bench.twins import TwinConfig, Twins, ask_twin, measure_twin, train_twin
     from numerate.report.demo import demo_page
-    from numerate.tasks.things import UNIT_WORDS, thing_texts
+    from numerate.tasks.things import UNIT_WORDS
 
     start = time.perf_counter()
     config, (many, few) = TwinConfig(seed=seed), TEXTS
     if quick:
         config, many, few = replace(config, steps=6, width=32, layers=1, evaluations=2), 300, 60
-    train = [text.text for text in thing_texts("train", many, seed, **WORLD)]
-    twins = Twins(train, [text.text for text in thing_texts("test", few, seed, **WORLD)], config, UNIT_WORDS)
+    train = _sentences("train", many, seed)
+    twins = Twins(train, _sentences("test", few, seed), config, UNIT_WORDS)
     console.print(f"[bold]{many:,} made-up sentences[/], {len(twins.units):,} numbers with a slot of their own. Some:")
     for text in train[:EXAMPLES]:
         console.print("  ", highlighted(text, find(text)))
