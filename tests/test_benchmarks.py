@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import number_data
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -74,3 +75,14 @@ def test_ranking_holds_both_heads_against_one_by_one(tmp_path: Path) -> None:
     figures = json.loads(path.read_text("utf-8"))["figures"]
     assert [row["name"] for row in figures if row["bar"] == 5] == ["digit-rnn, rank", "mog, rank"]
     assert all(row["name"] in printed for row in figures)
+
+
+def test_masked_words_many_at_once_lose_as_much_as_one_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    source, model = number_data.write_data(tmp_path / "data"), number_data.write_model(tmp_path / "model")
+    options = [f"--model={model}", f"--source={source}", "--singles=5", f"--json={tmp_path / 'words.json'}"]
+    command = [sys.executable, ROOT / "benchmarks" / "masked_words.py", *options]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    figures = json.loads((tmp_path / "words.json").read_text("utf-8"))["figures"]
+    assert figures["positions"] > 100 and figures["largest_gap_nats"] < 1e-5
+    assert all(name in printed for name in figures)
