@@ -32,7 +32,7 @@ from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Pass, Task, Vocabulary
 from numerate.objectives.cross_entropy import aligned, mean_over, sum_and_pick, token_loss
-from numerate.slots import PLACEMENTS, number_positions, place, rows_at, table_of, vectors_of
+from numerate.slots import PLACEMENTS, earlier_numbers, number_positions, place, rows_at, table_of, vectors_of
 from numerate.speaking import Speaks
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numerate.batch import NumberTable
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
+    from numerate.heads.copied import Earlier
     from numerate.processor import NumberProcessor
 
 __all__ = ["NumberModel"]
@@ -447,8 +448,9 @@ class NumberModel(Speaks, nn.Module):
         slots = fields["number_slots"]
         if self.head is None or slots is None or task.targets is None or task.scored is None:
             return None
-        rows, tokens, numbers = number_positions(slots, task.scored, before=self._before(fields))
-        terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers])
+        rows, tokens, numbers = where = number_positions(slots, task.scored, before=self._before(fields))
+        earlier = self._earlier(hidden, fields, where) if self.head.looks_back else None
+        terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers], earlier)
         if task.labels is not None and getattr(self.objective, "counts_tokens", False):
             count = (task.labels[:, int(self.doors.is_causal) :] != -100).sum()
             return mean_over(terms.sum(), count, shares, "tokens")
@@ -460,14 +462,21 @@ class NumberModel(Speaks, nn.Module):
             return None, None
         wanted = (table.given == GIVEN) & table.values().isfinite() if every else table.given == ASKED
         # A number that is asked for may stand first in its text; a given one would be seen there.
-        rows, tokens, numbers = number_positions(slots, wanted, before=self._before(fields), stay=not every)
+        rows, tokens, numbers = where = number_positions(slots, wanted, before=self._before(fields), stay=not every)
         if len(rows) == 0 and not every:
             return None, None
-        return self.head(self._at(hidden, rows, tokens)), torch.stack([rows, numbers], dim=1)
+        earlier = [self._earlier(hidden, fields, where)] if self.head.looks_back else []
+        return self.head(self._at(hidden, rows, tokens), *earlier), torch.stack([rows, numbers], dim=1)
 
     def _at(self, hidden: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
         """Some hidden states, on our device: a backbone may be spread over several."""
         return hidden.to(self.device)[rows, tokens]
+
+    def _earlier(self, hidden: Tensor, fields: dict[str, Any], where: tuple[Tensor, Tensor, Tensor]) -> Earlier | None:
+        """What a head that looks back may copy. A decoder's slots stand where it speaks, one token before it reads."""
+        before = self._before(fields)
+        delay = 0 if before is not None else 1 if self.doors.is_encoder_decoder else None
+        return earlier_numbers(hidden.to(self.device), fields, where, before=before, delay=delay)
 
     def _before(self, fields: dict[str, Any]) -> Tensor | None:
         """In a causal model the token before a number predicts it: which tokens are real."""

@@ -8,13 +8,23 @@ import torch
 from torch import Tensor
 
 from numerate.batch import GIVEN, NumberTable
+from numerate.heads.copied import Earlier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numerate.embedders.base import Embedder
 
-__all__ = ["PLACEMENTS", "first_tokens", "number_positions", "place", "rows_at", "table_of", "vectors_of"]
+__all__ = [
+    "PLACEMENTS",
+    "earlier_numbers",
+    "first_tokens",
+    "number_positions",
+    "place",
+    "rows_at",
+    "table_of",
+    "vectors_of",
+]
 
 _ODD = -7046029254386353131
 """The golden ratio as 64 bits; it spreads what it multiplies."""
@@ -164,3 +174,45 @@ def number_positions(
         position = torch.where(seen, previous, position)
     rows, numbers = wanted.nonzero(as_tuple=True)
     return rows, position[rows, numbers], numbers
+
+
+def earlier_numbers(
+    hidden: Tensor,
+    fields: Mapping[str, Any],
+    where: tuple[Tensor, Tensor, Tensor],
+    *,
+    before: Tensor | None = None,
+    delay: int | None = 0,
+) -> Earlier | None:
+    """Which numbers of its own text each predicted number may point at: those given, finite and already read.
+
+    Args:
+        hidden: (B, T, D) states.
+        fields: The batch as the model reads it, with its number table and slots.
+        where: Row, token and number index of each predicted number, as `number_positions` gives them.
+        before: As there.
+        delay: How many tokens after its last one a number has been read; None for a model that sees both sides, where
+            every *other* given number may be pointed at.
+
+    Returns:
+        None for a batch without a number table.
+    """
+    table, slots = table_of(fields), fields.get("number_slots")
+    if table is None or slots is None:
+        return None
+    rows, tokens, numbers = where
+    count = table.bits.shape[1]
+    given = (table.given == GIVEN) & table.values().isfinite()
+    at = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
+    none = torch.full((len(slots), count + 1), -1, device=slots.device)
+    last = none.scatter_reduce(1, slots.abs(), at, "amax")[:, 1:]
+    given = given & (last >= 0)
+    if delay is None:
+        seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])
+    else:
+        seen = given[rows] & (last[rows] + delay <= tokens[:, None])
+    text, token, number = number_positions(slots, given, before=before, stay=True)
+    read = (last[text, number] + (delay or 0)).clamp_max(slots.shape[1] - 1)
+    blank = hidden.new_zeros(*table.bits.shape, hidden.shape[-1])
+    told, asked = (blank.index_put((text, number), hidden[text, place]) for place in (read, token))
+    return Earlier(table, told, asked, rows, numbers, seen)

@@ -37,6 +37,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options that keep the tests short; a head that is not named here is built with its defaults."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "mixture as written": ("mixture", {"written": True}),
+    "combination that copies": ("combination", {"members": MEMBERS[2:], "copies": True}),
     "combination of values": ("combination", {"members": ({"kind": "mixture"}, {"kind": "scalar"})}),
 }
 """Heads under options that make other distributions of them."""

@@ -14,6 +14,7 @@ from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistri
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
     from numerate.config import Config
+    from numerate.heads.copied import Earlier
 
 __all__ = ["LARGEST", "Head", "NumberDistribution", "ValueDistribution", "from_order", "to_order"]
 
@@ -53,6 +54,11 @@ class Head(nn.Module):
         """Whether every number has a probability of its own, and not those of a vocabulary alone."""
         return True
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.copied.Earlier`, too."""
+        return False
+
     def fit(self, numbers: NumberTable) -> None:
         """Fits what is fitted to data before training (components, vocabularies); most heads have nothing to fit."""
         del numbers
@@ -87,11 +93,18 @@ class Head(nn.Module):
         """Which valid numbers are beyond what the head can say, and learnt from as the nearest it can: (N,) bool."""
         return torch.zeros_like(numbers.bits, dtype=torch.bool)
 
-    def loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        """What training lowers, one term a number: (N,), float32 (float64 for float64 states), 0 where not `valid`."""
+    def loss(self, hidden: Tensor, numbers: NumberTable, earlier: Earlier | None = None) -> Tensor:
+        """What training lowers, one term a number: (N,), float32 (float64 for float64 states), 0 where not `valid`.
+
+        Args:
+            hidden: (N, dim).
+            numbers: N targets.
+            earlier: For a head that looks back; the loss is then the negative log-probability.
+        """
         valid = self.valid(numbers)
         safe = dataclasses.replace(numbers, bits=numbers.bits.masked_fill(~valid, 0))
-        terms = self._loss(hidden, safe).masked_fill(~valid, 0.0)
+        terms = self._loss(hidden, safe) if earlier is None else -self(hidden, earlier).log_prob(safe)
+        terms = terms.masked_fill(~valid, 0.0)
         return terms.to(torch.promote_types(hidden.dtype, torch.float32))
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:

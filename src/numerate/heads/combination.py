@@ -12,18 +12,19 @@ from torch import Tensor, nn
 from numerate.batch import NumberTable
 from numerate.config import Config, ConfigError
 from numerate.heads.base import Head, NumberDistribution
+from numerate.heads.copied import CopiedDistribution, Pointer, log_sum
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.registry import UnknownNameError, heads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numerate.heads.copied import Earlier
+
 __all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
 
 _CHUNK = 1 << 22
 """How many (row, candidate, member) triples are ranked at once."""
-_MOST_ROUNDED = 1e15
-"""From here on a float64 has no decimals to round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +87,7 @@ class CombinationDistribution(NumberDistribution):
         """Log Σ weight · exp(part), for parts of shape (N,) or (N, C)."""
         terms = torch.stack([part(member) for member in self.members], dim=-1)
         weights = self.log_weights if terms.dim() == 2 else self.log_weights[:, None]
-        terms = weights + terms
-        never = (terms == -torch.inf).all(-1)  # its gradient would be NaN
-        return terms.masked_fill(never[..., None], 0.0).logsumexp(-1).masked_fill(never, -torch.inf)
+        return log_sum(weights + terms)
 
     def log_prob(self, numbers: NumberTable) -> Tensor:
         """Log-probability of each row's number as it is written: (N,), differentiable."""
@@ -142,7 +141,7 @@ class CombinationDistribution(NumberDistribution):
         """
         if len(self.members) == 1:
             return self.members[0].mode()
-        modes = [_as_written(member) for member in self.members]
+        modes = [m.written_mode() if isinstance(m, WrittenDistribution) else m.mode() for m in self.members]
         scores = [self.log_prob(NumberTable.of_values(mode.tolist(), self.device)) for mode in modes]
         best = torch.stack(scores, dim=-1).argmax(-1, keepdim=True)
         return torch.stack(modes, dim=-1).gather(1, best)[:, 0]
@@ -157,22 +156,14 @@ class CombinationDistribution(NumberDistribution):
         return samples.gather(0, chosen)[0]
 
 
-def _as_written(member: NumberDistribution) -> Tensor:
-    """A member's mode, rounded to the decimals that it is most probably written with: (N,)."""
-    mode = member.mode()
-    if not isinstance(member, WrittenDistribution):
-        return mode
-    steps = torch.pow(10.0, member.log_decimals(9).argmax(-1).to(torch.float64))
-    rounded = (mode * steps).round() / steps
-    return torch.where(mode.abs() < _MOST_ROUNDED, rounded, mode) + 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class CombinationConfig(Config):
     """Options of `combination`.
 
     Attributes:
         members: The heads to combine, each as a dict of its `kind` and its options.
+        copies: One more strategy beside the members: the number is one of those that the text already has. It needs
+            a context, see `forward`; without one the members are all.
         decimals_width: Width of the LSTM that counts decimals for members that speak of values alone; the backbone's
             width where None.
         gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
@@ -181,6 +172,7 @@ class CombinationConfig(Config):
 
     kind: ClassVar[str] = "combination"
     members: tuple[dict[str, Any], ...] = ({"kind": "h-softmax-rnn"}, {"kind": "digit-rnn"}, {"kind": "mog"})
+    copies: bool = False
     decimals_width: int | None = None
     gate: Literal["class", "logit"] = "class"
 
@@ -210,13 +202,16 @@ class CombinationHead(Head):
     Members speak of numbers as they are written; the log-mass of one that speaks of values is multiplied by p(decimals)
     of an LSTM that all of these share. Members with a vocabulary lose their place for the unknown (and are left out
     while they know nothing), as long as there is another that has a probability for every number. A single member is
-    left as it is, and `loss` is its own. The paper's members are `h-softmax`, `digit-rnn` and `mog`; its released code
-    has `h-softmax-rnn` for the first, and so have we.
+    left as it is, and `loss` is its own, unless there is copying beside it. The paper's members are `h-softmax`,
+    `digit-rnn` and `mog`; its released code has `h-softmax-rnn` for the first, and so have we.
+
+    With `copies`, one softmax is over the members and every number that stands earlier in the text, as in pointer
+    sentinel models (Merity et al., 2016): whether to copy depends on how well the best of them fits.
 
     **Shape**
 
     - Input: `(N, dim)`
-    - Output: N distributions, of m members each
+    - Output: N distributions, of m members each, and of what is copied as the last one
 
     Example:
         >>> head = CombinationHead.build(dim=8, members=({"kind": "mog", "granularities": 3}, {"kind": "digit-rnn"}))
@@ -232,14 +227,25 @@ class CombinationHead(Head):
         super().__init__(dim, config)
         built = [heads[member["kind"]].build(dim, **member) for member in config.members]
         self.members = nn.ModuleList(built)
-        self.choice = nn.Linear(dim, len(built))
-        values = len(built) > 1 and not all(member.is_written for member in built)
+        self.choice = nn.Linear(dim, len(built) + config.copies)
+        self.pointer = Pointer(dim) if config.copies else None
+        values = self._several and not all(member.is_written for member in built)
         self.decimals = DecimalsRNN(dim, config.decimals_width) if values else None
+
+    @property
+    def _several(self) -> bool:
+        """Whether there is anything to choose from."""
+        return len(self.members) > 1 or self.config.copies
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it copies."""
+        return self.config.copies
 
     @property
     def is_written(self) -> bool:
         """Of numbers as they are written, unless a single member is not."""
-        return len(self.members) > 1 or self._heads()[0].is_written
+        return self._several or self._heads()[0].is_written
 
     @property
     def is_open(self) -> bool:
@@ -254,11 +260,10 @@ class CombinationHead(Head):
     def _heads(self) -> list[Head]:
         return [member for member in self.members if isinstance(member, Head)]
 
-    def forward(self, hidden: Tensor) -> CombinationDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> CombinationDistribution:
+        """The distributions that (N, dim) hidden states stand for; `earlier` is what `copies` may copy."""
         members: list[NumberDistribution] = [member(hidden) for member in self.members]
-        several = len(members) > 1
-        if several and self.is_open:
+        if self._several and self.is_open:
             members = [member.without_unknown() for member in members]
         if self.decimals is not None:
             members = [
@@ -266,7 +271,13 @@ class CombinationHead(Head):
                 for member in members
             ]
         scores = self._run(self.choice, hidden)
-        if several and self.is_open:
+        if self.pointer is not None:
+            scores, copying = scores.split([len(members), 1], dim=-1)
+            if earlier is not None:
+                pointed = self.pointer(hidden, earlier, self._run)
+                scores = torch.cat([scores, copying + log_sum(pointed)[:, None]], dim=-1)
+                members.append(CopiedDistribution.of(pointed, earlier))
+        if self._several and self.is_open:
             scores = scores.masked_fill(torch.stack([member.is_empty for member in members], dim=-1), -torch.inf)
         return CombinationDistribution(scores.log_softmax(-1), tuple(members))
 
@@ -280,6 +291,7 @@ class CombinationHead(Head):
         return words + own if self.config.gate == "class" else own
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        if len(self.members) == 1:
+        if not self._several:
             return self._heads()[0]._loss(hidden, numbers) + 0.0 * self._run(self.choice, hidden)[:, 0]
-        return super()._loss(hidden, numbers)
+        terms = super()._loss(hidden, numbers)
+        return terms if self.pointer is None else terms + self.pointer.nothing()

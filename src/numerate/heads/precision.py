@@ -20,6 +20,8 @@ __all__ = ["MOST_DECIMALS", "DecimalsRNN", "WrittenDistribution", "decimals_of"]
 MOST_DECIMALS = 30
 """More decimals count as this many; no float64 of everyday size has more that mean anything."""
 _START, _DIGIT = 0, 1
+_MOST_ROUNDED = 1e15
+"""From here on a float64 has no decimals to round."""
 
 
 def decimals_of(numbers: NumberTable) -> Tensor:
@@ -177,6 +179,13 @@ class WrittenDistribution(NumberDistribution):
     def mode(self) -> Tensor:
         """Most probable value of each row: (N,), as the distribution of values means it."""
         return self.values.mode()
+
+    def written_mode(self) -> Tensor:
+        """`mode`, rounded to the decimals that it is most probably written with: (N,)."""
+        mode = self.mode()
+        steps = torch.pow(10.0, self.log_decimals(9).argmax(-1).to(torch.float64))
+        rounded = (mode * steps).round() / steps
+        return torch.where(mode.abs() < _MOST_ROUNDED, rounded, mode) + 0.0
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples of values, not rounded to any number of decimals."""
