@@ -135,6 +135,7 @@ class DataPlan(Config):
         dev: The same, for evaluation on the way; none without.
         test: The same, for `numerate eval`.
         text: The field that holds the text, by its dotted path; null for the whole line (records).
+        records: Each row is a record, and its fields are made alike (`numerate.records`); `text` is null then.
         format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default what the name ends in.
         split: A field that says `train`, `dev` (or `validation`) or `test`: then `train` may be all there is.
         max_tokens: Longer texts are cut; by default where the model's positions end.
@@ -149,6 +150,7 @@ class DataPlan(Config):
     dev: str | tuple[str, ...] | None = None
     test: str | tuple[str, ...] | None = None
     text: str | None = "text"
+    records: bool = False
     format: Literal["jsonl", "json", "txt", "csv", "tsv", "parquet", "hub"] | None = None
     split: str | None = None
     max_tokens: int | None = None

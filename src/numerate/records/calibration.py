@@ -1,0 +1,98 @@
+"""Intervals that hold what they promise: each field's are stretched until they did on records kept out of training.
+
+A network that has learnt y = x may be ten times surer of itself, or less sure, than its errors warrant. So for each
+field and some levels the share of held-out values inside the central interval is looked at, and how far it must be
+stretched about its median (in scaled units) for that share to be the level; as in split conformal prediction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from numerate.config import Config, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LEVELS", "Calibration", "stretches"]
+
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+FEWEST = 30
+"""A field with fewer held-out values is left as the network says."""
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(Config):
+    """How far the intervals of each field are stretched at each of `LEVELS`.
+
+    Attributes:
+        stretch: By field; a field that is not there is left as it is.
+        held_out: How many values each is based on.
+
+    Example:
+        >>> calibration = Calibration(stretch={"x": (1.0, 1.0, 2.0, 2.0, 2.0)})
+        >>> calibration.apply("x", [0.05, 0.5, 0.95], np.array([[-1.0, 0.0, 3.0]]), np.zeros(1)).round(9).tolist()
+        [[-2.0, 0.0, 6.0]]
+    """
+
+    kind: ClassVar[str] = "record-calibration"
+    stretch: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    held_out: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, factors in self.stretch.items():
+            if len(factors) != len(LEVELS) or not all(math.isfinite(each) and each >= 0 for each in factors):
+                raise ConfigError(f"stretch of {name!r}: {len(LEVELS)} factors from 0 are needed, however: {factors}")
+
+    def apply(
+        self, name: str, p: Sequence[float] | np.ndarray, quantiles: np.ndarray, medians: np.ndarray
+    ) -> np.ndarray:
+        """Stretched quantiles, which do not cross.
+
+        Args:
+            name: The field.
+            p: Of which probabilities, (Q,), or (N, Q).
+            quantiles: (N, Q), in scaled units.
+            medians: (N,), likewise.
+        """
+        factors = self.stretch.get(name)
+        if factors is None:
+            return quantiles
+        shares = np.asarray(p, dtype=np.float64)
+        wide = np.interp(np.abs(2 * shares - 1), LEVELS, factors)
+        stretched = medians[:, None] + wide * (quantiles - medians[:, None])
+        shares = np.broadcast_to(shares, stretched.shape)
+        order = np.argsort(shares, axis=1, kind="stable")
+        back = np.argsort(order, axis=1, kind="stable")
+        return np.take_along_axis(np.sort(stretched, axis=1), back, axis=1)
+
+
+def stretches(truth: np.ndarray, medians: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, ...] | None:
+    """The factors for one field; None if there are too few values.
+
+    Args:
+        truth: (N,) values, in scaled units, as are all.
+        medians: (N,).
+        low: (N, L), the lower ends of the central intervals at `LEVELS`.
+        high: (N, L), the upper ends.
+
+    Example:
+        >>> truth = np.linspace(-1, 1, 201)  # the intervals say ±0.5 at every level: too narrow for 0.9 by 1.8
+        >>> ends = np.full((201, 5), 0.5)
+        >>> [round(factor, 2) for factor in stretches(truth, np.zeros(201), -ends, ends)]
+        [1.0, 1.62, 1.82, 1.92, 2.0]
+    """
+    count = len(truth)
+    if count < FEWEST:
+        return None
+    apart = (truth - medians)[:, None]
+    half = np.where(apart >= 0, high - medians[:, None], medians[:, None] - low)
+    ratios = np.sort(np.abs(apart) / np.maximum(half, _LEAST), axis=0)
+    # The rank that split conformal prediction takes: one more than the share of those seen.
+    ranks = [min(count, math.ceil((count + 1) * level)) - 1 for level in LEVELS]
+    return tuple(float(min(ratios[rank, at], 1e12)) for at, rank in enumerate(ranks))

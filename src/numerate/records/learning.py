@@ -1,0 +1,151 @@
+"""A schema learnt from records, in one pass and in memory that does not grow with them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from numerate.records.cells import read_cell
+from numerate.records.schema import MAX_TEXT, Field, FieldError, Schema, first_words, leaves, path_of
+from numerate.registry import near_names
+from numerate.scaling import field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.records.cells import Cell
+
+__all__ = ["learn"]
+
+MAX_WORDS = 5_000
+MAX_DISTINCT = 50_000
+"""Different texts that are counted for each field."""
+NAMES_FROM = 20
+"""So many texts that are all different are names, unless one has a space in it."""
+FAR = 8.0
+"""A number so many deviations from the mean has a heavy tail behind it."""
+MAX_FIELDS = 10_000
+
+
+def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int | None = None) -> Schema:
+    """The schema of some records.
+
+    A field holds what most of its values are: numbers, times, or texts; at a tie, texts.
+
+    Args:
+        records: Mappings of keys to values, mappings and lists of them.
+        leave_out: Fields that a model is not to see, nor to predict.
+        limit: Look at no more than so many.
+
+    Raises:
+        FieldError: There are none, there is no number that varies, or one is no record.
+
+    Example:
+        >>> schema = learn([{"id": 7, "d": {"m": 1.5}}, {"id": 8, "d": {"m": None}}, {"id": 9, "d": {"m": 2}}])
+        >>> {path: each.holds for path, each in schema.fields.items()}, schema.fields["d.m"].missing
+        ({'id': 'number', 'd.m': 'number'}, 1)
+    """
+    tallies: dict[str, _Tally] = {}
+    keys: dict[str, dict[str, None]] = {}
+    objects: Counter[str] = Counter()
+    present: Counter[str] = Counter()
+    for record in islice(records, limit):
+        if not isinstance(record, dict):
+            raise FieldError(f"a record has keys and values, however: {str(record)[:60]!r}")
+        for path, value in leaves(record):
+            if isinstance(value, dict):
+                objects[path] += 1
+                here = keys.setdefault(path, {})
+                for key in value:
+                    here.setdefault(str(key))
+                    present[path_of(path, str(key))] += 1
+            elif not isinstance(value, list | tuple):
+                if path not in tallies and len(tallies) >= MAX_FIELDS:
+                    raise FieldError(f"more than {MAX_FIELDS:,} different fields, at last {path[:60]!r}")
+                tallies.setdefault(path, _Tally()).add(read_cell(value))
+    if not objects[""]:
+        raise FieldError("there are no records to learn from")
+    for path, here in keys.items():
+        for key in here:
+            below = path_of(path, key)
+            if below in tallies:
+                tallies[below].missing += objects[path] - present[below]
+    # An object that is null in some record is no field of its own.
+    tallies = {path: tally for path, tally in tallies.items() if tally.count or path not in keys}
+    out = {field_of(path) for path in leave_out}
+    for path in sorted(out):
+        if path not in tallies and path_of("", path) not in tallies:
+            raise FieldError(f"unknown field {path!r} to leave out: {near_names(path, list(tallies))}")
+    fields = {
+        path: tally.field(path in out or path in {path_of("", o) for o in out}) for path, tally in tallies.items()
+    }
+    schema = Schema(fields=fields, keys={path: tuple(here) for path, here in keys.items()})
+    if not schema.numbers():
+        raise FieldError(f"no field holds numbers that vary; there are {', '.join(list(fields)[:12]) or 'no fields'}")
+    texts: Counter[str] = Counter()
+    for path, tally in tallies.items():
+        if fields[path].holds == "text" and fields[path].shown:
+            texts.update(tally.texts)
+    return Schema(fields=schema.fields, keys=schema.keys, words=first_words(texts.items(), MAX_WORDS))
+
+
+class _Tally:
+    """What is known of a field so far."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self.kinds: Counter[str] = Counter()
+        self.texts: Counter[str] = Counter()
+        self._moments = {"number": _Moments(), "time": _Moments()}
+
+    @property
+    def count(self) -> int:
+        return self.kinds.total()
+
+    def add(self, cell: Cell) -> None:
+        if cell.kind == "missing":
+            self.missing += 1
+            return
+        self.kinds[cell.kind] += 1
+        if cell.kind == "text":
+            if len(self.texts) < MAX_DISTINCT or cell.text in self.texts:
+                self.texts[cell.text[:MAX_TEXT]] += 1
+        else:
+            self._moments[cell.kind].add(cell.number)
+
+    def field(self, left_out: bool) -> Field:
+        if not self.count:
+            return Field(holds="empty", missing=self.missing, left_out=left_out)
+        holds: Any = max(("text", "number", "time"), key=lambda kind: self.kinds[kind])
+        same = {"count": self.count, "missing": self.missing, "left_out": left_out}
+        if holds == "text":
+            different = len(self.texts) == self.kinds["text"] >= NAMES_FROM
+            named = different and not any(" " in text for text in self.texts)
+            silent = len(self.texts) == 1 and self.kinds["text"] == self.count and not self.missing
+            return Field(holds="name" if named or silent else "text", **same)
+        seen, strays = self._moments[holds], self.count - self.kinds[holds]
+        if seen.low == seen.high and not strays:
+            return Field(holds="constant", was=holds, low=seen.low, high=seen.high, **same)
+        return Field(holds=holds, strays=strays, low=seen.low, high=seen.high, heavy=seen.is_heavy(), **same)
+
+
+class _Moments:
+    """Mean, spread and range of numbers, in one pass (Welford's way, which loses no digits)."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+        self.low, self.high = math.inf, -math.inf
+
+    def add(self, number: float) -> None:
+        self.count += 1
+        step = number - self.mean
+        self.mean += step / self.count
+        self.squares += step * (number - self.mean)
+        self.low, self.high = min(self.low, number), max(self.high, number)
+
+    def is_heavy(self) -> bool:
+        spread = math.sqrt(self.squares / self.count) if math.isfinite(self.squares) else math.inf
+        # Where squares leave float64, the numbers span hundreds of decades.
+        return math.isinf(spread) or max(self.high - self.mean, self.mean - self.low) > FAR * spread
