@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from numerate.bench import compare as bench
+from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import answers, encode
-from numerate.bench.cell import CellConfig, build, run_cell, task_of
+from numerate.bench.cell import CellConfig, build, run_cell
 from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread
 from numerate.bench.result import read_predictions
 from numerate.config import ConfigError
@@ -152,6 +153,8 @@ def test_several_tasks_for_one_model() -> None:
     assert ["+" in text for text in texts] == [True, False, True, False, True]
     assert truth.groups["task"].tolist() == ["add-6", "subtract-6"] * 2 + ["add-6"]
     assert mix.texts("dev", 2, start=3) == texts[3:5] and mix.truth("dev", 2, start=3).strings == truth.strings[3:5]
+    assert mix.truth("dev", 2, start=3).groups["task"].tolist() == ["subtract-6", "add-6"]
+    assert truth.hidden_in(texts)[1].endswith("= [NUM]") and truth.spans is not None
     assert all(text.endswith(f"= {answer}") for text, answer in zip(texts, truth.strings, strict=True))
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import encode
-from numerate.bench.cell import build, task_of, train
+from numerate.bench.cell import build, train
 from numerate.bench.xval_tables import PAPER_TABLE1, TABLES, config_for, paper_of, table1
 from numerate.cli import app
 

@@ -16,13 +16,13 @@ from torch.utils.data import Dataset
 from numerate.attach import attach
 from numerate.backbones import register_backbones
 from numerate.batch import NumberTable
+from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
 from numerate.config import Config, ConfigError
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
-from numerate.tasks.asked_number import AskedInTexts, AskedNumberTask, Truth
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from numerate.bench.encodings import Encoding
     from numerate.metrics import Score
     from numerate.model import NumberModel
+    from numerate.tasks.asked_number import AskedNumberTask, Truth
 
-__all__ = ["CellConfig", "build", "run_cell", "task_of", "train"]
+__all__ = ["CellConfig", "Prepared", "build", "run_cell", "train"]
 
 FITTED_ON = 20_000
 """Texts that a tokenizer, a scaling and a head are fitted on."""
@@ -61,7 +62,7 @@ class CellConfig(Config):
         test: Texts that are tested.
         splits: Test sets beside `test`, such as `longer`.
         looks: How often dev texts are looked at on the way.
-        seed: Of weights and order.
+        seed: Of weights and order; the texts are the same for all.
         precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
     """
 
@@ -103,66 +104,6 @@ class CellConfig(Config):
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}{short}"
 
 
-class _Mix:
-    """Several tasks as one: texts in turn, measured together and by task."""
-
-    answer_slot = -1
-
-    def __init__(self, tasks: dict[str, AskedNumberTask]) -> None:
-        self.tasks = tasks
-        if any(task.answer_slot != -1 for task in tasks.values()):
-            raise ConfigError(f"tasks that are mixed must ask for their last number: {', '.join(tasks)}")
-
-    def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        return [text for text, _, _ in self._dealt(split, count, seed, start)]
-
-    def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
-        import numpy as np
-
-        dealt = self._dealt(split, count, seed, start)
-        rows = [(truths, row) for _, truths, row in dealt]
-        names = {id(truths): name for (_, truths, _), name in zip(dealt, self.tasks, strict=False)}
-        return Truth(
-            np.array([truths.values[row] for truths, row in rows]),
-            [truths.strings[row] for truths, row in rows],
-            np.array([truths.precision[row] for truths, row in rows]),
-            None if any(t.spans is None for t, _ in rows) else np.stack([t.spans[row] for t, row in rows]),  # type: ignore[index]
-            {"task": np.array([names[id(truths)] for truths, _ in rows])},
-        )
-
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        return next(iter(self.tasks.values())).measure(predicted, truth)
-
-    def _dealt(self, split: str, count: int, seed: int, start: int) -> list[tuple[str, Truth, int]]:
-        """Texts `start` to `start + count` of the tasks in turn, each with its truth and its row in it."""
-        width = len(self.tasks)
-        first, last = start // width, -(-(start + count) // width)
-        parts = [
-            (task.texts(split, last - first, seed, first), task.truth(split, last - first, seed, first))
-            for task in self.tasks.values()
-        ]
-        dealt = [(texts[row], truth, row) for row in range(last - first) for texts, truth in parts]
-        return dealt[start - first * width :][:count]
-
-
-def task_of(name: str, options: dict[str, Any] | None = None) -> AskedNumberTask:
-    """The task called so: a preset, several presets by commas, or a file of texts whose last number is asked for.
-
-    Example:
-        >>> task_of("add-6,subtract-6").texts("train", 2)  # doctest: +ELLIPSIS
-        ['... + ... = ...', '... - ... = ...']
-    """
-    from numerate.tasks.arithmetic import PRESETS, ArithmeticConfig, ArithmeticTask
-
-    names = name.split(",")
-    if len(names) > 1:
-        return _Mix({part: task_of(part, options) for part in names})
-    if name not in PRESETS and Path(name).exists():
-        return AskedInTexts(name)
-    task = ArithmeticTask(name)
-    return ArithmeticTask(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task
-
-
 def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     """A fresh trunk with numbers written in the cell's way; what has to be fitted is fitted to training texts."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
@@ -171,8 +112,8 @@ def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     from numerate.training.scratch import train_tokenizer
 
     register_backbones()
-    texts = task.texts("train", min(FITTED_ON, config.examples), config.seed)
-    truth = task.truth("train", min(FITTED_ON, config.examples), config.seed)
+    texts = task.texts("train", min(FITTED_ON, config.examples))
+    truth = task.truth("train", min(FITTED_ON, config.examples))
     numerals = [parsed for text in truth.strings if (parsed := parse_numeral(text)) is not None]
     whole = max((math.floor(math.log10(abs(n.value))) + 1 for n in numerals if n.value), default=1)
     encoding = encoding_of(config.encoding).for_digits(whole, max(0, -int(truth.precision.min())))
@@ -302,25 +243,53 @@ def _seconds_a_step(model: NumberModel, ready: _Ready, tries: int = 12) -> float
     return sorted(times)[tries // 2]
 
 
-def run_cell(config: CellConfig, folder: str | Path) -> dict[str, Any]:
-    """Trains and tests one cell, and writes `<name>.json` and `<name>.npz` into the folder; the figures."""
-    task, target = task_of(config.task, config.task_options), Path(folder)
-    model = build(config, task)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model.to(device)
-    causal = encoding_of(config.encoding).causal
+class Prepared:
+    """A task's texts, encoded once for all cells of one encoding: they differ in weights, order, rate and budget.
 
-    def asked(split: str, count: int) -> tuple[Asked, Truth]:
-        truth = task.truth(split, count, config.seed if split == "train" else 0)
-        texts = task.texts(split, count, config.seed if split == "train" else 0)
-        return encode(model, texts, truth, task.answer_slot, causal=causal).to(device), truth
+    Args:
+        config: Any of the cells.
+    """
 
-    training, _ = asked("train", config.examples)
-    held, held_truth = asked("dev", config.dev)
+    def __init__(self, config: CellConfig) -> None:
+        self.key = self.key_of(config)
+        self.task = task_of(config.task, config.task_options)
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._reader = build(config, self.task)
+        self._causal = encoding_of(config.encoding).causal
+        self._known: dict[tuple[str, int], tuple[Asked, Truth]] = {}
+
+    @staticmethod
+    def key_of(config: CellConfig) -> tuple[Any, ...]:
+        """What must be equal for two cells to share their texts."""
+        return config.task, repr(config.task_options), config.encoding, config.examples, config.scaling
+
+    def asked(self, split: str, count: int) -> tuple[Asked, Truth]:
+        """The first texts of a split, on the device, and what they ask for."""
+        if (split, count) not in self._known:
+            texts, truth = self.task.texts(split, count), self.task.truth(split, count)
+            asked = encode(self._reader, texts, truth, self.task.answer_slot, causal=self._causal)
+            self._known[split, count] = asked.to(self.device), truth
+        return self._known[split, count]
+
+
+def run_cell(config: CellConfig, folder: str | Path, prepared: Prepared | None = None) -> dict[str, Any]:
+    """Trains and tests one cell, and writes `<name>.json` and `<name>.npz` into the folder; the figures.
+
+    Args:
+        config: The cell.
+        folder: Where to write.
+        prepared: Encoded texts of another cell of the same encoding and task.
+    """
+    if prepared is None or prepared.key != Prepared.key_of(config):
+        prepared = Prepared(config)
+    task, target = prepared.task, Path(folder)
+    model = build(config, task).to(prepared.device)
+    training, _ = prepared.asked("train", config.examples)
+    held, held_truth = prepared.asked("dev", config.dev)
 
     def look() -> dict[str, Any]:
         found = task.measure(answers(model, held), held_truth)
-        return {name: found[name].value for name in ("exact_match", "log_smape", "r2")}
+        return {name: found[name].to_dict()["value"] for name in ("exact_match", "log_smape", "r2")}
 
     trained = train(model, config, training, look if config.looks else None)
     figures: dict[str, Any] = {
@@ -330,17 +299,21 @@ def run_cell(config: CellConfig, folder: str | Path) -> dict[str, Any]:
     }
     columns: dict[str, Tensor] = {}
     for split in ("test", *config.splits):
-        texts, truth = asked(split, config.test)
+        texts, truth = prepared.asked(split, config.test)
         said = answers(model, texts)
         figures[split] = _plain(task.measure(said, truth))
         for group in truth.groups:
             figures[f"{split} by {group}"] = _by_group(task, said, truth, group)
-        values = [math.nan if s is None else float(parse_numeral(s).value) if isinstance(s, str) else s for s in said]  # type: ignore[union-attr]
-        columns |= {f"{split}_predicted": torch.tensor(values, dtype=torch.float64)}
+        columns |= {f"{split}_predicted": torch.tensor([_value(one) for one in said], dtype=torch.float64)}
         columns |= {f"{split}_gold": torch.from_numpy(truth.values)}
     write_predictions(target / f"{config.name}.npz", columns, exact=tuple(columns))
     write(target / f"{config.name}.json", config=config.to_dict(), figures=figures)
     return figures
+
+
+def _value(said: float | str | None) -> float:
+    numeral = parse_numeral(said) if isinstance(said, str) else None
+    return (said if isinstance(said, float) else math.nan) if numeral is None else numeral.value
 
 
 def _by_group(task: AskedNumberTask, said: list[Any], truth: Truth, group: str) -> dict[str, Any]:

@@ -13,12 +13,12 @@ import math
 import multiprocessing
 import os
 import re
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from numerate.bench.cell import CellConfig, run_cell
+from numerate.bench.cell import CellConfig, Prepared, run_cell
 from numerate.bench.encodings import encoding_of
 from numerate.config import Config, ConfigError
 
@@ -100,10 +100,15 @@ def compare(
         The learning rate that each encoding chose.
     """
     folder = folder_of(output, config)
-    _run(config.tries(), folder, processes, say)
-    rates = {name: best_rate(config, folder, name) for name in config.encodings}
-    _run(config.finals(rates), folder, processes, say)
-    return rates
+    there = sum((folder / f"{cell.name}.json").is_file() for cell in config.tries())
+    if there:
+        say(f"{there} of {len(config.tries())} tries are there already")
+    if processes == 1:
+        for name in config.encodings:
+            _of_encoding(config, name, folder, say)
+    else:
+        _side_by_side(config, folder, processes, say)
+    return {name: best_rate(config, folder, name) for name in config.encodings}
 
 
 def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float:
@@ -151,33 +156,42 @@ def _figures(folder: Path, cell: CellConfig) -> dict[str, Any]:
     return json.loads((folder / f"{cell.name}.json").read_text(encoding="utf-8"))["figures"]
 
 
-def _run(cells: Sequence[CellConfig], folder: Path, processes: int, say: Callable[[str], None]) -> None:
-    waiting = [cell for cell in cells if not (folder / f"{cell.name}.json").is_file()]
-    if len(waiting) < len(cells):
-        say(f"{len(cells) - len(waiting)} of {len(cells)} cells are there already")
-    if processes == 1:
-        for cell in waiting:
-            say(_told(cell, run_cell(cell, folder)))
-        return
-    failed = []
+def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[str], None]) -> None:
+    """All cells of one encoding, one after the other, on texts that are encoded once."""
+    prepared: Prepared | None = None
+    for choose in (False, True):
+        rates = {name: best_rate(config, folder, name)} if choose else {}
+        alone = dataclasses.replace(config, encodings=(name,))
+        for cell in alone.finals(rates) if choose else alone.tries():
+            if not (folder / f"{cell.name}.json").is_file():
+                prepared = prepared or Prepared(cell)
+                say(_told(cell, run_cell(cell, folder, prepared)))
+
+
+def _side_by_side(config: CompareConfig, folder: Path, processes: int, say: Callable[[str], None]) -> None:
+    """A process for each encoding; one that fails does not take the others with it."""
+    failed: list[str] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
-        futures = [(cell, pool.submit(_in_a_process, cell, folder, processes)) for cell in waiting]
-        for cell, future in futures:
+        running = {pool.submit(_in_a_process, config, name, folder, processes): name for name in config.encodings}
+        for future in as_completed(running):
             try:
-                say(_told(cell, future.result()))
+                for line in future.result():
+                    say(line)
             except Exception as error:  # the others shall not be lost with it
-                failed.append(cell.name)
-                say(f"{cell.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+                failed.append(running[future])
+                say(f"{running[future]}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
     if failed:
-        raise RuntimeError(f"{len(failed)} of {len(cells)} cells failed: {', '.join(failed[:5])}; the others are kept")
+        raise RuntimeError(f"{len(failed)} of {len(config.encodings)} encodings failed: {', '.join(failed)}")
 
 
-def _in_a_process(cell: CellConfig, folder: Path, processes: int) -> dict[str, Any]:
+def _in_a_process(config: CompareConfig, name: str, folder: Path, processes: int) -> list[str]:
     import torch
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
-    return run_cell(cell, folder)
+    lines: list[str] = []
+    _of_encoding(config, name, folder, lines.append)
+    return lines
 
 
 def _told(cell: CellConfig, figures: dict[str, Any]) -> str:

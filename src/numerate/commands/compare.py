@@ -51,7 +51,8 @@ def compare_encodings(
         processes: Trainings at a time.
         say: Prints a line.
     """
-    from numerate.bench.cell import CellConfig, task_of
+    from numerate.bench.asked_tasks import task_of
+    from numerate.bench.cell import CellConfig
     from numerate.bench.compare import CompareConfig, compare
     from numerate.bench.encodings import grid
     from numerate.config import ConfigError
