@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 
 from numerate.batch import ASKED, GIVEN, PADDING, NumberTable
 from numerate.embedders.scalar import LogValueEmbedder
-from numerate.slots import PLACEMENTS, _first_alike, first_tokens, number_positions, place, table_of, vectors_of
+from numerate.slots import (
+    PLACEMENTS,
+    _first_alike,
+    earlier_numbers,
+    first_tokens,
+    number_positions,
+    place,
+    table_of,
+    vectors_of,
+)
+
+if TYPE_CHECKING:
+    from numerate.heads.copied import Earlier
 
 
 def table(rows: list[list[float]], given: list[list[int]] | None = None) -> NumberTable:
@@ -123,3 +137,53 @@ def test_rows_of_one_hash_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> N
     keys = torch.tensor([[1, 2], [3, 4], [1, 2]])
     first, inverse = _first_alike(keys)
     assert torch.equal(keys[first][inverse], keys)
+
+
+NAN, SLOTS = float("nan"), torch.tensor([[0, -1, 1, 0, 2, 0, 3, 4], [1, 2, 2, 0, 3, 0, 0, 0]])
+"""Two texts of four numbers: one is written by two tokens, one is NaN, one is asked for, one has no token."""
+
+
+def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, Earlier]:
+    numbers = table([[7.0, NAN, 3.0, 5.0], [1.0, 2.0, 3.0, 4.0]], [[GIVEN] * 4, [GIVEN, GIVEN, ASKED, GIVEN]])
+    fields = {"number_slots": SLOTS, "number_bits": numbers.bits, "number_given": numbers.given}
+    hidden = torch.arange(2 * 8 * 3).reshape(2, 8, 3).float()
+    where = number_positions(SLOTS, torch.ones(2, 4, dtype=torch.bool), stay=True, **options)
+    earlier = earlier_numbers(hidden, fields, where, delay=delay, **options)
+    assert earlier is not None
+    assert [*zip(earlier.rows.tolist(), earlier.numbers.tolist(), strict=True)] == [
+        *((0, number) for number in range(4)),
+        *((1, number) for number in range(3)),
+    ]
+    return hidden, earlier
+
+
+def seen_by(earlier: Earlier) -> list[list[int]]:
+    return [row.nonzero()[:, 0].tolist() for row in earlier.seen]
+
+
+def test_earlier_numbers_of_a_causal_model() -> None:
+    hidden, earlier = pointed(0, before=torch.ones_like(SLOTS))
+    assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
+    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
+    assert torch.equal(earlier.told[1, :2], hidden[1, [0, 2]])
+    assert torch.equal(earlier.asked[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
+    assert not earlier.told[0, 1].any() and not earlier.told[1, 2:].any()
+
+
+def test_earlier_numbers_of_a_decoder_are_read_a_token_later() -> None:
+    hidden, earlier = pointed(1)
+    assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
+    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [3, 7, 7]])
+    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+
+
+def test_earlier_numbers_of_a_model_that_sees_both_sides_are_all_others() -> None:
+    hidden, earlier = pointed(None)
+    assert seen_by(earlier) == [[2, 3], [0, 2, 3], [0, 3], [0, 2], [1], [0], [0, 1]]
+    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+
+
+def test_no_number_table_has_no_earlier_numbers() -> None:
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert earlier_numbers(torch.zeros(1, 4, 3), {"number_slots": None}, (nothing, nothing, nothing)) is None

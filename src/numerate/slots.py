@@ -207,10 +207,9 @@ def earlier_numbers(
     none = torch.full((len(slots), count + 1), -1, device=slots.device)
     last = none.scatter_reduce(1, slots.abs(), at, "amax")[:, 1:]
     given = given & (last >= 0)
-    if delay is None:
-        seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])
-    else:
-        seen = given[rows] & (last[rows] + delay <= tokens[:, None])
+    seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])  # never the number itself
+    if delay is not None:
+        seen = seen & (last[rows] + delay <= tokens[:, None])
     text, token, number = number_positions(slots, given, before=before, stay=True)
     read = (last[text, number] + (delay or 0)).clamp_max(slots.shape[1] - 1)
     blank = hidden.new_zeros(*table.bits.shape, hidden.shape[-1])

@@ -48,6 +48,7 @@ def test_tables(results: tuple[NextNumeral, Path]) -> None:
     assert "cut short" in text, "one epoch is not enough to stop early"
     assert text.count("| combination |") == 4 and "always the median" in text
     assert "| digit-rnn |" in text, "Table 4 names the members"
+    assert text.count("| copied |") == 2, "and what is copied"
     best = report.best_of_seven(results[1])
     assert best["APP numerals"] > 1
 

@@ -57,6 +57,8 @@ PAPER_ERRORS: dict[str, dict[str, tuple[float, float, float]]] = {
         (3.00, 1287.27, 52.45), (2.10, 590.42, 90.00), (3.00, 2332.50, 88.89),
     ], strict=True)) | {"always the median": (4.20, 8039.15, 98.65)},
 }  # fmt: skip
+_CHOOSING = ("combination", "combination-mixture", "combination-copies", "transformer-mixture", "transformer-copies")
+"""Models that Table 4 is given for."""
 
 
 def _results(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -180,7 +182,8 @@ def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, 
     if not (target / f"{name}.npz").is_file():
         return None
     columns = read_predictions(target / f"{name}.npz")
-    members = json.loads((target / f"{name}.json").read_text(encoding="utf-8"))["config"]["head"]["members"]
+    head = json.loads((target / f"{name}.json").read_text(encoding="utf-8"))["config"]["head"]
+    kinds = [member["kind"] for member in head["members"]] + ["copied"] * head.get("copies", False)
     texts = [
         f"{value:.{max(0, -precision)}f}"
         for value, precision in zip(columns["gold"].tolist(), columns["precision"].tolist(), strict=True)
@@ -191,10 +194,10 @@ def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, 
         sums[text] = (total + row, count + 1)
     means = {text: total / count for text, (total, count) in sums.items() if count >= least}
     rows = {}
-    for place, member in enumerate(members):
+    for place, kind in enumerate(kinds):
         best = sorted(means, key=lambda text: (-float(means[text][place]), text))[:shown]
         share = float(columns["chosen"][:, place].double().mean())
-        rows[member["kind"]] = {"share": 100 * share, "numerals": ", ".join(best)}
+        rows[kind] = {"share": 100 * share, "numerals": ", ".join(best)}
     return table(rows, {"share": ".1f", "numerals": ""}, corner="member", title=f"Chosen by `{name}`, {target.name}",
                  notes=[f"Posterior share of a member in per cent, and the numerals ({least} or more in test) with the "
                         "largest."])  # fmt: skip
@@ -207,7 +210,7 @@ def write(folder: str | Path) -> list[Path]:
     for corpus in sorted(path for path in target.iterdir() if path.is_dir() and any(path.glob("*.json"))):
         tables = [corpus_table(corpus), perplexity_table(corpus)]
         tables += [error_table(corpus, estimate) for estimate in ("candidate", "median", "mean")]
-        tables += [chosen_table(corpus, name) for name in ("combination", "combination-mixture", "transformer-mixture")]
+        tables += [chosen_table(corpus, name) for name in _CHOOSING]
         shown = [one for one in tables if one is not None]
         file = target / f"{corpus.name}.md"
         text = f"# Numerals 2018, {corpus.name}\n\n" + "\n".join(one.markdown() for one in shown)
