@@ -22,22 +22,21 @@ from numerate.config import Config, ConfigError
 from numerate.found import NumberCollator
 from numerate.registry import objectives
 from numerate.slots import table_of
+from numerate.training.run import TokenizerPlan
+from numerate.training.scratch import train_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from transformers import PreTrainedTokenizerFast
 
     from numerate.heads.distribution import NumberDistribution
     from numerate.model import NumberModel
 
 __all__ = [
     "BLIND", "SENSE", "Outcome", "TwinConfig", "Twins", "ask_twin", "compare_twins", "measure_twin",
-    "small_tokenizer", "train_twin",
+    "train_twin",
 ]  # fmt: skip
 
 BLIND, SENSE = "number-blind", "number sense"
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
 
@@ -129,27 +128,6 @@ class Outcome:
         }
 
 
-def small_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """A WordPiece tokenizer like BERT's, trained on some texts.
-
-    Example:
-        >>> small_tokenizer(["the tower is 324 m tall"] * 3, 60).tokenize("the tower")
-        ['the', 'tower']
-    """
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer: Any = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # type: ignore[call-arg] # noqa: S106
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(SPECIAL), show_progress=False)
-    tokenizer.train_from_iterator(texts, trainer)
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
-    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **dict(zip(names, SPECIAL, strict=True)))
-
-
 @torch.no_grad()
 def _place_waves(weight: Tensor) -> None:
     """Lets position embeddings (T, D) start as sines and cosines: from random ones, neighbours are found only late."""
@@ -181,7 +159,7 @@ class Twins:
         from transformers import BertConfig, BertForMaskedLM
 
         self.config = config
-        self.tokenizer = small_tokenizer(train, config.vocabulary)
+        self.tokenizer = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
         recipe = load_recipe(config.recipe)
         recipe = replace(
             recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder
