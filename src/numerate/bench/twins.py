@@ -159,7 +159,7 @@ class Twins:
         from transformers import BertConfig, BertForMaskedLM
 
         self.config = config
-        self.tokenizer = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
+        self.tokenizer: Any = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
         recipe = load_recipe(config.recipe)
         recipe = replace(
             recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder
