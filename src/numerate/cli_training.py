@@ -1,4 +1,4 @@
-"""The commands `prepare`, `train` and `eval` of the command line; as in `numerate.cli`, only wiring."""
+"""The commands `prepare`, `train`, `eval` and `predict` of the command line; as in `numerate.cli`, only wiring."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_training"]
 
-RunName = Annotated[str, typer.Argument(help="A run: luna, luna-scratch, xval, exponent, float, or a .yaml file.")]
+RunName = Annotated[
+    str, typer.Argument(help="A run: luna, luna-scratch, xval, exponent, float, records, or a .yaml file.")
+]
 Changes = Annotated[list[str] | None, typer.Argument(help="Changes to the run, as training.learning_rate=1e-4.")]
 Data = Annotated[
     str | None,
@@ -82,3 +84,25 @@ def add_training(app: typer.Typer, console: Callable[[], Any], write_json: Calla
             write_json(result)
         else:
             console().print(metrics_table(result))
+
+    @app.command()
+    def predict(
+        model: Annotated[str, typer.Argument(help="A folder that `numerate train records` wrote.")],
+        file: Annotated[str, typer.Argument(help="Records: .jsonl, .json, .csv, .tsv, .parquet (or .gz).")],
+        field: Annotated[str, typer.Option(help="What to predict, by its path, as description.planet0.m.")],
+        level: Annotated[float, typer.Option(help="What share the interval is to hold.")] = 0.9,
+        samples: Annotated[int, typer.Option(help="Draw so many samples for each record.")] = 0,
+        seed: Annotated[int, typer.Option(help="Of the samples.")] = 0,
+        as_json: Annotated[bool, typer.Option("--json", help="Write JSON, one object a record.")] = False,
+    ) -> None:
+        """Predict a field of each record, whether or not the record has it: median, interval, samples."""
+        from numerate.commands.predict import Predictions, prediction_table
+
+        found = Predictions(model, file, field, level=level, samples=samples, seed=seed)
+        if as_json:
+            for each in found:
+                write_json(each)
+        else:
+            console().print(prediction_table(found, found.path, level))
+        if odd := found.odd():
+            typer.echo(f"treated as docs/records.md says: {odd}", err=True)

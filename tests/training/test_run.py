@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUNS = run_names()
+TEXT_RUNS = [name for name in RUNS if not load_run(name).data.records]
+"""Those of records learn from rows, see tests/records."""
 CPU = ("training.use_cpu=true", "training.disable_tqdm=true")
 
 
@@ -58,7 +60,7 @@ def test_every_run_is_whole(name: str, tmp_path: Path) -> None:
         assert Run.from_dict(json.loads(plan.to_json())) == plan
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", TEXT_RUNS)
 def test_tiny_runs_train_end_to_end(name: str, texts: dict[str, str], tmp_path: Path) -> None:
     run = load_run(name, scale="tiny", changes=CPU).with_data(**texts)
     trainer = build(run, tmp_path)
@@ -281,7 +283,7 @@ def bert_base(quick_draws: None) -> Any:
     return hf.BertForMaskedLM(hf.BertConfig())
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", TEXT_RUNS)
 def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_path: Path, bert_base: Any) -> None:
     small = (
         *("training.max_steps=1", "training.per_device_train_batch_size=2", "training.gradient_accumulation_steps=1"),

@@ -44,6 +44,8 @@ def evaluate(
     only_for_people()
     is_run = name.endswith((".yaml", ".yml")) or (name in run_names() and not Path(name).is_dir())
     run = checked_run(name, scale, changes) if is_run else _run_of(name, scale, changes)
+    if run.data.records:
+        raise BadInput(f"{name}: is of records; give them with `numerate predict {name} FILE --field FIELD`")
     chosen = data or run.data.test or run.data.dev
     if chosen is None:
         raise BadInput("there are no texts: give them with --data")

@@ -38,6 +38,8 @@ def prepare(
         say: Prints a line.
     """
     run = checked_run(name, scale, changes, train=data, dev=dev, test=test)
+    if run.data.records:
+        raise BadInput(f"{name}: records are prepared by their training itself: `numerate train {name} --data FILE`")
     from numerate.training import build
     from numerate.training.data import is_prepared
 

@@ -74,8 +74,13 @@ def train(
 
     only_for_people()
     _check_folder(folder, resume)
+    records = None
     try:
-        trainer = build(run, folder)
+        if run.data.records:
+            from numerate.records.running import RecordRun
+
+            records = RecordRun.of_files(run, folder)
+        trainer = build(run, folder) if records is None else records.trainer(folder)
         is_main = trainer.is_world_process_zero()
         if is_main:
             trained, total = trainer._numbers.trainable_parameters()  # type: ignore[union-attr]
@@ -90,6 +95,10 @@ def train(
         raise BadInput(" ".join(str(error).split())[:1000]) from None
     trainer.save_pretrained(folder, backbone=True)  # all take part, where weights are spread over them
     if is_main:
+        if records is not None:
+            from numerate.records import RecordModel
+
+            records.finished(RecordModel, trainer._numbers).save_records(folder)  # type: ignore[arg-type]
         _write(trainer, run, name, folder, metrics)
         say(str(folder))
     trainer.accelerator.end_training()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -28,8 +29,12 @@ __all__ = ["MAX_TEXT", "Field", "FieldError", "Schema", "path_of"]
 
 MAX_TEXT = 64
 """Characters of a text that a model sees; there is a token a byte, unless the text is a frequent one."""
+MAX_PLACE = 10_000
+"""Lists are filled up no further than this; no model reads so many numbers."""
 LEARNT_MISSING = 0.01
 """From this share on, that a value is missing is something to learn from."""
+
+_INDEX = re.compile(r"\[([0-9]{1,9})\]")
 
 Holds = Literal["number", "time", "text", "constant", "name", "empty"]
 
@@ -185,6 +190,10 @@ class _Walk:
         if isinstance(value, dict):
             self._count("unknown", path or "{}")
             return "null"
+        if within and self.asked is not None and (index := _INDEX.match(self.asked, len(place))):
+            # A list that ends before the place asked for, or is not there, is filled up to it.
+            items = list(value) if isinstance(value, list | tuple) else []
+            value = items + [None] * (min(int(index[1]), MAX_PLACE) + 1 - len(items))
         if isinstance(value, list | tuple):
             inner = ",".join(self.value(each, f"{path}[]", f"{place}[{at}]") for at, each in enumerate(value))
             return f"[{inner}]"
