@@ -22,7 +22,7 @@ def made_rows(draws: np.random.Generator, count: int) -> list[dict[str, float | 
 def test_identity_square_constant_missing_and_heavy_tail() -> None:
     draws = np.random.default_rng(1)
     model = RecordModel.fit(made_rows(draws, 2000), seed=1)
-    new = made_rows(draws, 2000)
+    new = made_rows(draws, 3000)
     for field in "xyzmh":
         having = [row for row in new if row[field] is not None]
         truth = np.array([row[field] for row in having])

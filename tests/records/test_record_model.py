@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STEPS = ("training.max_steps=30", "training.use_cpu=true")
 
 
-def made_rows(count: int = 200) -> list[dict[str, Any]]:
+def made_rows(count: int = 400) -> list[dict[str, Any]]:
     draws = np.random.default_rng(3)
     rows = []
     for i in range(count):
@@ -76,12 +76,12 @@ def test_batches_do_not_matter(model: RecordModel, monkeypatch: pytest.MonkeyPat
 
 def test_intervals_hold_what_they_promise_on_the_held_out_records(model: RecordModel) -> None:
     # 30 steps have learnt nothing much: it is the calibration that makes the intervals right.
-    new = made_rows(600)[200:]
+    new = made_rows(800)[400:]
     assert model.calibration.held_out["x"] >= 30
     for field in ("x", "d.h"):
         low, _, high = model.predict(new, field).T
         truth = np.array([row["x"] if field == "x" else row["d"]["h"] for row in new])
-        assert 0.75 < np.mean((low <= truth) & (truth <= high)) < 0.99
+        assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.99
 
 
 def test_constants_and_times(model: RecordModel) -> None:
@@ -110,7 +110,8 @@ def test_a_saved_model_says_the_same(model: RecordModel, tmp_path: Path) -> None
 
 
 def test_frames_in_frames_out(model: RecordModel) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas  # what `datasets` brings along
+
     rows = [{"x": row["x"], "site": row["site"], "m": row["m"], "t": row["t"]} for row in ROWS[:4]]
     frame = pandas.DataFrame(rows, index=list("abcd"))
     frame["t"] = pandas.to_datetime(frame["t"])
@@ -135,7 +136,7 @@ def test_odd_records_are_counted_and_reported(model: RecordModel) -> None:
     assert np.isfinite(asked.predict([odd], "list[0]")).all()
     lines = asked.report().splitlines()
     assert lines[0].split()[:4] == ["field", "holds", "values", "missing"]
-    assert next(line for line in lines if line.startswith("m ")).split()[1:4] == ["number", "100", "100"]
+    assert next(line for line in lines if line.startswith("m ")).split()[1:4] == ["number", "200", "200"]
     assert "asked about: 1 records" in lines
     for line in ("infinite  d.h: 1", "outside   x: 1", "outside   d.c: 1", "strays    t: 1", "unknown   new: 1"):
         assert f"  {line}" in lines, asked.report()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordFiles", "RecordRun"]
 
-HELD_SHARE = 0.2
+HELD_SHARE = 0.25
 MOST_HELD = 2_000
 """Records kept out of training, so that intervals can be calibrated."""
 FEWEST_RECORDS = 10
