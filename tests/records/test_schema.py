@@ -118,6 +118,8 @@ def test_what_can_be_asked() -> None:
     schema = learn(rows, leave_out=["id"])
     assert schema.path("body mass") == schema.path('["body mass"]') == '["body mass"]'
     assert schema.path("data[5]") == "data[5]" and schema.path("c") == "c"
+    odd = learn([{"a[]": i, "x[0]": i, "d.m": i, 'q"': i} for i in range(3)])
+    assert [odd.path(name) for name in ("a[]", "x[0]", "d.m", 'q"')] == ['["a[]"]', '["x[0]"]', '["d.m"]', '["q\\""]']
     for name, message in (
         ("boddy mass", "unknown field 'boddy mass': did you mean"), ("s", "field 's' holds text"),
         ("gone", "field 'gone' was never given"), ("id", "field 'id' was left out of the training"),

@@ -35,6 +35,7 @@ LEARNT_MISSING = 0.01
 """From this share on, that a value is missing is something to learn from."""
 
 _INDEX = re.compile(r"\[([0-9]{1,9})\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 Holds = Literal["number", "time", "text", "constant", "name", "empty"]
 
@@ -147,7 +148,7 @@ class Schema(Config):
             askable = [path for path, each in self.fields.items() if each.shown or each.holds == "constant"]
             raise FieldError(f"unknown field {name!r}: {near_names(name, askable)}")
         what = self.fields[field_of(known[0])]
-        if "[]" in known[0]:
+        if "[]" in _QUOTED.sub('"', known[0]):
             raise FieldError(f"field {name!r} is a list: say which place of it, as {name.replace('[]', '[0]')!r}")
         if what.left_out or what.holds in ("text", "name", "empty"):
             why = "was left out of the training" if what.left_out else {"empty": "was never given"}.get(what.holds)
