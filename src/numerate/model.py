@@ -449,8 +449,8 @@ class NumberModel(Speaks, nn.Module):
         if self.head is None or slots is None or task.targets is None or task.scored is None:
             return None
         rows, tokens, numbers = where = number_positions(slots, task.scored, before=self._before(fields))
-        earlier = self._earlier(hidden, fields, where) if self.head.looks_back else None
-        terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers], earlier)
+        earlier = [self._earlier(hidden, fields, where)] if self.head.looks_back else []
+        terms = self.head.loss(self._at(hidden, rows, tokens), task.targets[rows, numbers], *earlier)
         if task.labels is not None and getattr(self.objective, "counts_tokens", False):
             count = (task.labels[:, int(self.doors.is_causal) :] != -100).sum()
             return mean_over(terms.sum(), count, shares, "tokens")

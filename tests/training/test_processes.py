@@ -66,6 +66,7 @@ def forked(folder: Path, work: str, patience: float = 300) -> list[Any]:
     def part(rank: int) -> None:
         os.environ |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "GLOO_SOCKET_IFNAME": "lo"}
+        os.environ |= {"OMP_NUM_THREADS": "1"}  # as launchers do: accelerate warns of whoever does not
         AcceleratorState._reset_state(reset_partial_state=True)  # other tests have trained alone
         together.main(work, folder)
 
