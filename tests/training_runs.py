@@ -94,6 +94,7 @@ def in_a_child(work: Callable[[], None]) -> int:
     process = os.fork()
     if process == 0:
         try:
+            torch.set_num_threads(1)  # a child has none of its parent's threads, and would wait for them
             work()
         except BaseException:
             traceback.print_exc()
