@@ -1,17 +1,15 @@
 """Two processes on the CPU: they learn what one would, what one meets both act upon, and their checkpoints are one.
 
-A job costs seconds of imports alone. So the one in the default suite is forked, and has several things to look at.
+A job costs seconds of imports alone. So the one in the default suite has several things to look at.
+Processes are launched and not forked: a child of a process with threads may wait for one of them forever.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ import pytest
 import safetensors.torch
 import torch
 import two_process_runs as together
-from accelerate.state import AcceleratorState
-from training_runs import in_a_child
 
 import numerate
 from numerate.training import newest_whole
@@ -57,38 +53,6 @@ def both(
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
 
 
-def forked(folder: Path, work: str, patience: float = 300) -> list[Any]:
-    """The same without launcher and imports: two children of this process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-
-    def part(rank: int) -> None:
-        os.environ |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "GLOO_SOCKET_IFNAME": "lo"}
-        os.environ |= {"OMP_NUM_THREADS": "1"}  # as launchers do: accelerate warns of whoever does not
-        AcceleratorState._reset_state(reset_partial_state=True)  # other tests have trained alone
-        together.main(work, folder)
-
-    waiting, codes, end = (
-        [in_a_child(lambda rank=rank: part(rank)) for rank in range(2)],
-        [],
-        time.monotonic() + patience,
-    )
-    while waiting:
-        for process in list(waiting):
-            found, status = os.waitpid(process, os.WNOHANG)
-            if found:
-                waiting.remove(process)
-                codes.append(os.waitstatus_to_exitcode(status))
-        if waiting and (any(codes) or time.monotonic() > end):  # the other would wait for it
-            for process in waiting:
-                os.kill(process, signal.SIGKILL)
-        time.sleep(0.05)
-    assert codes == [0, 0]
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
-
-
 @pytest.fixture
 def alone(tmp_path: Path) -> Path:
     (tmp_path / "alone").mkdir()
@@ -116,7 +80,7 @@ def each_once(alone: Path, found: dict[str, Any], cases: Any, steps: dict[str, i
 
 
 def test_two_are_as_one(tmp_path: Path, alone: Path) -> None:
-    first, second = forked(tmp_path, "equal")
+    first, second = both(tmp_path, "equal")
     assert first == second, "both log the losses of all texts"
     as_one(tmp_path, alone, first["losses"], together.EQUAL)
     each_once(alone, first["uneven"], together.UNEVEN, {"roberta 5": 2})
