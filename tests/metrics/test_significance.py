@@ -149,3 +149,14 @@ def test_bootstrap_edges() -> None:
         metrics.bootstrap([1.0], level=1)
     with pytest.raises(ValueError, match=r"\(2,\) for 1 examples"):
         metrics.bootstrap([1.0], clusters=[1, 2])
+
+
+@pytest.mark.parametrize(("count", "level"), [(2, 0.95), (3, 0.9), (5, 0.99), (12, 0.95), (40, 0.5)])
+def test_mean_interval_is_students(count: int, level: float) -> None:
+    values = [math.sin(3.0 * place) for place in range(count)]
+    mean, half = metrics.mean_interval(values, level)
+    low, high = scipy.stats.t.interval(level, count - 1, np.mean(values), scipy.stats.sem(values))
+    assert (mean - half, mean + half) == (pytest.approx(low, rel=1e-9), pytest.approx(high, rel=1e-9))
+    assert metrics.mean_interval([2.5]) == (2.5, None)
+    with pytest.raises(ValueError, match="needs values"):
+        metrics.mean_interval([])

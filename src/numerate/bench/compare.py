@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numerate.bench.cell import CellConfig, Prepared, run_cell
 from numerate.bench.encodings import encoding_of
 from numerate.config import Config, ConfigError
+from numerate.metrics.significance import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +30,6 @@ __all__ = ["CompareConfig", "best_rate", "compare", "folder_of", "mean_and_sprea
 
 CHOSEN_BY = "log_smape"
 """What learning rates are chosen by on dev texts: the share of right leading digits, which all encodings have."""
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Student's t for 95 %, of 1 to 9 degrees of freedom."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +133,7 @@ def read_cells(config: CompareConfig, folder: str | Path, rates: dict[str, float
 
 
 def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None]:
-    """The mean over seeds, and half of its 95 % interval by Student's t; None for a single one.
+    """The mean over the seeds that have a value, and half of its 95 % interval; NaN if none has one.
 
     Example:
         >>> mean, half = mean_and_spread([0.9, 1.0, 1.1])
@@ -142,14 +141,7 @@ def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None
         (1.0, 0.248)
     """
     known = [value for value in values if value is not None]
-    if not known:
-        return math.nan, None
-    mean = math.fsum(known) / len(known)
-    if len(known) == 1:
-        return mean, None
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
-    factor = _T95[len(known) - 2] if len(known) - 2 < len(_T95) else 1.96
-    return mean, factor * deviation / math.sqrt(len(known))
+    return mean_interval(known) if known else (math.nan, None)
 
 
 def _figures(folder: Path, cell: CellConfig) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numerate.batch import NumberTable
 from numerate.config import Config, ConfigError
 from numerate.heads.base import Head, NumberDistribution
 from numerate.heads.copied import CopiedDistribution, Pointer, log_sum
+from numerate.heads.distribution import row_index
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.registry import UnknownNameError, heads
 
@@ -43,9 +44,7 @@ class CombinationDistribution(NumberDistribution):
         return len(self.log_weights)
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(
             self, log_weights=self.log_weights[index], members=tuple(member[index] for member in self.members)
         )

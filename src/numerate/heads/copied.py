@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from numerate.heads.distribution import row_index
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.written import hashes_of, packed, strings_of
 
@@ -101,9 +102,7 @@ class CopiedDistribution(StringDistribution):
         return len(self.log_masses)
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(
             self, log_masses=self.log_masses[index], pairs=self.pairs[index], values=self.values[index]
         )

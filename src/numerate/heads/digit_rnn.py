@@ -13,6 +13,7 @@ from torch.nn import functional
 from numerate.batch import CHARACTERS, MAX_CHARACTERS
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head
+from numerate.heads.distribution import row_index
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingCell, SpellingLSTM, to_symbols
 from numerate.heads.trie import Trie
@@ -60,9 +61,7 @@ class DigitDistribution(StringDistribution):
         return len(self.hidden)
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(self, hidden=self.hidden[index])
 
     def start(self, hidden: Tensor) -> tuple[Tensor, Tensor]:

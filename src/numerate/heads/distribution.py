@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.batch import NumberTable
 
-__all__ = ["LARGEST", "NumberDistribution", "ValueDistribution", "from_order", "to_order"]
+__all__ = ["LARGEST", "NumberDistribution", "ValueDistribution", "from_order", "row_index", "to_order"]
 
 LARGEST = 1.7976931348623157e308
 """The largest float64."""
@@ -34,6 +34,19 @@ def to_order(values: Tensor) -> Tensor:
 def from_order(order: Tensor) -> Tensor:
     """The float64 values behind `to_order`'s integers."""
     return torch.where(order < 0, order ^ _SIZE, order).view(torch.float64)
+
+
+def row_index(index: Tensor | slice | int, count: int) -> Tensor | slice:
+    """What picks rows and leaves them rows: one row by its place is a slice of one.
+
+    Example:
+        >>> row_index(-1, 5)
+        slice(4, 5, None)
+    """
+    if not isinstance(index, int):
+        return index
+    first = range(count)[index]
+    return slice(first, first + 1)
 
 
 class NumberDistribution(ABC):
@@ -216,9 +229,7 @@ class ValueDistribution(NumberDistribution):
         return next(iter(self._tensors().values())).shape[0]
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(self, **{name: tensor[index] for name, tensor in self._tensors().items()})
 
     def log_prob(self, numbers: NumberTable) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.heads.base import NumberDistribution
+from numerate.heads.distribution import row_index
 
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
@@ -127,9 +128,7 @@ class WrittenDistribution(NumberDistribution):
         return len(self.values)
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(self, values=self.values[index], hidden=self.hidden[index])
 
     @property

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.heads.base import Head
+from numerate.heads.distribution import row_index
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.numerals import KnownNumerals, NumeralTable
 from numerate.heads.spelling_lstm import SpellingLSTM
@@ -47,9 +48,7 @@ class VocabularyDistribution(StringDistribution):
         return len(self.log_masses)
 
     def __getitem__(self, index: Tensor | slice | int) -> Self:
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        index = row_index(index, len(self))
         return dataclasses.replace(self, log_masses=self.log_masses[index])
 
     def support(self) -> Support:

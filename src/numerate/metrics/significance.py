@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     Numbers = Tensor | Sequence[Any]
 
-__all__ = ["Interval", "Test", "binomial_test", "bootstrap", "mcnemar", "paired_t_test", "sign_test", "t_test"]
+__all__ = [
+    "Interval",
+    "Test",
+    "binomial_test",
+    "bootstrap",
+    "mcnemar",
+    "mean_interval",
+    "paired_t_test",
+    "sign_test",
+    "t_test",
+]
 
 Alternative = Literal["two-sided", "greater", "less"]
 _CHUNK = 1 << 23
@@ -226,6 +236,28 @@ def bootstrap(
     low, high = _at(every, (1 - level) / 2), _at(every, (1 + level) / 2)
     tail = 1 + min(int((every <= 0).sum()), int((every >= 0).sum()))
     return Interval(float(centre), low, high, min(1.0, 2 * tail / (resamples + 1)), count, skipped)
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float | None]:
+    """The mean of a few values, such as one a seed, and half of its interval by Student's t; None for a single one.
+
+    Example:
+        >>> mean, half = mean_interval([0.9, 1.0, 1.1])
+        >>> round(mean, 3), round(half, 3)
+        (1.0, 0.248)
+    """
+    if not values or not 0 < level < 1:
+        raise ValueError(f"needs values, and a level between 0 and 1, however: {len(values)} of them, {level=}")
+    mean, count = math.fsum(values) / len(values), len(values)
+    if count == 1:
+        return mean, None
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
+    low, high = 0.0, 1e9  # of t; its tails shrink as it grows
+    for _ in range(200):
+        middle = (low + high) / 2
+        outside = _incomplete_beta((count - 1) / (count - 1 + middle * middle), (count - 1) / 2, 0.5)
+        low, high = (middle, high) if outside > 1 - level else (low, middle)
+    return mean, high * spread
 
 
 def _at(ordered: Tensor, share: float) -> float:
