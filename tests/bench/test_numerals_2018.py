@@ -81,3 +81,13 @@ def test_a_real_step_of_every_full_size_model(name: str, some_texts: NextNumeral
     changed = {key for key, value in model.state_dict().items() if not value.equal(before[key])}
     assert found["dev_loss"] > 0 and any(key.startswith("head.") for key in changed)
     assert any(key.startswith("backbone.") for key in changed)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "epochs", "early", "mark"),
+    [("constant", 9, True, ""), ("constant", 9, False, "†"), ("cosine", 16, False, ""), ("cosine", 9, False, "†")],
+)
+def test_only_a_training_that_was_cut_short_has_a_dagger(schedule, epochs, early, mark):
+    config = {"schedule": schedule, "epochs": 16}
+    result = {"config": config, "figures": {"training": {"epochs": epochs, "stopped_early": early}}}
+    assert report._mark(result) == mark

@@ -70,7 +70,8 @@ def config_for(
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
     cell = CellConfig.from_dict({"task": settings["task"], "scaling": settings["scaling"]} | size.pop("cell"))
     names = tuple(encodings) or tuple(_ALL["encodings"])
-    config = CompareConfig(encodings=names, cell=cell, rates=tuple(size["rates"]), seeds=size["seeds"])
+    size = {key: tuple(value) if isinstance(value, list) else value for key, value in size.items()}
+    config = CompareConfig(encodings=names, cell=cell, **size)
     return config if seeds is None else dataclasses.replace(config, seeds=seeds)
 
 

@@ -69,7 +69,10 @@ def _results(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _mark(result: dict[str, Any]) -> str:
-    return "" if result["figures"]["training"]["stopped_early"] else "†"
+    """A dagger for a training that was cut short: neither stopped by its dev loss nor at the end of its schedule."""
+    training, config = result["figures"]["training"], result["config"]
+    ended = config.get("schedule", "constant") != "constant" and training["epochs"] >= config["epochs"]
+    return "" if training["stopped_early"] or ended else "†"
 
 
 def perplexity_table(folder: str | Path) -> Table:
