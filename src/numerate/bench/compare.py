@@ -8,18 +8,17 @@ so a comparison that was stopped goes on, and one can be widened.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
-import multiprocessing
-import os
 import re
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.bench.cell import CellConfig, Prepared, run_cell
 from numerate.bench.encodings import encoding_of
+from numerate.bench.pool import run_jobs
 from numerate.config import Config, ConfigError
 from numerate.metrics.significance import mean_interval
 
@@ -102,11 +101,8 @@ def compare(
     there = sum((folder / f"{cell.name}.json").is_file() for cell in config.tries())
     if there:
         say(f"{there} of {len(config.tries())} tries are there already")
-    if processes == 1:
-        for name in config.encodings:
-            _of_encoding(config, name, folder, say)
-    else:
-        _side_by_side(config, folder, processes, say)
+    jobs = {name: functools.partial(_of_encoding, config, name, folder) for name in config.encodings}
+    run_jobs(jobs, processes, say, "encodings")
     return {name: best_rate(config, folder, name) for name in config.encodings}
 
 
@@ -158,32 +154,6 @@ def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[
             if not (folder / f"{cell.name}.json").is_file():
                 prepared = prepared or Prepared(cell)
                 say(_told(cell, run_cell(cell, folder, prepared)))
-
-
-def _side_by_side(config: CompareConfig, folder: Path, processes: int, say: Callable[[str], None]) -> None:
-    """A process for each encoding; one that fails does not take the others with it."""
-    failed: list[str] = []
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
-        running = {pool.submit(_in_a_process, config, name, folder, processes): name for name in config.encodings}
-        for future in as_completed(running):
-            try:
-                for line in future.result():
-                    say(line)
-            except Exception as error:  # the others shall not be lost with it
-                failed.append(running[future])
-                say(f"{running[future]}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
-    if failed:
-        raise RuntimeError(f"{len(failed)} of {len(config.encodings)} encodings failed: {', '.join(failed)}")
-
-
-def _in_a_process(config: CompareConfig, name: str, folder: Path, processes: int) -> list[str]:
-    import torch
-
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
-    lines: list[str] = []
-    _of_encoding(config, name, folder, lines.append)
-    return lines
 
 
 def _told(cell: CellConfig, figures: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from numerate.doors import base_of
 from numerate.processor import NumberProcessor
 from numerate.scaling import Scaling
 from numerate.tasks.number_sentences import plain_sentences, read_number_sentences
+from numerate.tasks.picked_states import picks_states, states_at
 from numerate.tasks.word_positions import WordPositions, encode
 from numerate.training.sources import Texts
 
@@ -45,7 +46,8 @@ class LiteracyConfig(Config):
         recipe: How numbers are encoded.
         parts: What else `attach` is told: `embedder`, `notation`, `placement`, `gated`, `head`.
         numbers: Which numbers are encoded: the `annotated` one of a sentence, as in the papers, or `all`.
-        predict: What is trained and measured: masked `words` or masked `numbers`.
+        predict: What is trained and measured: masked `words`, masked `numbers`, or numbers `spelled` token by token by
+            a model without a number head.
         train: `head` for our parts and the masked-LM head on a frozen encoder, as in the papers, or `all` weights.
         scaler: Of the values, fitted on the training numbers; None is `log` for recipes that scale by the value.
         ratio: Share of the words that are masked in training.
@@ -57,13 +59,19 @@ class LiteracyConfig(Config):
         schedule: How the rate falls, as `TrainingArguments` names it.
         warmup: The share of all steps in which it rises.
         weight_decay: Of AdamW.
-        bf16: Train in mixed precision, on an accelerator; evaluation is in float32.
+        bf16: Train in mixed precision, on an accelerator; evaluation is in float32, by TF32 products then.
         seed: Of weights, order, masks and dropout.
         most_train: Rows of the training split; None for all.
         most_eval: Rows of each split that is measured.
         max_tokens: Sentences are cut here.
+        words: Which words are asked for: those that are no part of any number, the `shared` ones, or each encoder's
+            `own` tokens, commas within its subwords of a number among them, as in the papers.
+        rendered: Write each annotated number anew first, as the papers' code does: `10,000` as 10000, 0.125 as 0.12.
+        embedded: `twice` sends all but the number through the encoder's embedding layer twice, as Thawani's code does.
         splits: What is measured.
         plain: A file of texts, of which those without any number are measured, too.
+        plain_split: Its field that says of which split a text is, if only those of `test` are meant.
+        most_plain: How many texts without any number.
         shift: Measure how far each word's prediction moves when the number is multiplied by this; None for not at all.
         output: A folder for the predictions; None writes none.
     """
@@ -74,7 +82,7 @@ class LiteracyConfig(Config):
     recipe: str = "in-place"
     parts: dict[str, Any] = field(default_factory=dict)
     numbers: Literal["annotated", "all"] = "annotated"
-    predict: Literal["words", "numbers"] = "words"
+    predict: Literal["words", "numbers", "spelled"] = "words"
     train: Literal["head", "all"] = "head"
     scaler: Literal["standard", "range", "log", "none"] | None = None
     ratio: float = 0.15
@@ -91,8 +99,13 @@ class LiteracyConfig(Config):
     most_train: int | None = None
     most_eval: int | None = None
     max_tokens: int = 128
+    words: Literal["shared", "own"] = "shared"
+    rendered: bool = False
+    embedded: Literal["once", "twice"] = "once"
     splits: tuple[str, ...] = ("dev", "test")
     plain: str | None = None
+    plain_split: str | None = None
+    most_plain: int | None = None
     shift: float | None = None
     output: str | None = None
 
@@ -107,7 +120,7 @@ class LiteracyConfig(Config):
 
     def most(self, split: str) -> int | None:
         """How many rows of a split are read."""
-        return self.most_train if split == "train" else self.most_eval
+        return {"train": self.most_train, PLAIN: self.most_plain}.get(split, self.most_eval)
 
 
 @functools.lru_cache(maxsize=4)
@@ -118,28 +131,36 @@ def _tokenizer(model: str) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
-def _split(source: str, split: str, most: int | None, model: str) -> tuple[list[NumberSentence], WordPositions]:
+def _split(
+    source: str, split: str, most: int | None, model: str, words: str, rendered: bool, column: str | None
+) -> tuple[list[NumberSentence], WordPositions]:
     if split == PLAIN:
-        sentences = plain_sentences(Texts((source,), limit=most))
+        sentences = plain_sentences(Texts((source,), split=(column, "train" if column is None else "test")), most)
     else:
         sentences = list(read_number_sentences(source, split, most=most))
-    return sentences, WordPositions.of(sentences, _tokenizer(model))
+    if rendered:
+        sentences = [sentence.rendered() for sentence in sentences]
+    return sentences, WordPositions.of(sentences, _tokenizer(model), own=words == "own")
+
+
+def _split_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
+    """What tells a split from all others."""
+    source = config.plain if split == PLAIN else config.source
+    if source is None:
+        raise ConfigError(f"split {split!r} needs a file: plain=None")
+    return source, split, config.most(split), config.model, config.words, config.rendered, config.plain_split
 
 
 def load_split(config: LiteracyConfig, split: str) -> tuple[list[NumberSentence], WordPositions]:
     """The sentences of a split and the words in them that are predicted; read once for all cells of a process."""
-    source = config.plain if split == PLAIN else config.source
-    if source is None:
-        raise ConfigError(f"split {split!r} needs a file: plain=None")
-    return _split(source, split, config.most(split), config.model)
+    return _split(*_split_of(config, split))
 
 
 @functools.lru_cache(maxsize=16)
-def _encoded(source: str, split: str, most: int | None, model: str, plan: str) -> Encoded:
+def _encoded(key: tuple[Any, ...], plan: str) -> Encoded:
     options = json.loads(plan)
-    processor = NumberProcessor.from_config(_tokenizer(model), options["processor"], options["first_id"])
-    sentences, positions = _split(source, split, most, model)
-    return encode(processor, sentences, positions, options["numbers"], options["max_tokens"])
+    processor = NumberProcessor.from_config(_tokenizer(key[3]), options["processor"], options["first_id"])
+    return encode(processor, *_split(*key), options["numbers"], options["max_tokens"])
 
 
 def encoded_split(config: LiteracyConfig, model: NumberModel, split: str) -> Encoded:
@@ -147,8 +168,7 @@ def encoded_split(config: LiteracyConfig, model: NumberModel, split: str) -> Enc
     processor = model.processor
     plan = {"processor": processor.config(), "first_id": processor.first_id}
     plan |= {"numbers": config.numbers, "max_tokens": config.max_tokens}
-    source = config.plain if split == PLAIN else config.source
-    return _encoded(str(source), split, config.most(split), config.model, json.dumps(plan, sort_keys=True))
+    return _encoded(_split_of(config, split), json.dumps(plan, sort_keys=True))
 
 
 def build(config: LiteracyConfig) -> NumberModel:
@@ -162,7 +182,8 @@ def build(config: LiteracyConfig) -> NumberModel:
     placement = config.parts.get("placement", load_recipe(config.recipe).placement)
     scaler = config.scaler or ("log" if placement == "scale" else None)
     scaling = Scaling(by="none", scaler=scaler).fit(numerals) if scaler not in (None, "none") else None
-    options: dict[str, Any] = {"objective": {"kind": "masked", "what": config.predict, "seed": config.seed}}
+    what = "numbers" if config.predict == "numbers" else "words"
+    options: dict[str, Any] = {"objective": {"kind": "masked", "what": what, "seed": config.seed}}
     model = attach(backbone, _tokenizer(config.model), config.recipe, scaling=scaling, **(options | config.parts))
     table = NumberTable.of_numerals(numerals)
     if scaling is not None:
@@ -175,7 +196,22 @@ def build(config: LiteracyConfig) -> NumberModel:
         model.head.fit(table)
     if config.train == "head":
         _freeze_encoder(model)
+    if config.embedded == "twice":
+        _embed_twice(model)
     return model
+
+
+def _embed_twice(model: NumberModel) -> None:
+    """Makes word embeddings what the encoder's whole embedding layer makes of them: it is gone through once more later.
+
+    Positions, types, normalisation and dropout are applied twice to words and once to a number in their place.
+    """
+    whole = base_of(model.backbone)
+    layer = getattr(whole.base_model, "embeddings", None)
+    if layer is None:
+        raise ConfigError(f"embedded='twice' needs an encoder with a layer of embeddings, however: {type(whole)}")
+    # Given vectors, the layer does not look words up, so that this does not call itself.
+    whole.get_input_embeddings().register_forward_hook(lambda module, ids, words: layer(inputs_embeds=words))
 
 
 def _freeze_encoder(model: NumberModel) -> None:
@@ -217,8 +253,8 @@ def fit(
     """
     import transformers
 
-    from numerate.training import NumberTrainer
-
+    if config.bf16 and torch.cuda.is_available():
+        torch.set_float32_matmul_precision("high")
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             output_dir=folder, per_device_train_batch_size=1, num_train_epochs=config.epochs,
@@ -228,10 +264,26 @@ def fit(
             bf16=config.bf16 and torch.cuda.is_available(),
         )  # fmt: skip
         optimizer = torch.optim.AdamW(_groups(model.to(arguments.device), config), weight_decay=config.weight_decay)
-        trainer = NumberTrainer(
+        # Where only words are learnt, the head needs not see the others: six of seven, and most of the memory.
+        trainer = _trainer(picked=config.predict != "numbers" and picks_states(model))(
             model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
             optimizers=(optimizer, None),
         )  # fmt: skip
         trainer.remove_callback(transformers.PrinterCallback)
         result = trainer.train()
     return {"steps": result.global_step, "train_loss": result.training_loss}
+
+
+def _trainer(picked: bool) -> Any:
+    """`NumberTrainer`, or one whose models give logits of the labelled tokens alone."""
+    from numerate.training import NumberTrainer
+
+    class Picking(NumberTrainer):
+        def compute_loss(self, model: Any, inputs: dict[str, Any], *positional: Any, **options: Any) -> Any:
+            labels = inputs["labels"]
+            rows, columns = (labels != -100).nonzero(as_tuple=True)
+            with states_at(self._numbers, rows, columns):  # type: ignore[arg-type]
+                inputs = inputs | {"labels": labels[rows, columns][:, None]}
+                return super().compute_loss(model, inputs, *positional, **options)
+
+    return Picking if picked else NumberTrainer

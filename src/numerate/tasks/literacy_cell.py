@@ -14,6 +14,7 @@ from numerate.tasks import literacy
 from numerate.tasks.literacy import PLAIN, LiteracyConfig
 from numerate.tasks.masked_number import MaskedNumber
 from numerate.tasks.masked_word import MaskedWord
+from numerate.tasks.spelled_number import SpelledNumber
 from numerate.tasks.word_scores import WordScores, compare, summaries
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     """
     begin = time.perf_counter()
     words = config.predict == "words"
-    task = MaskedWord(config) if words else MaskedNumber(config)
+    task = {"words": MaskedWord, "numbers": MaskedNumber, "spelled": SpelledNumber}[config.predict](config)
     model = task.build()
     trained, weights = model.trainable_parameters()
     done = task.train(model)
@@ -48,9 +49,10 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
         start = time.perf_counter()
         columns: dict[str, np.ndarray] = {}
         if isinstance(task, MaskedWord):
-            scores = task.evaluate(model, split)
+            scores = _as_written(task.evaluate(model, split))
             groups = literacy.load_split(config, split)[1].strata()
-            columns = {"nll": scores.nll, "better": scores.better, "equal": scores.equal}
+            columns = {"nll": scores.nll.astype(np.float32)}
+            columns |= {"better": scores.better.astype(np.int32), "equal": scores.equal.astype(np.int32)}
             if config.shift is not None and split != PLAIN:
                 columns["shift"] = shift = task.shift(model, split, config.shift)
                 groups |= {"moves": shift >= MOVES, "stays": shift < MOVES}
@@ -69,8 +71,17 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     return {"config": config.to_dict(), **counts, **done, "seconds": seconds, "results": results, "predictions": files}
 
 
+def _as_written(scores: WordScores) -> WordScores:
+    """Losses as precise as the file has them, so that its figures are these to the last digit."""
+    return WordScores(scores.nll.astype(np.float32).astype(np.float64), scores.better, scores.equal)
+
+
 def compare_cells(
-    one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], split: str = "test", **options: Any
+    one: Sequence[dict[str, Any]],
+    other: Sequence[dict[str, Any]],
+    split: str = "test",
+    groups: Sequence[str] | None = None,
+    **options: Any,
 ) -> dict[str, dict[str, Any]]:
     """Two encoders on every group of words, see `compare`; those that move with the number are by `other`'s seeds.
 
@@ -78,15 +89,17 @@ def compare_cells(
         one: What `run_cell` gave for the seeds of one encoder, with predictions.
         other: The same for another on the same data, such as `default`.
         split: Which.
+        groups: Which groups of words; all by default.
         **options: `level` and `resamples`.
     """
     positions = literacy.load_split(LiteracyConfig.from_dict(one[0]["config"]), split)[1]
     sides = [[WordScores.load(cell["predictions"][split]) for cell in cells] for cells in (one, other)]
-    groups, shifts = positions.strata(), []
+    known, shifts = positions.strata(), []
     for cell in other:
         with np.load(cell["predictions"][split], allow_pickle=False) as file:
             shifts += [file["shift"]] if "shift" in file else []
     if shifts:
         shift = np.mean(shifts, axis=0)
-        groups |= {"moves": shift >= MOVES, "stays": shift < MOVES}
-    return {name: compare(sides[0], sides[1], positions, chosen, **options) for name, chosen in groups.items()}
+        known |= {"moves": shift >= MOVES, "stays": shift < MOVES}
+    wanted = known if groups is None else {name: known[name] for name in groups if name in known}
+    return {name: compare(sides[0], sides[1], positions, chosen, **options) for name, chosen in wanted.items()}

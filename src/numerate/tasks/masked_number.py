@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numerate.numeral import Numeral
     from numerate.tasks.number_sentences import NumberSentence
 
-__all__ = ["MaskedNumber", "NumberGuesses", "ask", "baselines", "figures"]
+__all__ = ["MaskedNumber", "NumberGuesses", "ask", "baselines", "baselines_and", "figures"]
 
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
@@ -152,14 +152,20 @@ class MaskedNumber:
 
     def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Figures of the model and of the baselines by name, and the columns they are computed from."""
-        guesses = self.guess(model, split)
-        train, test = (literacy.load_split(self.config, name)[0] for name in ("train", split))
-        results = {"model": figures(guesses)}
-        for name, median in baselines(train, test).items():
-            nothing = np.full(len(median), np.nan)
-            columns = dict.fromkeys(_COLUMNS, nothing) | {"median": median}
-            results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
-        return results, guesses.columns()
+        return baselines_and(self.guess(model, split), self.config, split)
+
+
+def baselines_and(
+    guesses: NumberGuesses, config: LiteracyConfig, split: str
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Figures of a model's guesses and of the baselines by name, and the columns they are computed from."""
+    train, test = (literacy.load_split(config, name)[0] for name in ("train", split))
+    results = {"model": figures(guesses)}
+    for name, median in baselines(train, test).items():
+        nothing = np.full(len(median), np.nan)
+        columns = dict.fromkeys(_COLUMNS, nothing) | {"median": median}
+        results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
+    return results, guesses.columns()
 
 
 def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:

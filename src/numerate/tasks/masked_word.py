@@ -17,6 +17,7 @@ from numerate.metrics.ranks import ranks_of
 from numerate.registry import tasks
 from numerate.tasks import literacy
 from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.picked_states import picks_states, states_at
 from numerate.tasks.word_positions import encode
 from numerate.tasks.word_scores import WordScores
 from numerate.training.batches import BatchesByLength
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["MaskWords", "MaskedWord", "number_shift", "score_words", "word_batches"]
 
 TOKENS = {"cpu": 1 << 11}
-"""So many tokens go through the model at once in evaluation, by device; all their logits are in memory."""
-MANY_TOKENS = 1 << 14
+"""So many tokens go through the model at once in evaluation, by device."""
+MANY_TOKENS = 1 << 16
 """The same on an accelerator."""
 _ROWS = 64
 
@@ -217,7 +218,15 @@ def _word_logits(
             every = torch.arange(len(line), device=device)
             targets = inputs["input_ids"][every, place]
             inputs["input_ids"][every, place] = mask_id
-            yield at, model(**inputs, return_loss=False).logits[every, place], targets
+            yield at, _logits_at(model, inputs, every, place), targets
+
+
+def _logits_at(model: NumberModel, inputs: dict[str, Tensor], rows: Tensor, columns: Tensor) -> Tensor:
+    """The logits of some tokens of a batch: (n, V)."""
+    if not picks_states(model):
+        return model(**inputs, return_loss=False).logits[rows, columns]
+    with states_at(model, rows, columns):
+        return model(**inputs, return_loss=False).logits[:, 0]
 
 
 @functools.lru_cache(maxsize=8)

@@ -66,6 +66,19 @@ class NumberSentence:
             return self
         return self.with_number(render(self.numeral.style, self.numeral.value * factor))
 
+    def rendered(self) -> NumberSentence:
+        """The sentence with its number as Thawani et al.'s code writes it for subwords: no commas, two decimals.
+
+        Example:
+            >>> row = {"text": "1,200.50 m", "offset": 0, "length": 8, "number": 1200.5}
+            >>> sentence_of_row(row).rendered().text, sentence_of_row(row).with_number("10,000").rendered().text
+            ('1200.5 m', '10000 m')
+        """
+        if self.numeral is None:
+            return self
+        value = round(self.numeral.value, 2)
+        return self.with_number(str(int(value)) if value > 1 and value == int(value) else str(value))
+
     def to_row(self) -> dict[str, Any]:
         """The row that it is read from."""
         if self.numeral is None:
@@ -182,15 +195,15 @@ def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0)
     return NumberSentence(name, text, numeral, unit if isinstance(unit, str) and unit else None)
 
 
-def plain_sentences(texts: Iterable[str]) -> list[NumberSentence]:
-    """Those of some texts that have no number at all: what a model must not unlearn.
+def plain_sentences(texts: Iterable[str], most: int | None = None) -> list[NumberSentence]:
+    """Those of some texts that have no number at all, at most so many: what a model must not unlearn.
 
     Example:
         >>> [sentence.text for sentence in plain_sentences(["It rains.", "It rains 3 days."])]
         ['It rains.']
     """
     without = (text for text in texts if not any(char.isdigit() for char in text) and not _standard.find(text))
-    return [NumberSentence(f"plain-{index}", text) for index, text in enumerate(without)]
+    return [NumberSentence(f"plain-{index}", text) for index, text in enumerate(islice(without, most))]
 
 
 def _whole(row: Mapping[str, Any], field: str, where: str) -> int:

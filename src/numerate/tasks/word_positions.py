@@ -61,22 +61,29 @@ class WordPositions:
     lengths: np.ndarray
 
     @classmethod
-    def of(cls, sentences: Sequence[NumberSentence], tokenizer: Any) -> WordPositions:
-        """Looks for them with the bare tokenizer."""
+    def of(cls, sentences: Sequence[NumberSentence], tokenizer: Any, own: bool = False) -> WordPositions:
+        """Looks for them with the bare tokenizer.
+
+        Args:
+            sentences: The texts.
+            tokenizer: Of the model.
+            own: Ask for what is part of a number, too, but for digits: each encoder then has the words that it has
+                tokens for, and they are no longer the same for all.
+        """
         texts = [sentence.text for sentence in sentences]
         batch = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True) if texts else {}
         special, words = set(tokenizer.all_special_ids), _Words(tokenizer)
         rows: list[tuple[int, ...]] = []
         for index, sentence in enumerate(sentences):
-            taken = _taken(sentence)
+            taken = bytearray() if own else _taken(sentence)
             spans = [_stripped(sentence.text, *span) for span in batch["offset_mapping"][index]]
-            own = sentence.numeral
-            places = [i for i, (a, b) in enumerate(spans) if own is not None and a < own.end and b > own.start]
+            number = sentence.numeral
+            places = [i for i, (a, b) in enumerate(spans) if number is not None and a < number.end and b > number.start]
             first, last = (places[0], places[-1]) if places else (-1, -1)
             behind = _unit_span(sentence)
             power = NO_NUMBER
-            if own is not None and own.value and math.isfinite(own.value):
-                power = math.floor(math.log10(abs(own.value)))
+            if number is not None and number.value and math.isfinite(number.value):
+                power = math.floor(math.log10(abs(number.value)))
             for place, (token, (start, end)) in enumerate(zip(batch["input_ids"][index], spans, strict=True)):
                 if token in special or start >= end or words[token] or taken.find(1, start, end) >= 0:
                     continue

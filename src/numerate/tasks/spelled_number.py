@@ -1,0 +1,252 @@
+"""Masked numbers spelled token by token by a model that knows nothing of them: the baseline of every number head.
+
+In the place of the number stand as many masks whatever the number, so that they do not say how long it is; its subwords
+come first, a filler behind them. The model learns to go on from any beginning. Then numbers are drawn from it, from
+left to right, out of the tokens that numbers are written with; their median is its guess.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate import metrics
+from numerate.doors import evaluating
+from numerate.registry import tasks
+from numerate.tasks import literacy
+from numerate.tasks.anomalies import KINDS, wrong_numbers
+from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.masked_number import LEVEL, NumberGuesses, baselines_and
+from numerate.tasks.picked_states import picks_states, states_at
+from numerate.training.batches import BatchesByLength
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from numerate.model import NumberModel
+    from numerate.tasks.number_sentences import NumberSentence
+
+__all__ = ["SpelledNumber", "Spelling"]
+
+PLACES = 6
+"""So many tokens a number has at most; what is longer is cut."""
+DRAWS = 25
+"""So many numbers are drawn for each sentence: the median, and intervals of 90 % between the second and the last."""
+_ROWS = 64
+
+
+class Spelling:
+    """Sentences with a run of masks for the number, and numbers as tokens for them.
+
+    Args:
+        tokenizer: Of the masked language model.
+
+    Attributes:
+        allowed: (A,) int64, the tokens that may stand in a number: digits, commas, points; and the filler.
+
+    Example:
+        >>> spelling = Spelling(tokenizer)                                                     # doctest: +SKIP
+        >>> spelling.value(spelling.tokens("1,250"))                                           # doctest: +SKIP
+        1250.0
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.filler: int = tokenizer.pad_token_id
+        self.texts = [tokenizer.decode([token]).strip().removeprefix("##").strip() for token in range(len(tokenizer))]
+        legal = torch.tensor([bool(text) and set(text) <= set("0123456789,.-") for text in self.texts])
+        legal[self.filler] = True
+        self.allowed = legal.nonzero()[:, 0]
+
+    def tokens(self, written: str) -> list[int]:
+        """A number's tokens, filled up to all places."""
+        ids = self.tokenizer(written, add_special_tokens=False)["input_ids"][:PLACES]
+        return ids + [self.filler] * (PLACES - len(ids))
+
+    def value(self, tokens: Sequence[int]) -> float:
+        """The number that tokens spell, up to the first filler; NaN for none."""
+        ids = list(tokens)
+        ids = ids[: ids.index(self.filler)] if self.filler in ids else ids
+        try:
+            return float("".join(self.texts[token] for token in ids).replace(",", ""))
+        except ValueError:
+            return float("nan")
+
+    def rows(self, sentences: Sequence[NumberSentence], most: int) -> tuple[list[dict[str, Any]], np.ndarray]:
+        """Sentences with masks in the place of the number, and where the first mask is; -1 where it was cut."""
+        if any(sentence.numeral is None for sentence in sentences):
+            raise ValueError("every sentence must have a number to be asked for")
+        mask, spans = self.tokenizer.mask_token_id, [(s.numeral.start, s.numeral.end) for s in sentences if s.numeral]
+        before = [s.text[:start].rstrip() for s, (start, _) in zip(sentences, spans, strict=True)]
+        behind = [s.text[end:] for s, (_, end) in zip(sentences, spans, strict=True)]
+        left, right = (self.tokenizer(some, add_special_tokens=False)["input_ids"] for some in (before, behind))
+        frame = self.tokenizer(self.tokenizer.mask_token)["input_ids"]  # what the tokenizer puts around a text
+        first, last = frame[: frame.index(mask)], frame[frame.index(mask) + 1 :]
+        rows, places = [], []
+        for one, other in zip(left, right, strict=True):
+            ids = [*first, *one, *[mask] * PLACES, *other][: most - len(last)]
+            start = len(first) + len(one)
+            places.append(start if start + PLACES <= len(ids) else -1)
+            rows.append({"input_ids": [*ids, *last]})
+        return rows, np.array(places, dtype=np.int64)
+
+
+@tasks.register("spelled-number")
+class SpelledNumber:
+    """The task on one set of sentences, with a model that needs no number head.
+
+    Args:
+        config: Data, model, training.
+    """
+
+    Config = LiteracyConfig
+    version = 1
+
+    def __init__(self, config: LiteracyConfig) -> None:
+        self.config = config
+        self._spelling: Spelling | None = None
+
+    def spelling(self, model: NumberModel) -> Spelling:
+        """The tokens, looked through once."""
+        self._spelling = self._spelling or Spelling(model.processor.tokenizer)
+        return self._spelling
+
+    def build(self) -> NumberModel:
+        """A fresh model."""
+        return literacy.build(self.config)
+
+    def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
+        """A split as batches with the first mask of each row in `place`, and the right tokens in `spelled`."""
+        sentences, positions = literacy.load_split(self.config, split)
+        spelling = self.spelling(model)
+        rows, places = spelling.rows(sentences, self.config.max_tokens)
+        made = BatchesByLength(rows, _pad(spelling.filler), size, positions.lengths.tolist())
+        for part, batch in zip(made.parts, made.batches, strict=True):
+            right = [spelling.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
+            batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
+        return made
+
+    def train(self, model: NumberModel) -> dict[str, Any]:
+        """Trains it to go on spelling from a random beginning of the right number."""
+        config, generator = self.config, torch.Generator().manual_seed(self.config.seed)
+
+        def collate(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+            batch = dict(batches[0])
+            place, right = batch.pop("place"), batch.pop("spelled")
+            known = torch.randint(PLACES, (len(place), 1), generator=generator).to(right.device)
+            hidden = (torch.arange(PLACES, device=right.device) >= known) & (place >= 0)[:, None]
+            at = place.clamp_min(0)[:, None] + torch.arange(PLACES, device=right.device)
+            ids, labels = batch["input_ids"].clone(), torch.full_like(batch["input_ids"], -100)
+            there = (place >= 0)[:, None].expand_as(hidden)
+            rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(at)
+            seen = there & ~hidden
+            ids[rows[seen], at[seen]] = right[seen]
+            labels[rows[hidden], at[hidden]] = right[hidden]
+            return batch | {"input_ids": ids, "labels": labels}
+
+        return literacy.fit(
+            model, config, lambda device: self.batches(model, "train", config.batch).to(device), collate
+        )
+
+    @torch.no_grad()
+    def guess(self, model: NumberModel, split: str = "test", seed: int = 0, draws: int = DRAWS) -> NumberGuesses:
+        """What the model says of each number of a split, from numbers drawn from it, and of wrong ones in its place."""
+        sentences, _ = literacy.load_split(self.config, split)
+        right: list[Any] = [sentence.numeral for sentence in sentences]
+        wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
+        count = len(right)
+        drawn, nats = np.full((count, draws), np.nan), np.full(count, np.nan)
+        odd = {kind: np.full((2, count), np.nan) for kind in KINDS}
+        generator = torch.Generator().manual_seed(seed)
+        spelling = self.spelling(model)
+        with evaluating(model):
+            made = self.batches(model, split, _ROWS)
+            for part, batch in zip(made.parts, made.batches, strict=True):
+                there = (batch["place"] >= 0).numpy()
+                at = np.array(part)[there]
+                if not len(at):
+                    continue
+                fields = {key: value[torch.from_numpy(there)].to(model.device) for key, value in batch.items()}
+                place = fields.pop("place")
+                nats[at] = self._nats(model, fields, place, fields.pop("spelled"))
+                many = {key: value.repeat_interleave(draws, 0) for key, value in fields.items()}
+                tokens = self._draw(model, many, place.repeat_interleave(draws), generator).tolist()
+                drawn[at] = np.array([spelling.value(row) for row in tokens]).reshape(len(at), draws)
+                for kind in KINDS:
+                    known = np.array([wrong[kind][index] is not None for index in at])
+                    tokens = [spelling.tokens((wrong[kind][index] or right[index]).text) for index in at]
+                    scores = self._nats(model, fields, place, torch.tensor(tokens, device=model.device))
+                    odd[kind][0, at] = np.where(known, scores, np.nan)
+        gold = np.array([numeral.value for numeral in right])
+        return _guesses(gold, drawn, nats, odd)
+
+    def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Figures of the model and of the baselines by name, and the columns they are computed from."""
+        return baselines_and(self.guess(model, split), self.config, split)
+
+    def _logits(self, model: NumberModel, fields: dict[str, Tensor], place: Tensor) -> Tensor:
+        """Logits of the tokenizer's tokens at one place of each row: (B, V)."""
+        rows = torch.arange(len(place), device=place.device)
+        if picks_states(model):
+            with states_at(model, rows, place):
+                logits = model(**fields, return_loss=False).logits[:, 0]
+        else:
+            logits = model(**fields, return_loss=False).logits[rows, place]
+        return logits[:, : len(self.spelling(model).texts)].double()
+
+    def _nats(self, model: NumberModel, fields: dict[str, Tensor], place: Tensor, spelled: Tensor) -> np.ndarray:
+        """Negative log-probability of each row's tokens, one after the other: (B,)."""
+        rows = torch.arange(len(place), device=place.device)
+        inputs, total = fields | {"input_ids": fields["input_ids"].clone()}, torch.zeros(len(place)).double()
+        going = torch.ones(len(place), dtype=torch.bool)  # behind the first filler, nothing is left to be said
+        for turn in range(PLACES):
+            found = -self._logits(model, inputs, place + turn).log_softmax(-1)[rows, spelled[:, turn]].cpu()
+            total += torch.where(going, found, 0.0)
+            going &= (spelled[:, turn] != self.spelling(model).filler).cpu()
+            inputs["input_ids"][rows, place + turn] = spelled[:, turn]
+        return total.numpy()
+
+    def _draw(self, model: NumberModel, fields: dict[str, Tensor], place: Tensor, generator: torch.Generator) -> Tensor:
+        """A number for each row, drawn token by token: (B, PLACES)."""
+        rows = torch.arange(len(place), device=place.device)
+        inputs, filler = fields | {"input_ids": fields["input_ids"].clone()}, self.spelling(model).filler
+        allowed = self.spelling(model).allowed.to(place.device)
+        drawn = torch.full((len(place), PLACES), filler, device=place.device)
+        going = torch.ones(len(place), dtype=torch.bool, device=place.device)
+        for turn in range(PLACES):
+            shares = self._logits(model, inputs, place + turn)[:, allowed].softmax(-1).cumsum(-1)
+            level = torch.rand(len(place), 1, generator=generator, dtype=torch.float64).to(place.device)
+            chosen = allowed[(shares < level * shares[:, -1:]).sum(-1).clamp_max(len(allowed) - 1)]
+            drawn[:, turn] = torch.where(going, chosen, filler)
+            going = going & (chosen != filler)
+            inputs["input_ids"][rows, place + turn] = drawn[:, turn]
+        return drawn
+
+
+def _guesses(gold: np.ndarray, drawn: np.ndarray, nats: np.ndarray, odd: dict[str, np.ndarray]) -> NumberGuesses:
+    """Medians, intervals and CRPS of drawn numbers (N, S), of which NaN are none."""
+    columns = {name: np.full(len(gold), np.nan) for name in ("median", "low", "high", "crps")}
+    for row, some in enumerate(drawn):
+        known = some[np.isfinite(some)]
+        if len(known):
+            columns["median"][row] = np.median(known)
+            columns["low"][row], columns["high"][row] = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            values = torch.from_numpy(known)[:, None]
+            columns["crps"][row] = float(metrics.crps_of_samples(values, torch.tensor([gold[row]])))
+    return NumberGuesses(gold=gold, **columns, nats=nats, score=nats, tail=np.full(len(gold), np.nan), wrong=odd)
+
+
+def _pad(filler: int) -> Any:
+    """Pads rows of ids on the right."""
+
+    def pad(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
+        width = max(len(row["input_ids"]) for row in rows)
+        ids = torch.tensor([row["input_ids"] + [filler] * (width - len(row["input_ids"])) for row in rows])
+        lengths = torch.tensor([len(row["input_ids"]) for row in rows])
+        return {"input_ids": ids, "attention_mask": (torch.arange(width) < lengths[:, None]).long()}
+
+    return pad
