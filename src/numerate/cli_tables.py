@@ -47,35 +47,51 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
 
     @app.command()
     def reproduce(
-        run: Annotated[str, typer.Argument(help="Which tables: numerals-2018, xval-table1, xval-table2, xval-table3.")],
+        run: Annotated[str, typer.Argument(help="Which tables: numerals-2018, or xval-table1 to xval-table5.")],
         output: Output = "results",
         corpus: Annotated[list[str] | None, typer.Option(help="Of numerals-2018, only this; repeatable.")] = None,
         model: Annotated[list[str] | None, typer.Option(help="Only this model or encoding; repeatable.")] = None,
         scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
-        data: Annotated[str | None, typer.Option(help="Folder with corpora; without, those that are made up.")] = None,
+        data: Annotated[
+            str | None, typer.Option(help="Folder with corpora, or for xval-table4 a file; without, made up.")
+        ] = None,
         seconds: Annotated[float | None, typer.Option(help="Time limit for each training of numerals-2018.")] = None,
         seeds: Annotated[int | None, typer.Option(help="Trainings of each encoding of an xval-table.")] = None,
         processes: Processes = "1",
         save: Annotated[bool, typer.Option("--save", help="Keep the 2018 models, and draw their figures.")] = False,
+        encoder: Annotated[list[str] | None, typer.Option(help="Of literacy tables, only this; repeatable.")] = None,
+        train: Annotated[str, typer.Option(help="In literacy tables: head (frozen encoder), all, or both.")] = "head",
     ) -> None:
         """Train a paper's models again and render its tables, the paper's figures beside ours.
 
         A model that has a result in the folder already is not trained again, so a run that was stopped goes on.
         """
-        from numerate.commands.reproduce import RUNS, reproduce_numerals_2018, reproduce_xval
+        from numerate.commands.literacy import RUNS as LITERACY
+        from numerate.commands.literacy import reproduce_literacy
+        from numerate.commands.reproduce import RUNS, reproduce_nature, reproduce_numerals_2018, reproduce_xval
         from numerate.commands.source import BadInput
         from numerate.registry import near_names
 
-        if run not in RUNS:
-            raise BadInput(f"unknown run {run!r}: {near_names(run, list(RUNS))}")
+        if run not in RUNS + LITERACY:
+            raise BadInput(f"unknown run {run!r}: {near_names(run, [*RUNS, *LITERACY])}")
         count = process_count(processes)
-        if run != "numerals-2018":
-            reproduce_xval(
-                run, output, encodings=tuple(model or ()), scale=scale, seeds=seeds, processes=count, say=typer.echo
+        if run in LITERACY:
+            reproduce_literacy(
+                run, output, models=tuple(model or ()), data=data, corpora=tuple(corpus or ()), scale=scale,
+                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, say=typer.echo,
+            )  # fmt: skip
+            return
+        chosen = tuple(model or ())
+        if run in ("xval-table4", "xval-table5"):
+            reproduce_nature(
+                run, output, encodings=chosen, scale=scale, seeds=seeds, data=data, processes=count, say=typer.echo
             )
             return
+        if run != "numerals-2018":
+            reproduce_xval(run, output, encodings=chosen, scale=scale, seeds=seeds, processes=count, say=typer.echo)
+            return
         reproduce_numerals_2018(
-            output, corpora=tuple(corpus or ()), models=tuple(model or ()), scale=scale, data=data, seconds=seconds,
+            output, corpora=tuple(corpus or ()), models=chosen, scale=scale, data=data, seconds=seconds,
             save=save, processes=count, say=typer.echo,
         )  # fmt: skip
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.tasks.asked_number import AskedNumberTask, Truth
 
-__all__ = ["CellConfig", "Prepared", "build", "run_cell", "train"]
+__all__ = ["CellConfig", "Prepared", "build", "run_cell", "steps_for", "take_steps", "train"]
 
 FITTED_ON = 20_000
 """Texts that a tokenizer, a scaling and a head are fitted on."""
@@ -185,17 +185,33 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
         asked: The training texts, on the device that training takes.
         look: Called with the step a few times on the way; what it gives is kept.
     """
+    ready = _Ready(asked, config.batch, config.seed)
+    steps = steps_for(model, config, ready, asked.tokens / len(asked))
+    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look)
+
+
+def steps_for(model: NumberModel, config: Any, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:
+    """How many steps a cell's budget lasts."""
+    if config.budget == "seconds":
+        return max(1, round(config.amount / _seconds_a_step(model, ready)))
+    each = config.batch if config.budget == "samples" else tokens_a_text * config.batch
+    return max(1, round(config.amount / each))
+
+
+def take_steps(
+    model: NumberModel,
+    config: Any,
+    ready: Dataset[dict[str, Tensor]],
+    steps: int,
+    device: torch.device,
+    look: Any = None,
+) -> dict[str, Any]:
+    """Trains for so many steps on batches that are cut already; arguments and result as of `train`."""
     import transformers
 
     from numerate.training import NumberTrainer
     from numerate.training.batches import the_batch
 
-    ready = _Ready(asked, config.batch, config.seed)
-    if config.budget == "seconds":
-        steps = max(1, round(config.amount / _seconds_a_step(model, ready)))
-    else:
-        each = config.batch if config.budget == "samples" else asked.tokens / len(asked) * config.batch
-        steps = max(1, round(config.amount / each))
     looks: list[dict[str, Any]] = []
 
     class Looks(transformers.TrainerCallback):
@@ -205,7 +221,7 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
                 looks.append({"step": state.global_step} | look())
                 model.train()
 
-    on_cpu = asked.fields["input_ids"].device.type == "cpu"
+    on_cpu = device.type == "cpu"
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=config.rate,
@@ -227,7 +243,7 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     return {"steps": steps, "seconds": round(seconds, 2), "losses": losses, "looks": looks}
 
 
-def _seconds_a_step(model: NumberModel, ready: _Ready, tries: int = 12) -> float:
+def _seconds_a_step(model: NumberModel, ready: Any, tries: int = 12) -> float:
     """How long a training step takes; on a copy, so that nothing is learnt."""
     rehearsing = copy.deepcopy(model).train()
     optimizer = torch.optim.AdamW(rehearsing.parameters(), lr=0.0)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
 
-__all__ = ["RUNS", "reproduce_numerals_2018", "reproduce_xval"]
+__all__ = ["RUNS", "reproduce_nature", "reproduce_numerals_2018", "reproduce_xval"]
 
-RUNS = ("numerals-2018", "xval-table1", "xval-table2", "xval-table3")
+RUNS = ("numerals-2018", "xval-table1", "xval-table2", "xval-table3", "xval-table4", "xval-table5")
 
 
 def reproduce_numerals_2018(
@@ -120,6 +120,42 @@ def reproduce_xval(
             raise BadInput(str(error)) from None
         files = write_table(table, config, Path(output), compare(config, output, processes=processes, say=say))
     for file in files:
+        say(str(file))
+
+
+def reproduce_nature(
+    table: str,
+    output: str,
+    *,
+    encodings: tuple[str, ...],
+    scale: str,
+    seeds: int | None,
+    data: str | None,
+    say: Callable[[str], None],
+    processes: int = 1,
+) -> None:
+    """Trains what has no result yet of Table 4 or 5, and renders it with its figures.
+
+    Args:
+        table: Which.
+        output: A folder.
+        encodings: Which; all of the table's, if empty.
+        scale: `tiny`, `small` or `paper`.
+        seeds: Trainings of each encoding; None for the scale's.
+        data: Of Table 4, a file of temperatures; without, they are made up.
+        say: Prints a line.
+        processes: Train so many encodings at a time.
+    """
+    from numerate.bench.nature import config_for, reproduce
+    from numerate.registry import UnknownNameError
+    from numerate.report.nature import write_nature
+
+    try:
+        config = config_for(table, scale, encodings, seeds, data)
+        rates = reproduce(config, output, processes=processes, say=say)
+    except (UnknownNameError, ValueError) as error:
+        raise BadInput(str(error)) from None
+    for file in write_nature(table, config, Path(output), rates):
         say(str(file))
 
 

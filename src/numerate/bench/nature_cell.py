@@ -1,0 +1,265 @@
+"""One cell of xVal's Tables 4 and 5: one encoding learns records of nature, with one rate, seed and budget.
+
+Records are learnt by masking: a share of all numbers, and in a share of the records one of the things that tests ask
+for, all of it at once. Both shares are the same for all encodings.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from numerate.attach import attach, load_recipe
+from numerate.backbones import register_backbones
+from numerate.batch import NumberTable
+from numerate.bench.encodings import Encoding, encoding_of
+from numerate.bench.nature_records import Records, planet_records, temperature_records_of
+from numerate.bench.nature_rows import NumberWriter, Rows, encode_rows
+from numerate.config import Config, ConfigError
+from numerate.record_vocabulary import record_tokenizer
+from numerate.tasks.planets import PlanetsConfig, PlanetsTask
+from numerate.tasks.temperature import TemperatureConfig, TemperatureTask
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from numerate.model import NumberModel
+
+__all__ = ["IN_PLACE", "NatureCell", "NatureData", "Ready", "build", "encode_records", "nature_encoding"]
+
+IN_PLACE = "in-place"
+"""The recipe of that name: numbers stay as they are written, and carry a vector."""
+_FITTED_ON = 500
+"""Records of each shape, at most, that a head is fitted on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NatureCell(Config):
+    """What one cell is.
+
+    Attributes:
+        task: `planets` or `temperature`.
+        task_options: Of its config, such as `{"points": [30, 59]}`, or the `source` of temperatures.
+        times: Of planets, how many times of each are told, the first ones; None for all.
+        residual: Of temperatures, whether the last ones are told as differences from a guess that needs no learning.
+        decimals: Of the numbers of planets; temperatures have an option of their own.
+        encoding: See `nature_encoding`.
+        examples: Different training records; they are gone through as often as the budget lasts.
+        budget: What is equal between cells: `samples` trained on, `tokens` read, or `seconds` trained.
+        amount: How much of it.
+        batch: Records a step.
+        rate: Highest learning rate; it rises over `warmup` of the steps, and falls to 0 along a cosine.
+        warmup: Share of the steps.
+        weight_decay: Of AdamW.
+        width: Of the trunk's states,
+        layers: its blocks,
+        heads: and their heads.
+        dropout: Of the trunk.
+        ratio: Share of all numbers that are masked in training.
+        asking: Share of the training records in which one of the tests' questions is masked besides.
+        dev: Records that learning rates are chosen by.
+        test: Records of each test set.
+        looks: How often dev records are looked at on the way; 0 for never.
+        seed: Of weights, masks and order; the records are the same for all.
+        precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
+    """
+
+    kind: ClassVar[str] = "nature-cell"
+    task: Literal["planets", "temperature"] = "planets"
+    task_options: dict[str, Any] = field(default_factory=dict)
+    times: int | None = None
+    residual: bool = False
+    decimals: int = 4
+    encoding: str = "xval+scalar"
+    examples: int = 100_000
+    budget: Literal["samples", "tokens", "seconds"] = "samples"
+    amount: float = 300_000
+    batch: int = 128
+    rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    width: int = 256
+    layers: int = 4
+    heads: int = 4
+    dropout: float = 0.0
+    ratio: float = 0.2
+    asking: float = 0.0
+    dev: int = 500
+    test: int = 2000
+    looks: int = 0
+    seed: int = 0
+    precision: Literal["tf32", "bf16", "fp32"] = "tf32"
+
+    def __post_init__(self) -> None:
+        nature_encoding(self.encoding)
+        if self.task not in ("planets", "temperature"):
+            raise ConfigError(f"task must be planets or temperature, however: {self.task!r}")
+        for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
+        for name in ("ratio", "asking"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
+        if not self.ratio + self.asking > 0 or not self.amount > 0 or not self.rate > 0:
+            raise ConfigError(f"nothing to learn: {self.ratio=}, {self.asking=}, {self.amount=}, {self.rate=}")
+        if self.residual and self.task != "temperature":
+            raise ConfigError(f"only temperatures have a guess to differ from, however: task={self.task!r}")
+
+    @property
+    def name(self) -> str:
+        """A file name that says which cell of a table it is."""
+        what = f"-{self.budget}{'-residual' if self.residual else ''}"
+        return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}{what}"
+
+    @property
+    def splits(self) -> dict[str, tuple[str, ...]]:
+        """The test sets, and what is asked for in each."""
+        if self.task == "temperature":
+            return {"test": ("last",)}
+        return {"test": ("stepsize", "a1", "e1", "m1"), "stepsize-between": ("stepsize",), "a1-gap": ("a1",)}
+
+
+def nature_encoding(name: str) -> Encoding:
+    """The encoding called so: those of `numerate.bench.encodings` that write a number at once, and `in-place`.
+
+    Example:
+        >>> nature_encoding("in-place").options["notation"]["kind"], nature_encoding("p10").has_head
+        ('keep', False)
+    """
+    if name == IN_PLACE:
+        recipe = load_recipe(IN_PLACE)
+        parts = {"notation": recipe.notation, "embedder": recipe.embedder, "head": recipe.head}
+        return Encoding(name, options=parts | {"placement": recipe.placement, "gated": recipe.gated})
+    found = encoding_of(name)
+    if found.causal or name == "keep":
+        raise ConfigError(f"records are filled in at once; {name!r} is said token by token or leaks its length")
+    return found
+
+
+class NatureData:
+    """A cell's records, made once and kept in a folder for other cells and processes.
+
+    Args:
+        cell: Any cell of a table: those that differ in nothing but encoding, training and budget share their records.
+        folder: Where to keep them.
+    """
+
+    def __init__(self, cell: NatureCell, folder: str | Path) -> None:
+        self.cell, self.folder = cell, Path(folder)
+
+    @functools.cached_property
+    def task(self) -> Any:
+        """Who makes them."""
+        if self.cell.task == "temperature":
+            return TemperatureTask(TemperatureConfig.from_dict(self.cell.task_options))
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return PlanetsTask(PlanetsConfig.from_dict(self.cell.task_options), device=device)
+
+    def records(self, split: str) -> Records:
+        """The records of a split, from the folder or made."""
+        cell = self.cell
+        count = {"train": cell.examples, "dev": cell.dev}.get(split, cell.test)
+        path = self.folder / f"{split}-{count}{'-residual' if cell.residual else ''}.npz"
+        if not path.is_file():
+            if cell.task == "temperature":
+                made = temperature_records_of(self.task, split, count, residual=cell.residual)
+            else:
+                made = planet_records(self.task, split, count, cell.times, cell.decimals)
+            made.save(path)
+        return Records.load(path)
+
+    def prepare(self) -> None:
+        """Makes all that is not there yet."""
+        for split in ("train", "dev", *self.cell.splits):
+            self.records(split)
+
+
+def build(cell: NatureCell, records: Records) -> NumberModel:
+    """A fresh trunk with numbers written in the cell's way; what has to be fitted is fitted to training records."""
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    register_backbones()
+    encoding = nature_encoding(cell.encoding)
+    texts = records.texts(1)
+    tokenizer = record_tokenizer(texts)
+    characters = max(len(text) for text in texts)
+    numbers = max(part.shape[1] for part in records.numbers)
+    torch.manual_seed(cell.seed)
+    sizes = AutoConfig.for_model(
+        "numerate-trunk", vocab_size=len(tokenizer), hidden_size=cell.width, num_hidden_layers=cell.layers,
+        num_attention_heads=cell.heads, dropout=cell.dropout, final_norm=True, token_head="linear",  # noqa: S106
+        # A minus sign for each number is all that can make a record longer than the first of its shape.
+        max_position_embeddings=characters + 2 * numbers, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    model = attach(
+        AutoModelForMaskedLM.from_config(sizes),
+        tokenizer,
+        reader="records",
+        # Kept as they are written, only the comma says where one number ends.
+        implied_commas=cell.encoding != IN_PLACE,
+        objective={"kind": "masked", "what": "numbers"},
+        **encoding.options,
+    )
+    values = torch.from_numpy(np.concatenate([part[:_FITTED_ON].reshape(-1) for part in records.numbers]))
+    if model.embedder is not None:
+        model.embedder.fit(values)
+    if model.head is not None:
+        model.head.fit(NumberTable.of_values(values[:: max(1, len(values) // 20_000)].tolist()))
+    return model
+
+
+def encode_records(model: NumberModel, records: Records, device: torch.device) -> list[Rows]:
+    """The rows of all records, shape by shape, on a device."""
+    writer = NumberWriter(model, records.decimals, device)
+    return [
+        encode_rows(model, shape, torch.from_numpy(numbers).to(device), writer)
+        for shape, numbers in zip(records.shapes, records.numbers, strict=True)
+    ]
+
+
+class Ready(Dataset[dict[str, "Tensor"]]):
+    """Training batches, each of one shape, with masks drawn when they are fetched; the same rows for all encodings.
+
+    Args:
+        parts: Rows by shape.
+        cell: Batch size, shares and seed.
+    """
+
+    def __init__(self, parts: list[Rows], cell: NatureCell) -> None:
+        self.parts, self.cell, self.batches = parts, cell, []
+        order = torch.Generator().manual_seed(cell.seed)
+        for index, part in enumerate(parts):
+            pieces = torch.randperm(len(part), generator=order).split(cell.batch)
+            # What is left over is a small batch only where there is no whole one.
+            self.batches += [(index, piece) for piece in pieces if len(piece) == min(cell.batch, len(part))]
+        device = parts[0].ids.device
+        self._draws = torch.Generator(device).manual_seed(cell.seed)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        which, rows = self.batches[index]
+        part = self.parts[which]
+        return part.batch(rows) | {"number_wanted": self.masks(part, len(rows))}
+
+    def masks(self, part: Rows, count: int) -> Tensor:
+        """Which numbers of so many records are masked, (count, M) bool."""
+        device = part.bits.device
+        drawn = torch.rand(count, part.bits.shape[1], generator=self._draws, device=device)
+        masks = drawn < self.cell.ratio
+        asks = torch.stack([part.wanted(ask, 1)[0] for ask in part.asks])
+        which = torch.randint(len(asks), (count,), generator=self._draws, device=device)
+        asking = torch.rand(count, 1, generator=self._draws, device=device) < self.cell.asking
+        return masks | (asks[which] & asking)
+
+    @property
+    def tokens_a_record(self) -> float:
+        """Mean tokens of a record."""
+        return float(torch.cat([part.lengths for part in self.parts]).double().mean())

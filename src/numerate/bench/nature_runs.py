@@ -1,0 +1,151 @@
+"""Training and testing of one cell of xVal's Tables 4 and 5, with its files: `<name>.json` and `<name>.npz`."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate.bench.cell import steps_for, take_steps
+from numerate.bench.nature_asking import Said, answers, likelihoods, scores
+from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
+from numerate.bench.nature_rows import Rows
+from numerate.bench.result import write, write_predictions
+
+if TYPE_CHECKING:
+    from numerate.bench.nature_records import Records
+    from numerate.model import NumberModel
+
+__all__ = ["ends_of", "run_cell", "train"]
+
+EVALUATED_AT_ONCE = 400_000
+"""Tokens of a batch in evaluation."""
+GAP_ROWS, GAP_LINE = 24, np.round(np.arange(0.95, 1.2501, 0.005), 4)
+"""How many systems in the gap are looked at closely, and for which values of a₁."""
+
+
+def train(model: NumberModel, cell: NatureCell, records: Records, look: Any = None) -> dict[str, Any]:
+    """Trains for the cell's budget: steps, seconds, losses, tokens a record, and how fast records were encoded.
+
+    Args:
+        model: What `build` gave, on its device.
+        cell: The cell.
+        records: To learn from.
+        look: Called a few times on the way; what it gives is kept.
+    """
+    start = time.perf_counter()
+    ready = Ready(encode_records(model, records, model.device), cell)
+    if model.device.type == "cuda":
+        torch.cuda.synchronize()
+    speed = len(records) / (time.perf_counter() - start)
+    steps = steps_for(model, cell, ready, ready.tokens_a_record)
+    found = take_steps(model, cell, ready, steps, model.device, look)
+    tokens = round(ready.tokens_a_record, 2)
+    return found | {"tokens_a_record": tokens, "encoded_a_second": round(speed)}
+
+
+def run_cell(cell: NatureCell, folder: str | Path, data: str | Path) -> dict[str, Any]:
+    """Trains and tests one cell, and writes its files into the folder; the figures.
+
+    Args:
+        cell: The cell.
+        folder: Where to write.
+        data: The folder of its records, see `NatureData`.
+    """
+    source, target = NatureData(cell, data), Path(folder)
+    training, held = source.records("train"), source.records("dev")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = build(cell, training).to(device)
+    dev = encode_records(model, held, device)
+
+    def measured() -> dict[str, Any]:
+        return {ask: _measured(source, "dev", held, ask, _said(model, held, dev, ask)) for ask in cell.splits["test"]}
+
+    def look() -> dict[str, Any]:
+        return {ask: found["mse"]["value"] for ask, found in measured().items()}
+
+    trained = train(model, cell, training, look if cell.looks else None)
+    figures: dict[str, Any] = {"training": trained, "parameters": model.trainable_parameters()[1], "dev": measured()}
+    columns: dict[str, torch.Tensor] = {}
+    for split, asks in cell.splits.items():
+        records = source.records(split)
+        rows = encode_records(model, records, device)
+        for ask in asks:
+            said = _said(model, records, rows, ask)
+            figures[f"{split} {ask}"] = _measured(source, split, records, ask, said)
+            columns[f"{split}_{ask}_predicted"] = said.values
+            columns[f"{split}_{ask}_gold"] = torch.from_numpy(records.gold(ask))
+            if said.intervals is not None:
+                columns |= {f"{split}_{ask}_{end}": said.intervals[:, k] for k, end in enumerate(("low", "high"))}
+        if split == "a1-gap":
+            columns |= _along_the_gap(model, records, rows)
+    if cell.task == "temperature":
+        columns["kelvin"] = torch.tensor(source.task.kelvin, dtype=torch.float64)
+    write_predictions(target / f"{cell.name}.npz", columns, exact=[name for name in columns if "gold" in name])
+    write(target / f"{cell.name}.json", config=cell.to_dict(), figures=figures)
+    return figures
+
+
+def _said(model: NumberModel, records: Records, rows: list[Rows], ask: str) -> Said:
+    """Answers in the order of all records; where they were asked as differences, as what they mean."""
+    found, widths = [], []
+    for part in rows:
+        size = max(1, EVALUATED_AT_ONCE // part.ids.shape[1] // (8 if len(model.processor.own_tokens) > 10_000 else 1))
+        found.append(answers(model, part, ask, size))
+        widths.append(len(part.asks[ask]))
+    whole = Said.joined(found)
+
+    def ordered(values: torch.Tensor) -> torch.Tensor:
+        sizes = [len(part) * width for part, width in zip(rows, widths, strict=True)]
+        parts = [one.numpy().reshape(-1, width) for one, width in zip(values.split(sizes), widths, strict=True)]
+        if records.guesses:
+            parts = [one + guess for one, guess in zip(parts, records.guesses, strict=True)]
+        return torch.from_numpy(records.in_order(parts))
+
+    if whole.intervals is None:
+        return Said(ordered(whole.values))
+    ends = torch.stack([ordered(whole.intervals[:, k]) for k in (0, 1)], dim=1)
+    return Said(ordered(whole.values), ends, whole.crps, whole.count)
+
+
+def _measured(source: NatureData, split: str, records: Records, ask: str, said: Said) -> dict[str, Any]:
+    found = scores(said.values, torch.from_numpy(records.gold(ask)), said)
+    if source.cell.task == "temperature":
+        task: Any = source.task
+        found["mse_kelvin"] = found["mse"] | {"value": _times(found["mse"]["value"], task.kelvin**2)}
+        if split == "test":
+            truth = task.truth(split, source.cell.test)
+            found["interval"] = ends_of(task.interval(said.values.numpy(), truth))
+            best = task.baselines(split, source.cell.test)["yesterday"]
+            found["beyond yesterday"] = ends_of(task.interval(said.values.numpy(), truth, best))
+    return found
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def ends_of(found: Any) -> dict[str, Any]:
+    """An interval as JSON types."""
+    values = {name: getattr(found, name) for name in ("estimate", "low", "high")}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()} | {"days": found.clusters}
+
+
+def _along_the_gap(model: NumberModel, records: Records, rows: list[Rows]) -> dict[str, torch.Tensor]:
+    """For some systems of the largest shape, from the smallest a₁ to the largest, how likely each value is."""
+    which = max(range(len(rows)), key=lambda index: len(rows[index]))
+    part, true = rows[which], torch.from_numpy(records.numbers[which][:, records.shapes[which].asks["a1"][0]])
+    order = true.argsort()
+    chosen = order[torch.linspace(0, len(order) - 1, min(GAP_ROWS, len(order))).round().long()]
+    where = chosen.to(part.ids.device)
+    some = Rows(part.ids[where], part.slots[where], part.bits[where], part.lengths[chosen], part.asks)
+    line = torch.from_numpy(GAP_LINE)
+    return {
+        "gap_gold": true[chosen],
+        "gap_line": line,
+        "gap_likelihood": likelihoods(model, some, "a1", line, records.decimals),
+    }
