@@ -54,7 +54,7 @@ def test_probabilities_are_those_of_a_loop(config: LiteracyConfig) -> None:
     rows, places = spelling.rows(sentences, 128)
     for index, (row, place, sentence) in enumerate(zip(rows, places, sentences, strict=True)):
         ids, total = list(row["input_ids"]), 0.0
-        for turn, token in enumerate(spelling.tokens(sentence.numeral.text)):
+        for turn, token in enumerate(spelling.tokens(sentence.numeral.text)):  # type: ignore[union-attr]
             with torch.no_grad():
                 logits = model.backbone(input_ids=torch.tensor([ids])).logits[0, place + turn].double()
             total -= float(logits.log_softmax(-1)[token])

@@ -154,7 +154,7 @@ def _bootstrap_of_few(values: np.ndarray, level: float, resamples: int) -> metri
     10,000 draws of 100,000 words would take half a minute word by word.
     """
     if not len(values):
-        return metrics.bootstrap(values, level=level, resamples=resamples)
+        return metrics.bootstrap([], level=level, resamples=resamples)
     different, counts = np.unique(values, return_counts=True)
     drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), size=resamples)
     means = drawn @ different / len(values)

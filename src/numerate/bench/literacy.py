@@ -1,0 +1,210 @@
+"""The grid of masked words and masked numbers: every encoder with its best learning rate, several seeds, resumable.
+
+As in `numerate.bench.compare`: each encoder tries every rate for a part of the epochs, takes the one that does best on
+dev, and is trained with all seeds. A process does one encoder, so that its texts are encoded once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numerate.bench.pool import run_jobs
+from numerate.bench.result import write
+from numerate.config import Config, ConfigError
+from numerate.tasks.literacy import PLAIN, LiteracyConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["BASE", "GROUPS", "LiteracyGrid", "best_rate", "comparison", "finals_of", "run_grids"]
+
+BASE = "default"
+"""What all encoders are held against."""
+GROUPS = ("all", "unit", "other", "next", "near", "moves")
+"""The groups of words that are compared."""
+_PATHS = ("source", "model", "plain", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiteracyGrid(Config):
+    """Encoders on one set of sentences and one model.
+
+    Attributes:
+        encoders: By name, what of the cell's config differs; see `runs/literacy.yaml`.
+        rates: Learning rates that each may choose from: of all that is trained, or, where all weights are, of the
+            encoder below our parts.
+        rate_share: Share of the epochs that a try of a rate gets.
+        seeds: Trainings of each encoder.
+        resamples: Of the bootstraps.
+        name: Of its folder.
+        cell: What all cells have in common.
+    """
+
+    kind: ClassVar[str] = "literacy-grid"
+    encoders: dict[str, dict[str, Any]]
+    rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
+    rate_share: float = 0.25
+    seeds: int = 3
+    resamples: int = 10_000
+    name: str = "literacy"
+    cell: LiteracyConfig
+
+    def __post_init__(self) -> None:
+        if not self.encoders or not self.rates or self.seeds < 1:
+            raise ConfigError(f"nothing to compare: {list(self.encoders)}, {self.rates=}, {self.seeds=}")
+        if not 0 < self.rate_share <= 1:
+            raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
+        for name in self.encoders:
+            self._cell(name, self.rates[0])
+
+    def tries(self, encoder: str) -> list[LiteracyConfig]:
+        """The cells that an encoder's rate is chosen by; none if there is no choice."""
+        if len(self.rates) == 1:
+            return []
+        epochs = max(1, round(self.rate_share * self.cell.epochs))
+        plan: dict[str, Any] = {"epochs": epochs, "splits": ("dev",), "plain": None, "shift": None, "output": None}
+        return [dataclasses.replace(self._cell(encoder, rate), **plan) for rate in self.rates]
+
+    def finals(self, encoder: str, rate: float) -> list[LiteracyConfig]:
+        """The cells that are compared, one for each seed."""
+        # Which words move with the number is asked of the base alone: the same words for all.
+        plan: dict[str, Any] = {"splits": ("test",)} | ({} if encoder == BASE else {"shift": None})
+        cell = dataclasses.replace(self._cell(encoder, rate), **plan)
+        return [dataclasses.replace(cell, seed=seed) for seed in range(self.seeds)]
+
+    def _cell(self, encoder: str, rate: float) -> LiteracyConfig:
+        try:
+            cell = dataclasses.replace(self.cell, **self.encoders[encoder])
+        except TypeError as error:
+            raise ConfigError(f"encoder {encoder!r}: {error}") from None
+        which = {"rate": rate} if cell.train == "head" else {"backbone_rate": rate}
+        return dataclasses.replace(cell, **which)
+
+
+def run_grids(
+    grids: Sequence[LiteracyGrid], output: str | Path, *, processes: int = 1, say: Callable[[str], None] = print
+) -> None:
+    """Trains all cells of some grids that have no result yet, and compares each encoder with `default`.
+
+    Args:
+        grids: All their encoders share the processes.
+        output: `<name of the grid>/<cell>.json` is written below it, and what was predicted in `predictions/` there.
+        processes: So many encoders at a time.
+        say: Prints a line.
+    """
+    jobs, later = {}, {}
+    for grid in grids:
+        for encoder in grid.encoders:
+            folder = Path(output) / grid.name
+            jobs[f"{grid.name}, {encoder}"] = functools.partial(_of_encoder, grid, encoder, folder)
+            if grid.cell.predict == "words" and BASE in grid.encoders and encoder != BASE:
+                later[f"{grid.name}, {encoder}"] = functools.partial(_against_base, grid, encoder, folder)
+    run_jobs(jobs, processes, say, "encoders")
+    run_jobs(later, processes, say, "comparisons")
+
+
+def best_rate(grid: LiteracyGrid, encoder: str, folder: Path) -> float:
+    """The rate whose try did best on dev, by nats of all words or log-MAE of numbers; the smallest of equals."""
+    tries = dict(zip(grid.rates, grid.tries(encoder), strict=False))
+    if not tries:
+        return grid.rates[0]
+
+    def score(rate: float) -> float:
+        dev = _read(folder, encoder, tries[rate])["results"]["dev"]
+        value = dev["all"]["nats"] if tries[rate].predict == "words" else dev["model"]["log_mae"]
+        return math.inf if value is None else value
+
+    return min(sorted(tries), key=score)
+
+
+def finals_of(grid: LiteracyGrid, encoder: str, output: str | Path) -> list[dict[str, Any]]:
+    """What `run_cell` gave for each seed that is there, as `compare_cells` takes it."""
+    folder = Path(output) / grid.name
+    cells = grid.finals(encoder, best_rate(grid, encoder, folder))
+    return [_read(folder, encoder, cell) for cell in cells if _file(folder, encoder, cell).is_file()]
+
+
+def comparison(grid: LiteracyGrid, encoder: str, output: str | Path) -> dict[str, Any]:
+    """What is known of an encoder against `default`, by group of words and `plain`; see `compare_cells`."""
+    file = Path(output) / grid.name / f"{encoder}-against-{BASE}.json"
+    return json.loads(file.read_text(encoding="utf-8"))["figures"] if file.is_file() else {}
+
+
+def _of_encoder(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
+    """All cells of one encoder, one after the other, on texts that are encoded once."""
+    for cell in grid.tries(encoder):
+        _run(folder, encoder, cell, say)
+    for cell in grid.finals(encoder, best_rate(grid, encoder, folder)):
+        _run(folder, encoder, cell, say)
+
+
+def _run(folder: Path, encoder: str, cell: LiteracyConfig, say: Callable[[str], None]) -> None:
+    from numerate.tasks.literacy_cell import run_cell
+
+    file = _file(folder, encoder, cell)
+    if file.is_file():
+        _check(file, cell)
+        return
+    told = dataclasses.replace(cell, output=str(folder / "predictions") if "test" in cell.splits else None)
+    found = run_cell(told)
+    found = {key: value for key, value in found.items() if key != "config"}
+    # A folder of results may be moved: what was predicted is looked for below it.
+    found["predictions"] = {split: Path(path).name for split, path in found["predictions"].items()}
+    write(file, config=cell.to_dict() | {"encoder": encoder}, figures=found)
+    split = cell.splits[0]
+    first = found["results"][split]["all" if cell.predict == "words" else "model"]
+    what = f"{first['nats']:.4f} nats" if cell.predict == "words" else f"log-MAE {first['log_mae']:.4f}"
+    say(f"{folder.name}, {file.stem}: {split} {what} ({sum(found['seconds'].values()):.0f} s)")
+
+
+def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
+    """Compares an encoder with the base on all seeds, and writes it down."""
+    from numerate.tasks.literacy_cell import compare_cells
+
+    one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
+    if not one or not other:
+        return
+    config = {"one": [cell["name"] for cell in one], "other": [cell["name"] for cell in other]}
+    config |= {"resamples": grid.resamples}
+    file = folder / f"{encoder}-against-{BASE}.json"
+    if file.is_file() and json.loads(file.read_text(encoding="utf-8"))["config"] == config:
+        return
+    found: dict[str, Any] = compare_cells(one, other, groups=GROUPS, resamples=grid.resamples)
+    if PLAIN in one[0]["predictions"]:
+        found[PLAIN] = compare_cells(one, other, PLAIN, groups=("all",), resamples=grid.resamples)["all"]
+    write(file, config=config, figures=_finite(found))
+    say(f"{folder.name}, {encoder}: unit words {100 * found['unit']['ratio'] - 100:+.2f} % against {BASE}")
+
+
+def _file(folder: Path, encoder: str, cell: LiteracyConfig) -> Path:
+    rate = cell.rate if cell.train == "head" or cell.backbone_rate is None else cell.backbone_rate
+    return folder / f"{encoder}-rate{rate:g}-seed{cell.seed}-epochs{cell.epochs}.json"
+
+
+def _read(folder: Path, encoder: str, cell: LiteracyConfig) -> dict[str, Any]:
+    file = _file(folder, encoder, cell)
+    found = json.loads(file.read_text(encoding="utf-8"))["figures"]
+    found["predictions"] = {split: str(folder / "predictions" / name) for split, name in found["predictions"].items()}
+    # Where data and model lie now, and not where they lay when it was made.
+    return found | {"config": cell.to_dict(), "name": file.stem}
+
+
+def _check(file: Path, cell: LiteracyConfig) -> None:
+    """A result of other settings is none: it must not be taken for this one."""
+    stored, wanted = json.loads(file.read_text(encoding="utf-8"))["config"], cell.to_dict()
+    for key, value in wanted.items():
+        if key not in _PATHS and stored.get(key) != value:
+            raise ValueError(f"{file} has {key}={stored.get(key)!r}, and not {value!r}: give another folder")
+
+
+def _finite(value: Any) -> Any:
+    """Nested figures with None for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

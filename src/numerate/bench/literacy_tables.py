@@ -1,0 +1,134 @@
+"""The tables of Thawani et al. 2021 and of the floating-point paper, and masked numbers, as grids."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.bench.literacy import LiteracyGrid
+from numerate.registry import UnknownNameError, heads, near_names
+from numerate.tasks.literacy import LiteracyConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COLUMNS", "SCALES", "TABLES", "about", "encoder_of", "grids_for", "load_tables", "paper_of", "parts_of"]
+
+COLUMNS = {"PPL": ".2f", "H@1": ".2f", "H@5": ".2f", "H@20": ".2f", "H@100": ".2f"}
+"""Of the papers' tables; their perplexity is 2 to the power of nats."""
+
+
+def load_tables() -> dict[str, Any]:
+    """The tables' settings, as shipped."""
+    import yaml
+
+    return yaml.safe_load((resources.files("numerate") / "runs" / "literacy.yaml").read_text(encoding="utf-8"))
+
+
+_ALL = load_tables()
+TABLES: tuple[str, ...] = tuple(_ALL["tables"])
+SCALES: tuple[str, ...] = tuple(_ALL["scales"])
+
+
+def about(table: str) -> str:
+    """What a table is, in a line."""
+    return _ALL["tables"][table]["about"]
+
+
+def parts_of(table: str) -> tuple[str, ...]:
+    """The groups of words that a table has: `all`, `unit`, `other`, and `plain` for texts without numbers."""
+    return tuple(_ALL["tables"][table].get("parts", ()))
+
+
+def encoder_of(name: str) -> dict[str, Any]:
+    """What of a cell's config an encoder is; behind a `+` stands the head that predicts numbers.
+
+    Example:
+        >>> encoder_of("log-fourier+mixture")
+        {'recipe': 'exponent', 'parts': {'embedder': {'kind': 'log-fourier'}, 'head': {'kind': 'mixture'}}}
+    """
+    first, plus, head = name.partition("+")
+    if first not in _ALL["encoders"]:
+        raise UnknownNameError(f"unknown encoder {first!r}: {near_names(first, list(_ALL['encoders']))}")
+    found = dict(_ALL["encoders"][first])
+    if plus:
+        if head not in heads:
+            raise UnknownNameError(f"unknown head {head!r}: {near_names(head, heads.names())}")
+        found["parts"] = dict(found.get("parts", {})) | {"head": {"kind": head}}
+    return found
+
+
+def grids_for(
+    table: str,
+    scale: str,
+    *,
+    data: str,
+    models: Sequence[str],
+    corpora: Sequence[str] = (),
+    encoders: Sequence[str] = (),
+    train: str = "head",
+    seeds: int | None = None,
+    plain: str | None = None,
+) -> list[LiteracyGrid]:
+    """The grids behind a table: one for each corpus, model and protocol.
+
+    Args:
+        table: One of `TABLES`.
+        scale: One of `SCALES`.
+        data: The folder that has a folder for each corpus.
+        models: Folders or Hub names of masked language models.
+        corpora: Instead of `units` and `market`.
+        encoders: Instead of the table's.
+        train: `head` for a frozen encoder, `all` for all weights.
+        seeds: Instead of the scale's.
+        plain: A file of texts, of which those without numbers are measured; by default the `wiki` passages in `data`,
+            where they are there and the table wants them.
+    """
+    for what, given, known in (("table", table, TABLES), ("scale", scale, SCALES), ("train", train, ("head", "all"))):
+        if given not in known:
+            raise ValueError(f"unknown {what} {given!r}: {near_names(given, list(known))}")
+    settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
+    rates = size["rates"] if train == "head" else size.get("backbone_rates", size["rates"])
+    chosen = {name: encoder_of(name) for name in encoders or settings["encoders"]}
+    found = []
+    for corpus in corpora or _ALL["corpora"]:
+        source = Path(data) / corpus
+        if not source.is_dir():
+            raise ValueError(f"{source}: no such folder; corpora are {', '.join(corpora or _ALL['corpora'])}")
+        for model in models:
+            for protocol in settings.get("protocols", ("clean",)):
+                shared = dict(size["cell"]) | {"train": train, "predict": settings.get("predict", "words")}
+                shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": model}
+                if shared["predict"] == "words" and protocol == "clean":
+                    shared |= _plain(data, plain)
+                else:
+                    shared |= {"shift": None}
+                name = f"{corpus}-{Path(model).name}-{train}" + ("" if protocol == "clean" else f"-{protocol}")
+                name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
+                found.append(
+                    LiteracyGrid(
+                        encoders=chosen, rates=tuple(rates), seeds=size["seeds"] if seeds is None else seeds,
+                        resamples=size["resamples"], name=name, cell=LiteracyConfig.from_dict(shared),
+                    )
+                )  # fmt: skip
+    return found
+
+
+def paper_of(table: str, corpus: str, part: str) -> dict[str, dict[str, float | None]]:
+    """The paper's figures by encoder and column; none where they are not in our copy.
+
+    Example:
+        >>> paper_of("literacy-table3", "units", "all")["exponent"]["H@1"]
+        66.15
+    """
+    rows = _ALL["tables"][table].get("paper", {}).get(corpus, {}).get(part, {})
+    return {name: dict(zip(COLUMNS, row, strict=True)) for name, row in rows.items()}
+
+
+def _plain(data: str, plain: str | None) -> dict[str, Any]:
+    """Texts without numbers: a file that is named, or the test passages beside the corpora."""
+    passages = Path(data) / "wiki" / "passages.jsonl.gz"
+    if plain is not None:
+        return {"plain": plain}
+    return {"plain": str(passages), "plain_split": "split"} if passages.is_file() else {}

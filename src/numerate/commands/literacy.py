@@ -1,0 +1,88 @@
+"""`numerate reproduce literacy-table3` and its neighbours: masked words and masked numbers, trained and rendered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numerate.commands.source import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RUNS", "reproduce_literacy"]
+
+RUNS = (
+    "literacy-table3", "literacy-table4", "literacy-table5", "literacy-table6", "literacy-bins", "literacy-protocols",
+    "float-table1", "float-table2", "masked-numbers",
+)  # fmt: skip
+"""What there is; `literacy-table5` shows what the cells of Table 3 say, sentence by sentence."""
+
+
+def reproduce_literacy(
+    table: str,
+    output: str,
+    *,
+    models: tuple[str, ...],
+    data: str | None,
+    corpora: tuple[str, ...] = (),
+    encoders: tuple[str, ...] = (),
+    scale: str = "tiny",
+    train: str = "head",
+    seeds: int | None = None,
+    plain: str | None = None,
+    processes: int = 1,
+    say: Callable[[str], None],
+) -> None:
+    """Trains the cells that have no result yet in the output folder, and renders a table there.
+
+    Args:
+        table: One of `RUNS`.
+        output: A folder.
+        models: Folders or Hub names of masked language models.
+        data: The folder with a folder for each corpus.
+        corpora: Which; all, if empty.
+        encoders: Which; all of the table's, if empty.
+        scale: `tiny`, `small` or `paper`.
+        train: `head`, `all`, or `both`.
+        seeds: Trainings of each encoder; None for the scale's.
+        plain: A file of texts, of which those without numbers are measured.
+        processes: So many encoders at a time.
+        say: Prints a line.
+    """
+    if not models:
+        raise BadInput(f"{table} needs a masked language model: --model DIR, a folder or a Hub name")
+    if data is None:
+        raise BadInput(f"{table} needs sentences with numbers: --data DIR, a folder with units/ and market/ in it")
+    from numerate.bench.literacy import run_grids
+    from numerate.bench.literacy_tables import grids_for
+
+    trained = "literacy-table3" if table == "literacy-table5" else table
+    options = {"data": data, "models": models, "corpora": corpora, "encoders": encoders, "seeds": seeds, "plain": plain}
+    try:
+        grids = [
+            grid
+            for which in (("head", "all") if train == "both" else (train,))
+            for grid in grids_for(trained, scale, train=which, **options)  # type: ignore[arg-type]
+        ]
+        run_grids(grids, output, processes=processes, say=say)
+        files = _mended(grids, Path(output)) if table == "literacy-table5" else _tables(table, grids, Path(output))
+    except (ValueError, LookupError, OSError) as error:
+        raise BadInput(" ".join(str(error).split())[:500]) from None
+    for file in files:
+        say(str(file))
+
+
+def _tables(name: str, grids: list, output: Path) -> list[Path]:
+    from numerate.report.literacy import write_tables
+
+    return write_tables(name, grids, output)
+
+
+def _mended(grids: list, output: Path) -> list[Path]:
+    from numerate.bench.literacy import BASE
+    from numerate.report.literacy import mended_table
+    from numerate.report.saving import write_whole
+
+    shown = [mended_table(grid, name, output).markdown() for grid in grids for name in grid.encoders if name != BASE]
+    return [write_whole(output / "literacy-table5.md", "\n".join(shown).encode())]

@@ -1,0 +1,160 @@
+"""Masked words and masked numbers as tables: the papers' figures beside ours, and every encoder against `default`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numerate.bench.compare import mean_and_spread
+from numerate.bench.literacy import BASE, best_rate, comparison, finals_of
+from numerate.bench.literacy_tables import COLUMNS, about, paper_of, parts_of
+from numerate.bench.result import write
+from numerate.report.saving import write_whole
+from numerate.report.tables import Cell, Table, table
+from numerate.tasks.literacy import PLAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numerate.bench.literacy import LiteracyGrid
+
+__all__ = ["against_base", "mended_table", "number_table", "word_table", "write_tables"]
+
+_MEASURES = {"PPL": "ppl_2nats", "H@1": "hit@1", "H@5": "hit@5", "H@20": "hit@20", "H@100": "hit@100"}
+_BEST: dict[str, Any] = {"PPL": "min"} | dict.fromkeys(list(COLUMNS)[1:], "max")
+_GROUPS = ("all", "unit", "near", "moves")
+_NUMBERS = {
+    "log_mae": (".3f", "min"), "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
+    "coverage_90": (".3f", None), "nats": (".3f", "min"),
+    **{f"{name}_{kind}": (".3f", "max") for name in ("auc", "tail_auc")
+       for kind in ("swapped", "added", "dropped", "exchanged")},
+}  # fmt: skip
+
+
+def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> Table:
+    """A table as the papers have it: perplexity (2 to the nats) and hits of one group of words, means over seeds."""
+    corpus = grid.name.partition("-")[0]
+    split, group = (PLAIN, "all") if part == PLAIN else ("test", part)
+    rows = {}
+    for encoder in grid.encoders:
+        known = [cell["results"].get(split, {}).get(group, {}) for cell in finals_of(grid, encoder, output)]
+        rows[encoder] = {column: _mean([row.get(key) for row in known], ".2f") for column, key in _MEASURES.items()}
+    title = f"{about(name)}: {part}, {_title(grid)}"
+    notes = ("PPL is 2 to the power of nats, as the papers print it. ±: 95 % over seeds.",)
+    paper = paper_of(name, corpus, part) or None
+    return table(rows, COLUMNS, best=_BEST, paper=paper, corner="encoder", title=title, notes=notes)
+
+
+def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
+    """What each encoder gains over `default`: differences of nats with paired 99 % intervals, and the papers' tests."""
+    shown, rows = [*_GROUPS, PLAIN], {}
+    for encoder in grid.encoders:
+        if encoder == BASE:
+            continue
+        found = comparison(grid, encoder, output)
+        row: dict[str, Any] = {}
+        for group in shown:
+            if (test := found.get(group)) is not None and test["count"]:
+                difference = test["nats_difference"]
+                mark = f" [{difference['low']:+.4f}, {difference['high']:+.4f}]"
+                row[f"{group}, nats"] = Cell(difference["estimate"], mark)
+        unit, every = found.get("unit"), found.get("all")
+        row["unit, %"] = None if unit is None or unit["ratio"] is None else 100 * unit["ratio"] - 100
+        for key in ("t_test", "binomial", "mcnemar") if every else ():
+            row[key.replace("_", "-")] = every[key]["p"]
+        rows[encoder] = row
+    columns = {f"{group}, nats": "+.4f" for group in shown if any(f"{group}, nats" in row for row in rows.values())}
+    columns |= {"unit, %": "+.2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
+    notes = (
+        "Less is better. Brackets: 99 %, sentences drawn with replacement, losses averaged over seeds. "
+        "The tests (p) are of hit@1 over all words.",
+    )
+    return table(rows, columns, corner=f"against {BASE}", title=_title(grid), notes=notes)
+
+
+def number_table(grid: LiteracyGrid, output: str | Path) -> Table:
+    """Masked numbers: every encoder and head, and guesses that look at no words."""
+    rows: dict[str, dict[str, Any]] = {}
+    for encoder in grid.encoders:
+        cells = finals_of(grid, encoder, output)
+        known = [cell["results"]["test"] for cell in cells]
+        rows[encoder] = {
+            key: _mean([row["model"].get(key) for row in known], form) for key, (form, _) in _NUMBERS.items()
+        }
+        for name in ("median", "unit median"):
+            if known and name not in rows:
+                rows[name] = {key: known[0][name].get(key) for key in _NUMBERS}
+    columns = {key: form for key, (form, _) in _NUMBERS.items()}
+    best: dict[str, Any] = {key: choice for key, (_, choice) in _NUMBERS.items()}
+    notes = ("auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",)
+    return table(
+        rows, columns, best=best, corner="encoder + head", title=f"Masked numbers, {_title(grid)}", notes=notes
+    )
+
+
+def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int = 20) -> Table:
+    """Words that an encoder gets right and `default` does not (Table 5 of Thawani et al.), first seed of both.
+
+    Args:
+        grid: With both of them, trained.
+        encoder: Which.
+        output: The folder of the grids.
+        most: How many, those first whose loss falls most.
+    """
+    from numerate.tasks.literacy import load_split
+    from numerate.tasks.word_scores import WordScores, mended
+
+    one, other = (WordScores.load(finals_of(grid, name, output)[0]["predictions"]["test"]) for name in (encoder, BASE))
+    sentences, positions = load_split(grid.finals(encoder, grid.rates[0])[0], "test")
+    rows = {}
+    for index in mended(one, other, most).tolist():
+        sentence = sentences[int(positions.sentence[index])]
+        start, end = int(positions.start[index]), int(positions.end[index])
+        text = f"{sentence.text[:start]}[{sentence.text[start:end]}]{sentence.text[end:]}"
+        number = "" if sentence.numeral is None else sentence.numeral.text
+        rows[text] = {"number": number, BASE: other.nll[index], encoder: one.nll[index]}
+    columns = {"number": "", BASE: ".3f", encoder: ".3f"}
+    return table(rows, columns, corner="sentence", title=f"Mended by {encoder}, nats, {_title(grid)}")
+
+
+def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list[Path]:
+    """Writes `<name>.md` and `<name>.json` of what is there."""
+    shown: list[Table] = []
+    figures: dict[str, Any] = {}
+    for grid in grids:
+        if grid.cell.predict == "words":
+            shown += [word_table(name, grid, output, part) for part in parts_of(name)]
+            shown += [against_base(grid, output)] if len(grid.encoders) > 1 and BASE in grid.encoders else []
+        else:
+            shown.append(number_table(grid, output))
+        figures[grid.name] = {}
+        for encoder in grid.encoders:
+            cells = finals_of(grid, encoder, output)
+            figures[grid.name][encoder] = {
+                "rate": best_rate(grid, encoder, output / grid.name),
+                "seeds": [{key: cell[key] for key in ("trained", "seconds", "results")} for cell in cells],
+                f"against {BASE}": comparison(grid, encoder, output),
+            }
+    config = {"table": name, "grids": [_without_paths(grid) for grid in grids]}
+    write(output / f"{name}.json", config=config, figures=figures)
+    text = "\n".join(table.markdown() for table in shown)
+    return [write_whole(output / f"{name}.md", text.encode()), output / f"{name}.json"]
+
+
+def _mean(values: Sequence[float | None], form: str) -> Cell | None:
+    mean, half = mean_and_spread(list(values))
+    return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
+
+
+def _title(grid: LiteracyGrid) -> str:
+    trained = "frozen encoder" if grid.cell.train == "head" else "all weights trained"
+    return f"{grid.name}, {trained}, {grid.seeds} seeds"
+
+
+def _without_paths(grid: LiteracyGrid) -> dict[str, Any]:
+    """A grid's config with names for folders: where they lay is no part of a result."""
+    found = grid.to_dict()
+    for key in ("source", "model", "plain"):
+        if found["cell"][key] is not None:
+            found["cell"][key] = found["cell"][key].rstrip("/").rpartition("/")[2]
+    return found

@@ -1,0 +1,175 @@
+"""The grid of masked words: rates chosen on dev, seeds, cells that are there already, tables of what was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+import number_data
+import pytest
+from typer.testing import CliRunner
+
+from numerate.bench.literacy import LiteracyGrid, best_rate, comparison, finals_of, run_grids
+from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
+from numerate.cli import app
+from numerate.config import ConfigError
+from numerate.report.literacy import against_base, mended_table, word_table
+from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.literacy_cell import compare_cells, run_cell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data and a model."""
+    found = tmp_path_factory.mktemp("literacy")
+    for corpus in ("units", "market"):
+        (found / "data" / corpus).mkdir(parents=True)
+        number_data.write_data(found / "data" / corpus)
+    (found / "data" / "plain.jsonl").write_text('{"text": "A cat sat on the mat."}\n', "utf-8")
+    number_data.write_model(found / "bert")
+    return found
+
+
+@pytest.fixture(scope="module")
+def grid(folder: Path) -> LiteracyGrid:
+    """Two encoders, two rates, two seeds, trained."""
+    cell = LiteracyConfig(
+        source=str(folder / "data" / "units"), model=str(folder / "bert"), epochs=2, batch=16,
+        plain=str(folder / "data" / "plain.jsonl"),
+    )  # fmt: skip
+    encoders = {name: encoder_of(name) for name in ("default", "exponent")}
+    made = LiteracyGrid(encoders=encoders, rates=(1e-3, 1e-2), seeds=2, rate_share=0.5, resamples=50, cell=cell)
+    run_grids([made], folder / "out", say=lambda line: None)
+    return made
+
+
+def test_rates_are_chosen_on_dev(grid: LiteracyGrid, folder: Path) -> None:
+    tries = grid.tries("exponent")
+    assert [cell.epochs for cell in tries] == [1, 1] and {cell.splits for cell in tries} == {("dev",)}
+    nats = {cell.rate: run_cell(cell)["results"]["dev"]["all"]["nats"] for cell in tries}
+    chosen = best_rate(grid, "exponent", folder / "out" / grid.name)
+    assert chosen == min(nats, key=nats.__getitem__)
+    assert [(cell.seed, cell.rate, cell.epochs) for cell in grid.finals("exponent", chosen)] == [
+        (0, chosen, 2),
+        (1, chosen, 2),
+    ]
+
+
+def test_a_comparison_is_that_of_the_cells(grid: LiteracyGrid, folder: Path) -> None:
+    one, other = (finals_of(grid, name, folder / "out") for name in ("exponent", "default"))
+    assert len(one) == len(other) == 2
+    found, wanted = comparison(grid, "exponent", folder / "out"), compare_cells(one, other, resamples=50)
+    assert found["unit"]["nats_difference"] == wanted["unit"]["nats_difference"]
+    assert found["plain"]["count"] > 3
+    shown = against_base(grid, folder / "out").markdown()
+    assert f"{wanted['unit']['nats_difference']['estimate']:+.4f}" in shown and "| default |" not in shown
+
+
+def test_what_is_there_is_not_made_again(grid: LiteracyGrid, folder: Path) -> None:
+    files = {file: file.read_bytes() for file in (folder / "out" / grid.name).glob("*.json")}
+    assert len(files) == 2 * (2 + 2) + 1
+    lines: list[str] = []
+    run_grids([grid], folder / "out", say=lines.append)
+    assert lines == [] and all(file.read_bytes() == content for file, content in files.items())
+    other = dataclasses.replace(grid, cell=dataclasses.replace(grid.cell, batch=8))
+    with pytest.raises(ValueError, match="has batch=16, and not 8"):
+        run_grids([other], folder / "out", say=lines.append)
+
+
+def test_a_moved_folder_is_read_where_it_is(grid: LiteracyGrid, folder: Path) -> None:
+    for file in (folder / "out" / grid.name).glob("default-rate*.json"):
+        figures = json.loads(file.read_text("utf-8"))["figures"]
+        assert all("/" not in name for name in figures["predictions"].values())
+    assert finals_of(grid, "default", folder / "out")[0]["predictions"]["test"].startswith(str(folder / "out"))
+
+
+def test_words_that_an_encoder_mends(grid: LiteracyGrid, folder: Path) -> None:
+    shown = mended_table(grid, "exponent", folder / "out", most=3)
+    assert len(shown.body) <= 3 and shown.head == ("sentence", "number", "default", "exponent")
+    for row in shown.body:
+        assert row[0].text.count("[") == 1 and float(row[3].text) <= float(row[2].text)
+
+
+def test_figures_are_means_over_seeds(grid: LiteracyGrid, folder: Path) -> None:
+    cells = finals_of(grid, "exponent", folder / "out")
+    mean = sum(cell["results"]["test"]["all"]["ppl_2nats"] for cell in cells) / 2
+    shown = word_table("literacy-table3", grid, folder / "out", "all")
+    row = next(row for row in shown.body if row[0].text == "exponent")
+    assert row[1].text.startswith(f"{mean:.2f} ± ")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_name_what_there_is(table: str, folder: Path) -> None:
+    options: Any = {"data": str(folder / "data"), "models": [str(folder / "bert")]}
+    for scale in SCALES:
+        for train in ("head", "all"):
+            grids = grids_for(table, scale, train=train, **options)
+            assert len({grid.name for grid in grids}) == len(grids) >= 2
+            assert all(grid.seeds >= (1 if scale == "tiny" else 3) for grid in grids)
+            assert all(len(grid.rates) >= (1 if scale == "tiny" else 3) for grid in grids)
+    for part in parts_of(table):
+        known = load_tables()["encoders"]
+        assert all(name.partition(" (")[0] in known for name in paper_of(table, "units", part))
+
+
+def test_every_encoder_is_built_and_run(folder: Path) -> None:
+    from numerate.tasks.masked_word import MaskedWord
+
+    cell = LiteracyConfig(source=str(folder / "data" / "units"), model=str(folder / "bert"), most_train=8)
+    for name, options in load_tables()["encoders"].items():
+        if name == "spelled":
+            continue
+        config = dataclasses.replace(cell, **options)
+        task = MaskedWord(config)
+        model = task.build()
+        assert model.trainable_parameters()[0] > 0, name
+        scores = task.evaluate(model, "dev")
+        assert len(scores.nll) > 20, name
+
+
+def test_bad_names() -> None:
+    with pytest.raises(LookupError, match="unknown encoder 'exponant': did you mean 'exponent'"):
+        encoder_of("exponant")
+    with pytest.raises(LookupError, match="unknown head 'mixtur'"):
+        encoder_of("num+mixtur")
+    cell = LiteracyConfig(source="x", model="y")
+    with pytest.raises(ConfigError, match="nothing to compare"):
+        LiteracyGrid(encoders={}, cell=cell)
+    with pytest.raises(ConfigError, match="recip"):
+        LiteracyGrid(encoders={"a": {"recip": "num"}}, cell=cell)
+    with pytest.raises(ConfigError, match=r"rate_share must lie in \(0, 1\], however: 2"):
+        LiteracyGrid(encoders={"default": {}}, rate_share=2.0, cell=cell)
+
+
+def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
+    shared = ["--data", str(folder / "data"), "--model", str(folder / "bert"), "-o", str(tmp_path), "--corpus", "units"]
+    encoders = ["--encoder", "default", "--encoder", "exponent"]
+    for name in ("literacy-table6", "float-table1", "literacy-table5"):
+        result = CliRunner().invoke(app, ["reproduce", name, *shared, *encoders])
+        assert result.exit_code == 0, result.output
+    text = (tmp_path / "literacy-table6.md").read_text("utf-8")
+    assert "71.06" in text and "H@1 (paper)" in text and "against default" in text
+    assert "default (BERT-large)" in (tmp_path / "float-table1.md").read_text("utf-8")
+    assert "Mended by exponent" in (tmp_path / "literacy-table5.md").read_text("utf-8")
+    assert "/" not in json.dumps(json.loads((tmp_path / "literacy-table6.json").read_text("utf-8"))["config"])
+    result = CliRunner().invoke(
+        app, ["reproduce", "masked-numbers", *shared, "--encoder", "spelled", "--encoder", "num+mog"]
+    )
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "masked-numbers.md").read_text("utf-8")
+    assert "| spelled |" in text and "| unit median |" in text and "| num+mog |" in text
+
+
+def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
+    for options, words in (
+        ([], "needs a masked language model"),
+        (["--model", str(folder / "bert")], "needs sentences with numbers"),
+        (["--model", "x", "--data", str(tmp_path)], "no such folder"),
+        (["--model", "x", "--data", str(folder / "data"), "--train", "tail"], "unknown train 'tail'"),
+    ):
+        result = CliRunner().invoke(app, ["reproduce", "literacy-table3", "-o", str(tmp_path), *options])
+        assert result.exit_code != 0 and words in result.output and "Traceback" not in result.output
