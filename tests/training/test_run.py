@@ -76,7 +76,7 @@ def test_tiny_runs_train_end_to_end(name: str, texts: dict[str, str], tmp_path: 
     else:
         assert {key for key in encoder - changed if "weight" in key} <= {key for key in encoder if "token_type" in key}
     assert changed & head, "the language-model head learns in all of them"
-    assert any(key.startswith("embedder.") for key in changed) or name == "xval", "xVal's has no weights"
+    assert any(key.startswith("embedder.") for key in changed) or name in ("xval", "masked-lm"), "of no weights, or none"
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     assert len(losses) == 2 and all(map(math.isfinite, losses))
     assert (tmp_path / "checkpoint-6" / "manifest.json").is_file()
@@ -297,7 +297,9 @@ def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tm
         given = {"backbone": copy.deepcopy(bert_base), "tokenizer": tokenizer_of("bert")}
     trainer = build(run, tmp_path, **given)
     layers = trainer.model.backbone.config
-    assert layers.hidden_size == 768 and layers.intermediate_size == 3072 and layers.num_hidden_layers in (6, 12)
+    width = 384 if name == "masked-lm" else 768  # as MiniLM
+    assert layers.hidden_size == width and layers.intermediate_size == 4 * width
+    assert layers.num_hidden_layers in (6, 12)
     inner = f"{trainer.model.backbone.base_model_prefix}."
     weights = dict(trainer.model.backbone.named_parameters())
     watched = next(weight for key, weight in weights.items() if not key.startswith(inner) and weight.dim() == 2)

@@ -40,6 +40,7 @@ class LiteracyGrid(Config):
         rates: Learning rates that each may choose from: of all that is trained, or, where all weights are, of the
             encoder below our parts.
         rate_share: Share of the epochs that a try of a rate gets.
+        dev: Sentences that rates are chosen by.
         seeds: Trainings of each encoder.
         resamples: Of the bootstraps.
         name: Of its folder.
@@ -50,6 +51,7 @@ class LiteracyGrid(Config):
     encoders: dict[str, dict[str, Any]]
     rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
     rate_share: float = 0.25
+    dev: int = 1500
     seeds: int = 3
     resamples: int = 10_000
     name: str = "literacy"
@@ -68,7 +70,9 @@ class LiteracyGrid(Config):
         if len(self.rates) == 1:
             return []
         epochs = max(1, round(self.rate_share * self.cell.epochs))
-        plan: dict[str, Any] = {"epochs": epochs, "splits": ("dev",), "plain": None, "shift": None, "output": None}
+        dev = self.dev if self.cell.most_eval is None else min(self.dev, self.cell.most_eval)
+        plan: dict[str, Any] = {"epochs": epochs, "splits": ("dev",), "most_eval": dev}
+        plan |= {"plain": None, "shift": None, "output": None}
         return [dataclasses.replace(self._cell(encoder, rate), **plan) for rate in self.rates]
 
     def finals(self, encoder: str, rate: float) -> list[LiteracyConfig]:

@@ -27,7 +27,7 @@ __all__ = [
 
 OWN_TRAINING = ("eval_seed", "nonfinite_limit", "number_metrics")
 """What `training` may hold beside the Trainer's arguments: options of `NumberTrainer`."""
-_TABLES = ("literacy", "numerals-2018", "xval-tables")
+_TABLES = ("literacy", "numerals-2018", "xval-nature", "xval-tables")
 """Files beside the runs that are for `numerate reproduce`."""
 
 
