@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.bench.literacy import LiteracyGrid
+from numerate.hub import BASE_FOLDER
 from numerate.registry import UnknownNameError, heads, near_names
 from numerate.tasks.literacy import LiteracyConfig
 
@@ -77,7 +78,7 @@ def grids_for(
         table: One of `TABLES`.
         scale: One of `SCALES`.
         data: The folder that has a folder for each corpus.
-        models: Folders or Hub names of masked language models.
+        models: Folders or Hub names of masked language models; a folder of `numerate train masked-lm`, too.
         corpora: Instead of `units` and `market`.
         encoders: Instead of the table's.
         train: `head` for a frozen encoder, `all` for all weights.
@@ -99,7 +100,7 @@ def grids_for(
         for model in models:
             for protocol in settings.get("protocols", ("clean",)):
                 shared = dict(size["cell"]) | {"train": train, "predict": settings.get("predict", "words")}
-                shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": model}
+                shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": _bare(model)}
                 if shared["predict"] == "words" and protocol == "clean":
                     shared |= _plain(data, plain)
                 else:
@@ -124,6 +125,12 @@ def paper_of(table: str, corpus: str, part: str) -> dict[str, dict[str, float | 
     """
     rows = _ALL["tables"][table].get("paper", {}).get(corpus, {}).get(part, {})
     return {name: dict(zip(COLUMNS, row, strict=True)) for name, row in rows.items()}
+
+
+def _bare(model: str) -> str:
+    """The backbone's own folder, where a model of ours was saved with it."""
+    inside = Path(model) / BASE_FOLDER
+    return str(inside) if (inside / "config.json").is_file() else model
 
 
 def _plain(data: str, plain: str | None) -> dict[str, Any]:
