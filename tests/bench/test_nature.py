@@ -1,0 +1,181 @@
+"""xVal's Tables 4 and 5: end to end at tiny scale, and one real step of the paper's sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from numerate.bench.nature import (
+    TABLES,
+    NatureTable,
+    baselines,
+    best_rate,
+    config_for,
+    folder_of,
+    paper_of,
+    read_baselines,
+    reproduce,
+)
+from numerate.bench.nature_cell import NatureCell, NatureData, build
+from numerate.bench.nature_runs import run_cell, train
+from numerate.bench.result import read_predictions
+from numerate.cli import app
+from numerate.config import ConfigError
+from numerate.tasks.planets import PlanetsConfig, PlanetsTask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("scale", ["tiny", "small", "paper"])
+def test_settings(table: str, scale: str) -> None:
+    config = config_for(table, scale)
+    columns, paper = paper_of(table)
+    assert len(config.encodings) == 8 and set(paper) <= set(config.encodings)
+    assert all(set(row) <= set(columns.values()) for row in paper.values())
+    assert set(config.budgets) == ({"samples"} if table == "xval-table5" else set(columns))
+    assert len(config.rates) == (1 if scale == "tiny" else 3)
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(ValueError, match="unknown scale 'smal': did you mean 'small'"):
+        config_for("xval-table5", "smal")
+    with pytest.raises(ValueError, match=r"takes no data: 'era5\.npz'"):
+        config_for("xval-table5", "tiny", source="era5.npz")
+    with pytest.raises(ConfigError, match="unknown budget 'token': did you mean 'tokens'"):
+        NatureTable(budgets={"token": 1.0})
+
+
+def test_planets_from_end_to_end_and_on(tmp_path: Path) -> None:
+    command = ["reproduce", "xval-table5", "-o", str(tmp_path), "--model", "float+mixture"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "xval-table5.md").read_text("utf-8")
+    assert (
+        "| xval+scalar |" in text and "| 6.4e-05 |" in text and "| mean |" in text and "a₁ in the gap (paper)" in text
+    )
+    assert "xval-table5: intervals" in text and text.count("| float+mixture |") == 3
+    folder = tmp_path / "planets"
+    figures = {file.stem.split("-")[0] for file in (folder / "figures").iterdir()}
+    assert figures == {"figure3", "figure5", "figure6", "figure7"}
+    config = config_for("xval-table5", "tiny", ("float+mixture",))
+    files = {file: file.stat().st_mtime_ns for file in folder.glob("*-samples.*")}
+    assert len(files) == 2
+    # The table can be recomputed from the predictions.
+    (cell,) = config.finals("float+mixture", config.rates[0])["samples"]
+    said = read_predictions(folder / f"{cell.name}.npz")
+    found = json.loads((folder / f"{cell.name}.json").read_text("utf-8"))["figures"]
+    for split, asks in cell.splits.items():
+        for ask in asks:
+            away = said[f"{split}_{ask}_predicted"].double() - said[f"{split}_{ask}_gold"]
+            assert found[f"{split} {ask}"]["mse"]["value"] == pytest.approx(float(away.square().mean()), rel=1e-4)
+    assert said["gap_likelihood"].amax(1).tolist() == [1.0] * len(said["gap_gold"])
+    # The truth is the task's own.
+    options = PlanetsConfig.from_dict(config.cell.task_options)
+    truth = PlanetsTask(options, asks="a1").truth("a1-gap", config.cell.test).values
+    assert said["a1-gap_a1_gold"].numpy() == pytest.approx(truth, abs=0.51e-4)
+    lines: list[str] = []
+    assert reproduce(config, tmp_path, say=lines.append) == dict.fromkeys(config.encodings, 3e-3)
+    assert lines == [] and files == {file: file.stat().st_mtime_ns for file in files}
+
+
+def test_the_mean_is_a_baseline(tmp_path: Path) -> None:
+    cell = NatureCell(task_options={"block": 16, "time": [3, 4], "points": [5, 6]}, examples=16, dev=4, test=8)
+    data = NatureData(cell, tmp_path)
+    found = baselines(data)["mean"]
+    train_gold, gold = data.records("train").gold("m1"), data.records("test").gold("m1")
+    assert found["test m1"]["mse"]["value"] == pytest.approx(((gold - train_gold.mean()) ** 2).mean())
+    assert set(found) == {f"{split} {ask}" for split, asks in cell.splits.items() for ask in asks}
+
+
+def test_temperatures_from_end_to_end(tmp_path: Path) -> None:
+    command = ["reproduce", "xval-table4", "-o", str(tmp_path), "--model", "xval+scalar"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "xval-table4.md").read_text("utf-8")
+    for part in ("| persistence |", "| climatology |", "| yesterday |", "K²", "change asked", "hours (paper)", "1.75"):
+        assert part in text, part
+    config = config_for("xval-table4", "tiny", ("xval+scalar",))
+    folder = folder_of(tmp_path, config)
+    assert folder.name == "temperature-synthetic"
+    data = NatureData(config.cell, tmp_path / "data")
+    truth = data.task.truth("test", config.cell.test)
+    for cells in config.finals("xval+scalar", 3e-3).values():
+        (cell,) = cells
+        said = read_predictions(folder / f"{cell.name}.npz")
+        np.testing.assert_allclose(said["test_last_gold"].numpy(), truth.values, atol=1e-9)
+        found = json.loads((folder / f"{cell.name}.json").read_text("utf-8"))["figures"]["test last"]
+        again = data.task.measure(said["test_last_predicted"].double(), truth)
+        assert found["mse"]["value"] == pytest.approx(again["mse"].value, rel=1e-4)
+        assert found["mse_kelvin"]["value"] == pytest.approx(again["mse_kelvin"].value, rel=1e-4)
+        assert found["interval"]["low"] < found["mse"]["value"] < found["interval"]["high"]
+    simple = read_baselines(folder)["yesterday"]["test last"]["mse"]["value"]
+    guess = data.task.baselines("test", config.cell.test)["yesterday"]
+    assert simple == pytest.approx(data.task.measure(guess, truth)["mse"].value)
+
+
+def test_bad_names_are_one_line(tmp_path: Path) -> None:
+    for more, message in (
+        (["xval-table5", "--model", "p100"], "unknown encoding 'p100'"),
+        (["xval-table5", "--data", "x.npz"], "takes no data"),
+        (["xval-table4", "--data", str(tmp_path / "none.npz"), "--model", "p10"], "none.npz"),
+        (["xval-table6"], "unknown run 'xval-table6'"),
+    ):
+        bad = CliRunner().invoke(app, ["reproduce", more[0], "-o", str(tmp_path), *more[1:]])
+        assert bad.exit_code != 0 and message in bad.output and "Traceback" not in bad.output
+
+
+def test_the_best_rate_misses_least(tmp_path: Path) -> None:
+    config = config_for("xval-table5", "small", ("p10",))
+    tries = config.tries("p10")
+    assert [cell.amount for cell in tries] == [20_000.0] * 3
+    for cell, (mse, invalid) in zip(tries, ((None, 1.0), (0.5, 0.2), (0.5, 0.0)), strict=True):
+        one = {"mse": {"value": mse}, "invalid": {"value": invalid}, "variance": {"value": 2.0}}
+        figures = {"dev": {"a1": one, "m1": one}}
+        (tmp_path / f"{cell.name}.json").write_text(json.dumps({"figures": figures}))
+    assert best_rate(config, tmp_path, "p10") == tries[2].rate
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("table", "encoding"), [("xval-table4", "xval+scalar"), ("xval-table5", "p1000")])
+def test_one_real_step_of_the_papers_sizes(table: str, encoding: str, tmp_path: Path) -> None:
+    shared = config_for(table, "paper").cell
+    options = shared.task_options | ({"block": 2} if table == "xval-table5" else {})
+    cell = dataclasses.replace(shared, encoding=encoding, examples=2, batch=1, amount=1.0, task_options=options)
+    records = NatureData(cell, tmp_path).records("train")
+    model = build(cell, records)
+    trained = train(model, cell, records)
+    assert trained["steps"] == 1 and trained["losses"][0]["loss"] > 0 and trained["tokens_a_record"] > 300
+    assert sum(p.numel() for p in model.backbone.parameters()) > 40e6
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same(tmp_path: Path) -> None:
+    config = config_for("xval-table5", "tiny", ("xval+scalar", "log-fourier+mixture"))
+    found = []
+    for processes in (1, 2):
+        output = tmp_path / str(processes)
+        reproduce(config, output, processes=processes, say=lambda line: None)
+        cells = [cells[0] for name in config.encodings for cells in config.finals(name, 3e-3).values()]
+        found.append([read_predictions(folder_of(output, config) / f"{cell.name}.npz") for cell in cells])
+    for one, two in zip(*found, strict=True):
+        assert all(torch.allclose(one[name].double(), two[name].double(), rtol=1e-4, atol=1e-6) for name in one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["xval+scalar", "log-fourier+mixture"])
+def test_planets_are_learnt(encoding: str, tmp_path: Path) -> None:
+    cell = NatureCell(
+        task_options={"block": 2048, "planets": [2, 2]}, times=4, examples=8192, batch=64, width=32, layers=2, heads=2,
+        dev=64, test=256, asking=1.0, ratio=0.05, amount=50_000, rate=3e-3, encoding=encoding,
+    )  # fmt: skip
+    found = run_cell(cell, tmp_path / "cells", tmp_path / "data")
+    for ask in ("stepsize", "a1"):
+        assert found[f"test {ask}"]["mse"]["value"] < 0.2 * found[f"test {ask}"]["variance"]["value"]
