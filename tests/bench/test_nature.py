@@ -135,7 +135,7 @@ def test_bad_names_are_one_line(tmp_path: Path) -> None:
 def test_the_best_rate_misses_least(tmp_path: Path) -> None:
     config = config_for("xval-table5", "small", ("p10",))
     tries = config.tries("p10")
-    assert [cell.amount for cell in tries] == [20_000.0] * 3
+    assert [cell.amount for cell in tries] == [40_000.0] * 3
     for cell, (mse, invalid) in zip(tries, ((None, 1.0), (0.5, 0.2), (0.5, 0.0)), strict=True):
         one = {"mse": {"value": mse}, "invalid": {"value": invalid}, "variance": {"value": 2.0}}
         figures = {"dev": {"a1": one, "m1": one}}
@@ -174,8 +174,8 @@ def test_several_processes_give_the_same(tmp_path: Path) -> None:
 def test_planets_are_learnt(encoding: str, tmp_path: Path) -> None:
     cell = NatureCell(
         task_options={"block": 2048, "planets": [2, 2]}, times=4, examples=8192, batch=64, width=32, layers=2, heads=2,
-        dev=64, test=256, asking=1.0, ratio=0.05, amount=50_000, rate=3e-3, encoding=encoding,
+        dev=64, test=256, asking=1.0, ratio=0.05, amount=25_000, rate=3e-3, encoding=encoding,
     )  # fmt: skip
     found = run_cell(cell, tmp_path / "cells", tmp_path / "data")
-    for ask in ("stepsize", "a1"):
-        assert found[f"test {ask}"]["mse"]["value"] < 0.2 * found[f"test {ask}"]["variance"]["value"]
+    # Time steps and eccentricities take longer; the mass is hardly to be had from four times.
+    assert found["test a1"]["mse"]["value"] < 0.1 * found["test a1"]["variance"]["value"]

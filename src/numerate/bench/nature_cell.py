@@ -239,6 +239,7 @@ class Ready(Dataset[dict[str, "Tensor"]]):
             # What is left over is a small batch only where there is no whole one.
             self.batches += [(index, piece) for piece in pieces if len(piece) == min(cell.batch, len(part))]
         device = parts[0].ids.device
+        self._asks = {id(part): torch.stack([part.wanted(ask, 1)[0] for ask in part.asks]) for part in parts}
         self._draws = torch.Generator(device).manual_seed(cell.seed)
 
     def __len__(self) -> int:
@@ -254,7 +255,7 @@ class Ready(Dataset[dict[str, "Tensor"]]):
         device = part.bits.device
         drawn = torch.rand(count, part.bits.shape[1], generator=self._draws, device=device)
         masks = drawn < self.cell.ratio
-        asks = torch.stack([part.wanted(ask, 1)[0] for ask in part.asks])
+        asks = self._asks[id(part)]
         which = torch.randint(len(asks), (count,), generator=self._draws, device=device)
         asking = torch.rand(count, 1, generator=self._draws, device=device) < self.cell.asking
         return masks | (asks[which] & asking)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ends_of", "run_cell", "train"]
 
-EVALUATED_AT_ONCE = 400_000
+EVALUATED_AT_ONCE = 200_000
 """Tokens of a batch in evaluation."""
 GAP_ROWS, GAP_LINE = 24, np.round(np.arange(0.95, 1.2501, 0.005), 4)
 """How many systems in the gap are looked at closely, and for which values of a₁."""

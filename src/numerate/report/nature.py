@@ -173,7 +173,7 @@ def _notes(config: NatureTable) -> list[str]:
         notes.append(
             f"Temperatures: {str(source).replace(chr(92), '/').rsplit('/', 1)[-1]}{made_up}. In brackets, 95 % "
             "intervals that draw whole days. The unit of the paper's errors is not known. Seconds are those of "
-            "trainings side by side. `change asked`: the last temperatures are told, for all encodings, as differences "
-            "from `yesterday`."
+            "trainings side by side. Change asked: the last temperatures are told, for all encodings, as differences "
+            "from what yesterday says."
         )
     return notes
