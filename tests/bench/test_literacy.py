@@ -15,8 +15,9 @@ from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for
 from numerate.cli import app
 from numerate.config import ConfigError
 from numerate.report.literacy import against_base, mended_table, word_table
-from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.literacy_cell import compare_cells, run_cell
+from numerate.tasks.word_scores import WordScores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,9 +90,19 @@ def test_a_moved_folder_is_read_where_it_is(grid: LiteracyGrid, folder: Path) ->
 
 def test_words_that_an_encoder_mends(grid: LiteracyGrid, folder: Path) -> None:
     shown = mended_table(grid, "exponent", folder / "out", most=3)
-    assert len(shown.body) <= 3 and shown.head == ("sentence", "number", "default", "exponent")
-    for row in shown.body:
-        assert row[0].text.count("[") == 1 and float(row[3].text) <= float(row[2].text)
+    assert shown.head == ("sentence", "number", "default", "exponent")
+    one, other = (
+        WordScores.load(finals_of(grid, name, folder / "out")[0]["predictions"]["test"])
+        for name in ("exponent", "default")
+    )
+    sentences, positions = load_split(grid.cell, "test")
+    right = [one.better[i] == 0 and one.equal[i] == 1 and other.better[i] > 0 for i in range(len(positions))]
+    gains = sorted((one.nll[i] - other.nll[i], i) for i in range(len(positions)) if right[i])[:3]
+    wanted = []
+    for _, i in gains:
+        text, start, end = sentences[positions.sentence[i]].text, positions.start[i], positions.end[i]
+        wanted.append((f"{text[:start]}[{text[start:end]}]{text[end:]}", f"{other.nll[i]:.3f}", f"{one.nll[i]:.3f}"))
+    assert [(row[0].text, row[2].text, row[3].text) for row in shown.body] == wanted
 
 
 def test_figures_are_means_over_seeds(grid: LiteracyGrid, folder: Path) -> None:
@@ -129,6 +140,19 @@ def test_every_encoder_is_built_and_run(folder: Path) -> None:
         assert model.trainable_parameters()[0] > 0, name
         scores = task.evaluate(model, "dev")
         assert len(scores.nll) > 20, name
+
+
+def test_a_model_of_ours_is_taken_by_its_backbone(folder: Path, tmp_path: Path) -> None:
+    number_data.write_model(tmp_path / "mlm-4x256" / "backbone")
+    grid, other = grids_for(
+        "float-table1",
+        "tiny",
+        data=str(folder / "data"),
+        models=[str(tmp_path / "mlm-4x256"), "bert"],
+        corpora=["units"],
+    )
+    assert grid.name == "units-mlm-4x256-head" and grid.cell.model == str(tmp_path / "mlm-4x256" / "backbone")
+    assert other.name == "units-bert-head" and other.cell.model == "bert"
 
 
 def test_bad_names() -> None:

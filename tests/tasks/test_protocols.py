@@ -40,6 +40,7 @@ def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: Lite
     batch: Any = model.processor([row["comment"] for row in ROWS], padding=True, return_tensors="pt")
     bare = AutoModelForMaskedLM.from_pretrained(config.model, dtype=torch.float32).eval()
     own = batch["input_ids"] >= model.processor.first_id
+    embedder: Any = model.embedder
     with torch.no_grad():
         found = model(**batch, return_loss=False).logits[..., : bare.config.vocab_size]
         vectors = bare.bert.embeddings(input_ids=batch["input_ids"].masked_fill(own, 0))
@@ -50,7 +51,7 @@ def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: Lite
             table = NumberTable(*(batch[f"number_{name}"] for name in names))
             for row, column in (batch["number_slots"] > 0).nonzero().tolist():
                 slot = int(batch["number_slots"][row, column]) - 1
-                vectors[row, column] = model.embedder(table[torch.tensor([row]), torch.tensor([slot])])[0]
+                vectors[row, column] = embedder(table[torch.tensor([row]), torch.tensor([slot])])[0]
         wanted = bare(inputs_embeds=vectors, attention_mask=batch["attention_mask"]).logits
         once = build(dataclasses.replace(config, recipe=recipe)).eval()(**batch, return_loss=False).logits
     real = batch["attention_mask"].bool()

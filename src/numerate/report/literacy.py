@@ -60,8 +60,8 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
                 row[f"{group}, nats"] = Cell(difference["estimate"], mark)
         unit, every = found.get("unit"), found.get("all")
         row["unit, %"] = None if unit is None or unit["ratio"] is None else 100 * unit["ratio"] - 100
-        for key in ("t_test", "binomial", "mcnemar") if every else ():
-            row[key.replace("_", "-")] = every[key]["p"]
+        if every is not None:
+            row |= {key.replace("_", "-"): every[key]["p"] for key in ("t_test", "binomial", "mcnemar")}
         rows[encoder] = row
     columns = {f"{group}, nats": "+.4f" for group in shown if any(f"{group}, nats" in row for row in rows.values())}
     columns |= {"unit, %": "+.2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
