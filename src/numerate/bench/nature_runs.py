@@ -81,7 +81,8 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path) -> dict[str
             columns[f"{split}_{ask}_gold"] = torch.from_numpy(records.gold(ask))
             if said.intervals is not None:
                 columns |= {f"{split}_{ask}_{end}": said.intervals[:, k] for k, end in enumerate(("low", "high"))}
-        if split == "a1-gap":
+        # A scalar's spread is a setting: its likelihood would tell nothing.
+        if split == "a1-gap" and (model.head is None or model.head.config.kind != "scalar"):
             columns |= _along_the_gap(model, records, rows)
     if cell.task == "temperature":
         columns["kelvin"] = torch.tensor(source.task.kelvin, dtype=torch.float64)

@@ -151,14 +151,17 @@ def nature_figures(task: str, columns: Columns, gap: tuple[float, float] = (1.0,
             "figure3-temperatures": predictions(columns, "test_last", "Last temperatures, in standard deviations"),
             "figure4-failures": distributions(columns, "test_last", "Temperatures predicted, and true ones"),
         }
-    return {
+    found = {
         "figure3-a1": predictions(columns, "test_a1", "Semi-major axis a₁, as in training"),
         "figure3-e1": predictions(columns, "test_e1", "Eccentricity e₁, as in training"),
         "figure5-a1-gap": predictions(columns, "a1-gap_a1", "a₁ where training has none", gap),
         "figure5-stepsize-between": predictions(
             columns, "stepsize-between_stepsize", "Time steps between those of training"
         ),
-        "figure6-likelihood": likelihood_along(columns, "Likelihood of a₁ along the gap; red: the truth", gap),
         "figure7-m1": predictions(columns, "test_m1", "Mass m₁"),
         "figure7-masses": distributions(columns, "test_m1", "Masses predicted, and true ones", bins=40),
     }
+    if any("gap_likelihood" in one for one in columns.values()):
+        title = "Likelihood of a₁ along the gap; red: the truth"
+        found["figure6-likelihood"] = likelihood_along(columns, title, gap)
+    return found
