@@ -47,10 +47,19 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
 
     @app.command()
     def reproduce(
-        run: Annotated[str, typer.Argument(help="Which tables: numerals-2018, or xval-table1 to xval-table5.")],
+        run: Annotated[
+            str,
+            typer.Argument(
+                help="Which tables: numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
+                "literacy-protocols, float-table1, float-table2, masked-numbers."
+            ),
+        ],
         output: Output = "results",
-        corpus: Annotated[list[str] | None, typer.Option(help="Of numerals-2018, only this; repeatable.")] = None,
-        model: Annotated[list[str] | None, typer.Option(help="Only this model or encoding; repeatable.")] = None,
+        corpus: Annotated[list[str] | None, typer.Option(help="Only this corpus; repeatable.")] = None,
+        model: Annotated[
+            list[str] | None,
+            typer.Option(help="Only this model or encoding; of literacy tables, the model to start from; repeatable."),
+        ] = None,
         scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
         data: Annotated[
             str | None, typer.Option(help="Folder with corpora, or for xval-table4 a file; without, made up.")

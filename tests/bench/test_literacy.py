@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def grid(folder: Path) -> LiteracyGrid:
     """Two encoders, two rates, two seeds, trained."""
     cell = LiteracyConfig(
-        source=str(folder / "data" / "units"), model=str(folder / "bert"), epochs=2, batch=16,
+        source=str(folder / "data" / "units"), model=str(folder / "bert"), epochs=2, batch=16, most_train=16,
         plain=str(folder / "data" / "plain.jsonl"),
     )  # fmt: skip
     encoders = {name: encoder_of(name) for name in ("default", "exponent")}
@@ -68,6 +68,7 @@ def test_a_comparison_is_that_of_the_cells(grid: LiteracyGrid, folder: Path) -> 
     assert found["plain"]["count"] > 3
     shown = against_base(grid, folder / "out").markdown()
     assert f"{wanted['unit']['nats_difference']['estimate']:+.4f}" in shown and "| default |" not in shown
+    assert f"{100 * wanted['all']['hit']['estimate']:.2f} \\[" in shown
 
 
 def test_what_is_there_is_not_made_again(grid: LiteracyGrid, folder: Path) -> None:
@@ -172,7 +173,7 @@ def test_bad_names() -> None:
 def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     shared = ["--data", str(folder / "data"), "--model", str(folder / "bert"), "-o", str(tmp_path), "--corpus", "units"]
     encoders = ["--encoder", "default", "--encoder", "exponent"]
-    for name in ("literacy-table6", "float-table1", "literacy-table5"):
+    for name in ("literacy-table6", "float-table1", "literacy-table5"):  # of the same cells
         result = CliRunner().invoke(app, ["reproduce", name, *shared, *encoders])
         assert result.exit_code == 0, result.output
     text = (tmp_path / "literacy-table6.md").read_text("utf-8")

@@ -68,10 +68,10 @@ def test_draws_follow_the_probabilities(config: LiteracyConfig) -> None:
     task = SpelledNumber(config)
     model = task.build().eval()
     batch: dict[str, Any] = task.batches(model, "dev", 1).batches[0]
-    place = batch.pop("place").repeat(4000)
+    place = batch.pop("place").repeat(1500)
     fields = {
-        "input_ids": batch["input_ids"].repeat(4000, 1),
-        "attention_mask": batch["attention_mask"].repeat(4000, 1),
+        "input_ids": batch["input_ids"].repeat(1500, 1),
+        "attention_mask": batch["attention_mask"].repeat(1500, 1),
     }
     with torch.no_grad():
         drawn = task._draw(model, fields, place, torch.Generator().manual_seed(0))
@@ -79,16 +79,16 @@ def test_draws_follow_the_probabilities(config: LiteracyConfig) -> None:
     allowed = task.spelling(model).allowed
     first = first[allowed].softmax(-1)
     assert bool(torch.isin(drawn, allowed).all())
-    counts = torch.bincount(drawn[:, 0], minlength=int(allowed.max()) + 1)[allowed] / 4000
-    assert float((counts - first).abs().sum() / 2) < 0.05
+    counts = torch.bincount(drawn[:, 0], minlength=int(allowed.max()) + 1)[allowed] / 1500
+    assert float((counts - first).abs().sum() / 2) < 0.08
     filler = drawn == task.spelling(model).filler
     assert bool((filler[:, 1:] >= filler[:, :-1]).all()), "behind a filler stand only fillers"
 
 
 def test_it_learns_and_is_measured(config: LiteracyConfig) -> None:
     nats = []
-    for epochs in (1, 10):
-        task = SpelledNumber(replace(config, epochs=epochs, rate=5e-3, train="all"))
+    for epochs in (1, 12):
+        task = SpelledNumber(replace(config, epochs=epochs, most_train=16, rate=5e-3, train="all"))
         model = task.build()
         task.train(model)
         nats.append(task.guess(model, "train", draws=1).nats.mean())

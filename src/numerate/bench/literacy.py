@@ -162,9 +162,10 @@ def _run(folder: Path, encoder: str, cell: LiteracyConfig, say: Callable[[str], 
     found["predictions"] = {split: Path(path).name for split, path in found["predictions"].items()}
     write(file, config=cell.to_dict() | {"encoder": encoder}, figures=found)
     split = cell.splits[0]
-    first = found["results"][split]["all" if cell.predict == "words" else "model"]
-    what = f"{first['nats']:.4f} nats" if cell.predict == "words" else f"log-MAE {first['log_mae']:.4f}"
-    say(f"{folder.name}, {file.stem}: {split} {what} ({sum(found['seconds'].values()):.0f} s)")
+    group, key = ("all", "nats") if cell.predict == "words" else ("model", "log_mae")
+    value = found["results"][split][group][key]
+    shown = "none" if value is None else f"{value:.4f}"
+    say(f"{folder.name}, {file.stem}: {split} {key} {shown} ({sum(found['seconds'].values()):.0f} s)")
 
 
 def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
