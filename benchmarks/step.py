@@ -4,7 +4,8 @@
     python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step/step-gpu.json
 
 Every contestant takes one step a round, in turn; what is shown is the ratio of the medians over all rounds to the bare
-model's. The bare model runs twice: its ratio to itself is the noise.
+model's. The bare model runs twice: its ratio to itself is the noise. An accelerator is waited for after `--in-a-row`
+steps: training does not wait for it at each one, and what the host does meanwhile costs nothing as long as it is ahead.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def make_batch(model: numerate.NumberModel, rows: int, length: int, numbers: int
 
 
 class Contestant:
-    """A model, its optimiser and its batch; `step` is one training step and gives its seconds."""
+    """A model, its optimiser and its batch; `step` is some training steps and gives the seconds of one."""
 
     def __init__(self, name: str, model: torch.nn.Module, batch: dict[str, torch.Tensor], arguments) -> None:
         self.name, self.cuda, self.bf16 = name, arguments.device == "cuda", arguments.bf16
@@ -85,19 +86,21 @@ class Contestant:
         self.batch = {key: value.to(arguments.device) for key, value in batch.items()}
         self.run = torch.compile(self.model) if arguments.compile else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=self.cuda)
+        self.in_a_row = arguments.in_a_row
 
     def step(self) -> float:
         if self.cuda:
             torch.cuda.synchronize()
         start = time.perf_counter()
-        with torch.autocast("cuda" if self.cuda else "cpu", torch.bfloat16, enabled=self.bf16):
-            loss = self.run(**self.batch).loss
-        loss.backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        for _ in range(self.in_a_row):
+            with torch.autocast("cuda" if self.cuda else "cpu", torch.bfloat16, enabled=self.bf16):
+                loss = self.run(**self.batch).loss
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
         if self.cuda:
             torch.cuda.synchronize()
-        return time.perf_counter() - start
+        return (time.perf_counter() - start) / self.in_a_row
 
 
 def contestants(arguments) -> list[Contestant]:
@@ -138,6 +141,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--numbers", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--in-a-row", type=int, default=1, help="steps before the accelerator is waited for")
     parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="only this one; may be given again")
     parser.add_argument("--brief", action="store_true", help="without the bare model's noise and longer text")
     parser.add_argument("--json", default=None)
