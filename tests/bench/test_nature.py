@@ -121,6 +121,26 @@ def test_temperatures_from_end_to_end(tmp_path: Path) -> None:
     assert simple == pytest.approx(data.task.measure(guess, truth)["mse"].value)
 
 
+def test_rates_are_tried_and_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    whole = config_for("xval-table4", "tiny", ("xval+scalar",))
+    cell = dataclasses.replace(whole.cell, looks=0, dev=6, test=6)
+    config = dataclasses.replace(whole, rates=(1e-3, 3e-3), rate_share=0.5, budgets={"samples": 32.0}, cell=cell)
+    lines: list[str] = []
+    rates = reproduce(config, tmp_path, say=lines.append)
+    assert [line.split(":")[0] for line in lines[1:3]] == [one.name for one in config.tries("xval+scalar")]
+    assert "mse dev last" in lines[1] and "mse test last" in lines[3] and "records/s" in lines[3]
+    folder = folder_of(tmp_path, config)
+    (final,) = config.finals("xval+scalar", rates["xval+scalar"])["samples"]
+    assert [file.stem for file in folder.glob("*.npz")] == [final.name]  # tries keep no predictions
+    before = read_predictions(folder / f"{final.name}.npz")
+    (folder / f"{final.name}.json").unlink()
+    lines.clear()
+    assert reproduce(config, tmp_path, say=lines.append) == rates
+    assert [line.split(":")[0] for line in lines[1:]] == [final.name]
+    again = read_predictions(folder / f"{final.name}.npz")
+    assert all(torch.equal(before[name], again[name]) for name in before)
+
+
 def test_bad_names_are_one_line(tmp_path: Path) -> None:
     for more, message in (
         (["xval-table5", "--model", "p100"], "unknown encoding 'p100'"),

@@ -261,7 +261,7 @@ def _row(config: NatureTable, name: str, folder: Path, data: str, say: Callable[
         finals = config.finals(name, best_rate(config, folder, name)) if choose else {"": config.tries(name)}
         for cell in (cell for cells in finals.values() for cell in cells):
             if not (folder / f"{cell.name}.json").is_file():
-                say(_told(cell, run_cell(cell, folder, data)))
+                say(_told(cell, run_cell(cell, folder, data, test=choose)))
 
 
 def _figures(folder: Path, cell: NatureCell) -> dict[str, Any]:
@@ -279,11 +279,11 @@ def _missed(dev: dict[str, Any]) -> float:
 
 
 def _told(cell: NatureCell, figures: dict[str, Any]) -> str:
-    shown = [
-        f"{split} {ask} {figures[f'{split} {ask}']['mse']['value'] or math.nan:.3g}"
-        for split, asks in cell.splits.items()
-        for ask in asks
-    ]
+    found = {f"dev {ask}": one for ask, one in figures["dev"].items()}
+    keys = [f"{split} {ask}" for split, asks in cell.splits.items() for ask in asks]
+    found = {key: figures[key] for key in keys if key in figures} or found
+    values = {key: one["mse"]["value"] for key, one in found.items()}
+    shown = [f"{key} {'none' if value is None else f'{value:.3g}'}" for key, value in values.items()]
     trained = figures["training"]
     speed = f"{trained['steps']} steps, {trained['seconds']:.0f} s, encoded {trained['encoded_a_second']:,} records/s"
     return f"{cell.name}: mse {', '.join(shown)} ({speed})"

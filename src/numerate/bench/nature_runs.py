@@ -48,13 +48,14 @@ def train(model: NumberModel, cell: NatureCell, records: Records, look: Any = No
     return found | {"tokens_a_record": tokens, "encoded_a_second": round(speed)}
 
 
-def run_cell(cell: NatureCell, folder: str | Path, data: str | Path) -> dict[str, Any]:
+def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bool = True) -> dict[str, Any]:
     """Trains and tests one cell, and writes its files into the folder; the figures.
 
     Args:
         cell: The cell.
         folder: Where to write.
         data: The folder of its records, see `NatureData`.
+        test: Whether it is tested; one that only tries a learning rate is not, and has no predictions to keep.
     """
     source, target = NatureData(cell, data), Path(folder)
     training, held = source.records("train"), source.records("dev")
@@ -71,7 +72,7 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path) -> dict[str
     trained = train(model, cell, training, look if cell.looks else None)
     figures: dict[str, Any] = {"training": trained, "parameters": model.trainable_parameters()[1], "dev": measured()}
     columns: dict[str, torch.Tensor] = {}
-    for split, asks in cell.splits.items():
+    for split, asks in cell.splits.items() if test else ():
         records = source.records(split)
         rows = encode_records(model, records, device)
         for ask in asks:
@@ -84,9 +85,10 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path) -> dict[str
         # A scalar's spread is a setting: its likelihood would tell nothing.
         if split == "a1-gap" and (model.head is None or model.head.config.kind != "scalar"):
             columns |= _along_the_gap(model, records, rows)
-    if cell.task == "temperature":
+    if columns and cell.task == "temperature":
         columns["kelvin"] = torch.tensor(source.task.kelvin, dtype=torch.float64)
-    write_predictions(target / f"{cell.name}.npz", columns, exact=[name for name in columns if "gold" in name])
+    if columns:
+        write_predictions(target / f"{cell.name}.npz", columns, exact=[name for name in columns if "gold" in name])
     write(target / f"{cell.name}.json", config=cell.to_dict(), figures=figures)
     return figures
 
