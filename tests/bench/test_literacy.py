@@ -14,7 +14,7 @@ from numerate.bench.literacy import LiteracyGrid, best_rate, comparison, finals_
 from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
 from numerate.cli import app
 from numerate.config import ConfigError
-from numerate.report.literacy import against_base, mended_table, word_table
+from numerate.report.literacy import against_base, mended_table, word_table, write_tables
 from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.literacy_cell import compare_cells, run_cell
 from numerate.tasks.word_scores import WordScores
@@ -114,6 +114,18 @@ def test_figures_are_means_over_seeds(grid: LiteracyGrid, folder: Path) -> None:
     assert row[1].text.startswith(f"{mean:.2f} ± ")
 
 
+def test_one_that_fails_leaves_the_others_their_table(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
+    broken = {"default": encoder_of("default"), "broken": {"recipe": "no-such-recipe"}}
+    bad = dataclasses.replace(
+        grid, encoders=broken, rates=(1e-3,), seeds=1, cell=dataclasses.replace(grid.cell, epochs=1)
+    )
+    with pytest.raises(LookupError, match="no-such-recipe"):
+        run_grids([bad], tmp_path, say=lambda line: None)
+    assert finals_of(bad, "broken", tmp_path) == [] and len(finals_of(bad, "default", tmp_path)) == 1
+    text = write_tables("literacy-table3", [bad], tmp_path)[0].read_text("utf-8")
+    assert "| broken | – | – |" in text and "| default | **" in text
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_name_what_there_is(table: str, folder: Path) -> None:
     options: Any = {"data": str(folder / "data"), "models": [str(folder / "bert")]}
@@ -198,3 +210,14 @@ def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
     ):
         result = CliRunner().invoke(app, ["reproduce", "literacy-table3", "-o", str(tmp_path), *options])
         assert result.exit_code != 0 and words in result.output and "Traceback" not in result.output
+
+
+@pytest.mark.slow
+def test_several_processes_give_the_same(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
+    lines: list[str] = []
+    run_grids([grid], tmp_path, processes=2, say=lines.append)
+    assert len(lines) == 2 * (2 + 2) + 1
+    for encoder in grid.encoders:
+        one, two = (finals_of(grid, encoder, output) for output in (folder / "out", tmp_path))
+        assert [cell["results"] for cell in one] == [cell["results"] for cell in two]
+    assert comparison(grid, "exponent", tmp_path) == comparison(grid, "exponent", folder / "out")

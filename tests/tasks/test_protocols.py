@@ -107,3 +107,20 @@ def test_an_encoder_without_a_layer_of_embeddings(config: LiteracyConfig, monkey
     monkeypatch.setattr(literacy, "base_of", lambda backbone: Bare)
     with pytest.raises(ConfigError, match="embedded='twice' needs an encoder with a layer of embeddings"):
         literacy._embed_twice(type("M", (), {"backbone": None}))  # type: ignore[arg-type]
+
+
+def test_rates_of_their_own(config: LiteracyConfig) -> None:
+    from numerate.tasks.literacy import _groups
+
+    options: Any = {"recipe": "in-place", "rate": 1e-3, "number_rate": 1e-2}
+    for train, backbone_rate in (("head", None), ("all", 1e-4)):
+        plan = dataclasses.replace(config, train=train, backbone_rate=backbone_rate, **options)
+        model: Any = build(plan)
+        rates = {id(weight): group["lr"] for group in _groups(model, plan) for weight in group["params"]}
+        assert {rates[id(w)] for part in (model.embedder, model.gate) for w in part.parameters()} == {1e-2}
+        assert rates[id(model.own_rows)] == rates[id(model.backbone.cls.predictions.bias)] == 1e-3
+        encoder = {rates.get(id(weight)) for weight in model.backbone.bert.parameters()}
+        assert encoder == ({None} if train == "head" else {1e-4})
+        assert len(rates) == sum(weight.requires_grad for weight in model.parameters())
+    plain = dataclasses.replace(config, recipe="in-place", rate=1e-3)
+    assert [group["lr"] for group in _groups(build(plain), plain)] == [1e-3]

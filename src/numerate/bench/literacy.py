@@ -41,6 +41,7 @@ class LiteracyGrid(Config):
             encoder below our parts.
         rate_share: Share of the epochs that a try of a rate gets.
         dev: Sentences that rates are chosen by.
+        chosen_by: The group of words there whose nats count.
         seeds: Trainings of each encoder.
         resamples: Of the bootstraps.
         name: Of its folder.
@@ -52,6 +53,7 @@ class LiteracyGrid(Config):
     rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
     rate_share: float = 0.25
     dev: int = 1500
+    chosen_by: str = "all"
     seeds: int = 3
     resamples: int = 10_000
     name: str = "literacy"
@@ -101,6 +103,9 @@ def run_grids(
         output: `<name of the grid>/<cell>.json` is written below it, and what was predicted in `predictions/` there.
         processes: So many encoders at a time.
         say: Prints a line.
+
+    Raises:
+        RuntimeError: Some encoders failed in processes of their own; the others are trained and compared.
     """
     jobs, later = {}, {}
     for grid in grids:
@@ -109,19 +114,21 @@ def run_grids(
             jobs[f"{grid.name}, {encoder}"] = functools.partial(_of_encoder, grid, encoder, folder)
             if grid.cell.predict == "words" and BASE in grid.encoders and encoder != BASE:
                 later[f"{grid.name}, {encoder}"] = functools.partial(_against_base, grid, encoder, folder)
-    run_jobs(jobs, processes, say, "encoders")
-    run_jobs(later, processes, say, "comparisons")
+    try:
+        run_jobs(jobs, processes, say, "encoders")
+    finally:  # what was trained is compared, whatever became of the others
+        run_jobs(later, processes, say, "comparisons")
 
 
 def best_rate(grid: LiteracyGrid, encoder: str, folder: Path) -> float:
-    """The rate whose try did best on dev, by nats of all words or log-MAE of numbers; the smallest of equals."""
+    """The rate whose try did best on dev, by nats of words or log-MAE of numbers; the smallest of equals."""
     tries = dict(zip(grid.rates, grid.tries(encoder), strict=False))
     if not tries:
         return grid.rates[0]
 
     def score(rate: float) -> float:
         dev = _read(folder, encoder, tries[rate])["results"]["dev"]
-        value = dev["all"]["nats"] if tries[rate].predict == "words" else dev["model"]["log_mae"]
+        value = dev[grid.chosen_by]["nats"] if tries[rate].predict == "words" else dev["model"]["log_mae"]
         return math.inf if value is None else value
 
     return min(sorted(tries), key=score)
@@ -130,6 +137,8 @@ def best_rate(grid: LiteracyGrid, encoder: str, folder: Path) -> float:
 def finals_of(grid: LiteracyGrid, encoder: str, output: str | Path) -> list[dict[str, Any]]:
     """What `run_cell` gave for each seed that is there, as `compare_cells` takes it."""
     folder = Path(output) / grid.name
+    if not all(_file(folder, encoder, cell).is_file() for cell in grid.tries(encoder)):
+        return []
     cells = grid.finals(encoder, best_rate(grid, encoder, folder))
     return [_read(folder, encoder, cell) for cell in cells if _file(folder, encoder, cell).is_file()]
 

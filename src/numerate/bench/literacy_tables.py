@@ -107,12 +107,9 @@ def grids_for(
                     shared |= {"shift": None}
                 name = f"{corpus}-{Path(model).name}-{train}" + ("" if protocol == "clean" else f"-{protocol}")
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
-                found.append(
-                    LiteracyGrid(
-                        encoders=chosen, rates=tuple(rates), seeds=size["seeds"] if seeds is None else seeds,
-                        resamples=size["resamples"], name=name, cell=LiteracyConfig.from_dict(shared),
-                    )
-                )  # fmt: skip
+                options = {"rates": tuple(rates), "seeds": size["seeds"] if seeds is None else seeds, "name": name}
+                options |= {"resamples": size["resamples"], "chosen_by": size.get("chosen_by", "all")}
+                found.append(LiteracyGrid(encoders=chosen, cell=LiteracyConfig.from_dict(shared), **options))
     return found
 
 

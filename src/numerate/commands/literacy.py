@@ -10,6 +10,8 @@ from numerate.commands.source import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numerate.bench.literacy import LiteracyGrid
+
 __all__ = ["RUNS", "reproduce_literacy"]
 
 RUNS = (
@@ -65,24 +67,32 @@ def reproduce_literacy(
             for which in (("head", "all") if train == "both" else (train,))
             for grid in grids_for(trained, scale, train=which, **options)  # type: ignore[arg-type]
         ]
-        run_grids(grids, output, processes=processes, say=say)
-        files = _mended(grids, Path(output)) if table == "literacy-table5" else _tables(table, grids, Path(output))
-    except (ValueError, LookupError, OSError) as error:
+        try:
+            run_grids(grids, output, processes=processes, say=say)
+        finally:  # a table of what there is, even if some encoders failed
+            if any(Path(output, grid.name).is_dir() for grid in grids):
+                files = _mended(grids, Path(output)) if table == "literacy-table5" else _tables(table, grids, output)
+                for file in files:
+                    say(str(file))
+    except (ValueError, LookupError, OSError, RuntimeError) as error:
         raise BadInput(" ".join(str(error).split())[:500]) from None
-    for file in files:
-        say(str(file))
 
 
-def _tables(name: str, grids: list, output: Path) -> list[Path]:
+def _tables(name: str, grids: list[LiteracyGrid], output: str) -> list[Path]:
     from numerate.report.literacy import write_tables
 
-    return write_tables(name, grids, output)
+    return write_tables(name, grids, Path(output))
 
 
-def _mended(grids: list, output: Path) -> list[Path]:
-    from numerate.bench.literacy import BASE
+def _mended(grids: list[LiteracyGrid], output: Path) -> list[Path]:
+    from numerate.bench.literacy import BASE, finals_of
     from numerate.report.literacy import mended_table
     from numerate.report.saving import write_whole
 
-    shown = [mended_table(grid, name, output).markdown() for grid in grids for name in grid.encoders if name != BASE]
+    shown = [
+        mended_table(grid, name, output).markdown()
+        for grid in grids
+        for name in grid.encoders
+        if name != BASE and BASE in grid.encoders and all(finals_of(grid, each, output) for each in (name, BASE))
+    ]
     return [write_whole(output / "literacy-table5.md", "\n".join(shown).encode())]

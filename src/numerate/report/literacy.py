@@ -131,7 +131,8 @@ def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list
             shown.append(number_table(grid, output))
         figures[grid.name] = {}
         for encoder in grid.encoders:
-            cells = finals_of(grid, encoder, output)
+            if not (cells := finals_of(grid, encoder, output)):
+                continue
             figures[grid.name][encoder] = {
                 "rate": best_rate(grid, encoder, output / grid.name),
                 "seeds": [{key: cell[key] for key in ("trained", "seconds", "results")} for cell in cells],

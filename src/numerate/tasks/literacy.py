@@ -54,6 +54,7 @@ class LiteracyConfig(Config):
         next_ratio: The same for the token right behind the annotated number, mostly its unit; None for `ratio`.
         batch: Sentences a batch.
         rate: Of AdamW, for what is ours and the masked-LM head.
+        number_rate: For the embedder of numbers and its gate; None for `rate`.
         backbone_rate: For the encoder, where all weights are trained; None for `rate`.
         epochs: How many.
         schedule: How the rate falls, as `TrainingArguments` names it.
@@ -89,6 +90,7 @@ class LiteracyConfig(Config):
     next_ratio: float | None = None
     batch: int = 256
     rate: float = 1e-3
+    number_rate: float | None = None
     backbone_rate: float | None = None
     epochs: int = 8
     schedule: str = "linear"
@@ -225,13 +227,16 @@ def _freeze_encoder(model: NumberModel) -> None:
 
 
 def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
-    """What is trained, with the encoder's own learning rate."""
-    encoder = {id(weight) for weight in base_of(model.backbone).base_model.parameters()}
-    trained = [weight for weight in model.parameters() if weight.requires_grad]
-    slow = config.rate if config.backbone_rate is None else config.backbone_rate
-    ours = [weight for weight in trained if id(weight) not in encoder]
-    theirs = [weight for weight in trained if id(weight) in encoder]
-    return [{"params": some, "lr": rate} for rate, some in ((config.rate, ours), (slow, theirs)) if some]
+    """What is trained, the encoder and the embedder of numbers with rates of their own."""
+    parts = {"backbone": base_of(model.backbone).base_model, "number": model.embedder, "gate": model.gate}
+    owner = {id(w): name for name, part in parts.items() if part is not None for w in part.parameters()}
+    rates = {"backbone": config.backbone_rate, "number": config.number_rate, "gate": config.number_rate}
+    found: dict[float, list[torch.nn.Parameter]] = {}
+    for weight in model.parameters():
+        if weight.requires_grad:
+            own = rates.get(owner.get(id(weight), ""))
+            found.setdefault(config.rate if own is None else own, []).append(weight)
+    return [{"params": some, "lr": rate} for rate, some in found.items()]
 
 
 def fit(
