@@ -85,4 +85,4 @@ def test_a_shape_is_what_stands_between_numbers() -> None:
     shape = Shape.of("{'a1':-1.5e3,'b':[2, 3]}", {"b": [1, 2]})
     assert shape.sections == ("{'a1':", ",'b':[", ", ", "]}") and shape.asks == {"b": (1, 2)}
     records = Records((shape,), (np.array([[1.0, -0.25, 3.0]]),), (np.array([0]),), 2)
-    assert records.texts() == ["{'a1':1.00,'b':[-0.25, 3.00]}"] and records.gold("b").tolist() == [-0.25, 3.0]
+    assert records.texts() == ["{'a1':+1.00,'b':[-0.25, +3.00]}"] and records.gold("b").tolist() == [-0.25, 3.0]

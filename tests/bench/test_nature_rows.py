@@ -60,6 +60,16 @@ def test_only_uneven_batches_have_a_mask() -> None:
     assert alone["input_ids"].shape[1] == int(part.lengths[zero]) < part.ids.shape[1]
 
 
+def test_the_length_of_what_is_masked_tells_nothing() -> None:
+    records = some_records()
+    small = dataclasses.replace(records, numbers=tuple(np.round(part / 200, 4) + 0.0 for part in records.numbers))
+    model = build(dataclasses.replace(CELL, encoding="in-place"), small)
+    for part, numbers in zip(encode_records(model, small, torch.device("cpu")), small.numbers, strict=True):
+        assert (numbers < 0).any() and (numbers > 0).any()
+        counts = torch.stack([(part.slots == slot).sum(1) for slot in range(1, numbers.shape[1] + 1)])
+        assert counts.unique().tolist() == [len("+1.0000")]
+
+
 def test_what_cannot_be_written_is_an_error() -> None:
     records = some_records()
     model = build(dataclasses.replace(CELL, encoding="in-place"), records)

@@ -194,7 +194,7 @@ def build(cell: NatureCell, records: Records) -> NumberModel:
     sizes = AutoConfig.for_model(
         "numerate-trunk", vocab_size=len(tokenizer), hidden_size=cell.width, num_hidden_layers=cell.layers,
         num_attention_heads=cell.heads, dropout=cell.dropout, final_norm=True, token_head="linear",  # noqa: S106
-        # A minus sign for each number is all that can make a record longer than the first of its shape.
+        # More digits before the point are all that can make a record longer than the first of its shape.
         max_position_embeddings=characters + 2 * numbers, pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     model = attach(

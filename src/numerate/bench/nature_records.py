@@ -1,8 +1,8 @@
 """Many records of few shapes: all of one shape have the same text between their numbers, and only the numbers differ.
 
 Planets and temperatures come as arrays; as text they would be written, read and cut again for every encoding. Here a
-shape's text is written once, and numbers stay numbers, rounded to some decimals and written with all of them: `1.0000`,
-so that the length of a number tells nothing about it.
+shape's text is written once, and numbers stay numbers, rounded to some decimals and written with all of them and with
+their sign: `+1.0000`. So the length of a number that is masked in its place tells nothing about it.
 """
 
 from __future__ import annotations
@@ -124,13 +124,13 @@ class Records:
 
 
 def write_number(value: float, decimals: int) -> str:
-    """A number with all its decimals.
+    """A number with its sign and all its decimals.
 
     Example:
         >>> write_number(1.0, 4), write_number(-0.25, 4)
-        ('1.0000', '-0.2500')
+        ('+1.0000', '-0.2500')
     """
-    return f"{value:.{decimals}f}"
+    return f"{value:+.{decimals}f}"
 
 
 def planet_records(

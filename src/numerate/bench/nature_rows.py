@@ -89,7 +89,7 @@ class NumberWriter:
         self.num = processor.num_id
         self.powers = torch.tensor([10**power for power in range(18)], device=self.device)
         if self.kind == "keep":
-            self.characters = ids(list("0123456789.-"), words.convert_tokens_to_ids)
+            self.characters = ids(list("0123456789.+-"), words.convert_tokens_to_ids)
         elif self.kind != "marker":
             self.lowest = processor.notation.config.lowest
             exponents = [f"E{power:+d}" for power in range(self.lowest, processor.notation.config.highest + 1)]
@@ -120,10 +120,10 @@ class NumberWriter:
         # Zeros before the first digit are not written, but for the one right before the point.
         seen = (whole[..., None] >= self.powers[self.decimals : places].flip(0)).clone()
         seen[..., -1] = True
-        minus, point = (torch.full_like(whole, place)[..., None] for place in (11, 10))
-        tokens = torch.cat([minus, digits[..., :_MOST_DIGITS], point, digits[..., _MOST_DIGITS:]], dim=-1)
+        sign, point = (11 + (values < 0).long())[..., None], torch.full_like(whole, 10)[..., None]
+        tokens = torch.cat([sign, digits[..., :_MOST_DIGITS], point, digits[..., _MOST_DIGITS:]], dim=-1)
         all_of = torch.ones_like(tokens[..., _MOST_DIGITS + 1 :], dtype=torch.bool)
-        return self.characters[tokens], torch.cat([(values < 0)[..., None], seen, all_of], dim=-1)
+        return self.characters[tokens], torch.cat([torch.ones_like(sign, dtype=torch.bool), seen, all_of], dim=-1)
 
     def _significant(self, values: Tensor, whole: Tensor) -> tuple[Tensor, Tensor]:
         count = torch.bucketize(whole, self.powers, right=True)  # digits
