@@ -199,6 +199,10 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     text = (tmp_path / "masked-numbers.md").read_text("utf-8")
     assert "| spelled |" in text and "| unit median |" in text and "| num+mog |" in text
+    header, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
+    at = [name.strip() for name in header.split("|")].index("of the best baseline")
+    ratios = {cells[1].strip(): cells[at].strip() for cells in (line.split("|") for line in lines)}
+    assert min(float(ratios[name]) for name in ("median", "unit median", "spelled")) == 1.0
 
 
 def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:

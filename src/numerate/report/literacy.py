@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from numerate.bench.literacy import LiteracyGrid
 
-__all__ = ["against_base", "mended_table", "number_table", "word_table", "write_tables"]
+__all__ = ["BASELINES", "against_base", "mended_table", "number_table", "word_table", "write_tables"]
 
 _MEASURES = {"PPL": "ppl_2nats", "H@1": "hit@1", "H@5": "hit@5", "H@20": "hit@20", "H@100": "hit@100"}
 _BEST: dict[str, Any] = {"PPL": "min"} | dict.fromkeys(list(COLUMNS)[1:], "max")
+BASELINES = ("median", "unit median", "spelled", "default+mog")
+"""What every number head has to beat: no words at all, the unit alone, a number-blind model, and that of 2018."""
 _GROUPS = ("all", "unit", "near", "moves")
 _NUMBERS = {
     "log_mae": (".3f", "min"), "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
@@ -86,9 +88,16 @@ def number_table(grid: LiteracyGrid, output: str | Path) -> Table:
         for name in ("median", "unit median"):
             if known and name not in rows:
                 rows[name] = {key: known[0][name].get(key) for key in _NUMBERS}
-    columns = {key: form for key, (form, _) in _NUMBERS.items()}
+    known = {name: _value(row["log_mae"]) for name, row in rows.items()}
+    floor = min((known[name] for name in BASELINES if known.get(name) is not None), default=None)
+    for name, row in rows.items():
+        row["of the best baseline"] = None if floor is None or known[name] is None else known[name] / floor
+    columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | {key: form for key, (form, _) in _NUMBERS.items()}
     best: dict[str, Any] = {key: choice for key, (_, choice) in _NUMBERS.items()}
-    notes = ("auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",)
+    notes = (
+        f"Baselines: {', '.join(BASELINES)}; their least log-MAE is 1 in the second column.",
+        "auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",
+    )
     return table(
         rows, columns, best=best, corner="encoder + head", title=f"Masked numbers, {_title(grid)}", notes=notes
     )
@@ -147,6 +156,10 @@ def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list
 def _mean(values: Sequence[float | None], form: str) -> Cell | None:
     mean, half = mean_and_spread(list(values))
     return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
+
+
+def _value(cell: Any) -> Any:
+    return cell.value if isinstance(cell, Cell) else cell
 
 
 def _title(grid: LiteracyGrid) -> str:
