@@ -78,7 +78,7 @@ def test_planets_from_end_to_end_and_on(tmp_path: Path) -> None:
             assert found[f"{split} {ask}"]["mse"]["value"] == pytest.approx(float(away.square().mean()), rel=1e-4)
     assert said["gap_likelihood"].amax(1).tolist() == [1.0] * len(said["gap_gold"])
     # The truth is the task's own.
-    options = PlanetsConfig.from_dict(config.cell.task_options)
+    options = PlanetsConfig.from_dict(config.cell.task_options | {"block": config.cell.test})
     truth = PlanetsTask(options, asks="a1").truth("a1-gap", config.cell.test).values
     assert said["a1-gap_a1_gold"].numpy() == pytest.approx(truth, abs=0.51e-4)
     lines: list[str] = []

@@ -6,6 +6,7 @@ for, all of it at once. Both shares are the same for all encodings.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,12 +155,15 @@ class NatureData:
         self.cell, self.folder = cell, Path(folder)
 
     @functools.cached_property
-    def task(self) -> Any:
-        """Who makes them."""
-        if self.cell.task == "temperature":
-            return TemperatureTask(TemperatureConfig.from_dict(self.cell.task_options))
+    def task(self) -> TemperatureTask:
+        """Who makes records of temperatures."""
+        return TemperatureTask(TemperatureConfig.from_dict(self.cell.task_options))
+
+    def planets(self, count: int) -> PlanetsTask:
+        """Who makes so many systems, and no more: blocks as large as training wants would be far too many for tests."""
+        config = PlanetsConfig.from_dict(self.cell.task_options)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        return PlanetsTask(PlanetsConfig.from_dict(self.cell.task_options), device=device)
+        return PlanetsTask(dataclasses.replace(config, block=min(config.block, count)), device=device)
 
     def records(self, split: str) -> Records:
         """The records of a split, from the folder or made."""
@@ -170,7 +174,7 @@ class NatureData:
             if cell.task == "temperature":
                 made = temperature_records_of(self.task, split, count, residual=cell.residual)
             else:
-                made = planet_records(self.task, split, count, cell.times, cell.decimals)
+                made = planet_records(self.planets(count), split, count, cell.times, cell.decimals)
             made.save(path)
         return Records.load(path)
 
