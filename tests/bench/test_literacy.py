@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import number_data
 import pytest
+from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
+from numerate.attach import attach
 from numerate.bench.literacy import LiteracyGrid, best_rate, comparison, finals_of, run_grids
 from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
 from numerate.cli import app
@@ -17,6 +19,7 @@ from numerate.config import ConfigError
 from numerate.report.literacy import against_base, mended_table, word_table, write_tables
 from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.literacy_cell import compare_cells, run_cell
+from numerate.tasks.masked_word import MaskedWord
 from numerate.tasks.word_scores import WordScores
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ def grid(folder: Path) -> LiteracyGrid:
     """Two encoders, two rates, two seeds, trained."""
     cell = LiteracyConfig(
         source=str(folder / "data" / "units"), model=str(folder / "bert"), epochs=2, batch=16, most_train=16,
-        plain=str(folder / "data" / "plain.jsonl"),
+        most_eval=6, plain=str(folder / "data" / "plain.jsonl"),
     )  # fmt: skip
     encoders = {name: encoder_of(name) for name in ("default", "exponent")}
     made = LiteracyGrid(encoders=encoders, rates=(1e-3, 1e-2), seeds=2, rate_share=0.5, resamples=50, cell=cell)
@@ -140,19 +143,23 @@ def test_tables_name_what_there_is(table: str, folder: Path) -> None:
         assert all(name.partition(" (")[0] in known for name in paper_of(table, "units", part))
 
 
-def test_every_encoder_is_built_and_run(folder: Path) -> None:
-    from numerate.tasks.masked_word import MaskedWord
+def test_every_encoder_can_be_attached() -> None:
+    backbone, tokenizer = new_backbone("bert"), tokenizer_of("bert")
+    for name, options in load_tables()["encoders"].items():
+        model = attach(backbone, tokenizer, options["recipe"], **options.get("parts", {}))
+        wanted = options.get("parts", {}).get("embedder", {})
+        has: Any = model.embedder
+        assert not wanted or wanted.items() <= has.config.to_dict().items() or "members" in wanted, name
+        dataclasses.replace(LiteracyConfig(source="x", model="y"), **options)
 
+
+@pytest.mark.slow
+def test_every_encoder_is_built_and_run(folder: Path) -> None:
     cell = LiteracyConfig(source=str(folder / "data" / "units"), model=str(folder / "bert"), most_train=8)
     for name, options in load_tables()["encoders"].items():
-        if name == "spelled":
-            continue
-        config = dataclasses.replace(cell, **options)
-        task = MaskedWord(config)
-        model = task.build()
-        assert model.trainable_parameters()[0] > 0, name
-        scores = task.evaluate(model, "dev")
-        assert len(scores.nll) > 20, name
+        if name != "spelled":
+            task = MaskedWord(dataclasses.replace(cell, **options))
+            assert len(task.evaluate(task.build(), "dev").nll) > 20, name
 
 
 def test_a_model_of_ours_is_taken_by_its_backbone(folder: Path, tmp_path: Path) -> None:
