@@ -272,14 +272,23 @@ def first_rows(words: Any, count: int) -> Tensor:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """A context in which a model is in evaluation mode; each module is then as it was."""
+    """A context in which a model is in evaluation mode, with its own `forward`; then all is as it was.
+
+    In mixed precision, accelerate puts another `forward` in front, which rebuilds every output from its tensors: the
+    distributions of numbers would be lost to whoever looks at a model while it trains.
+    """
     modes = [(module, module.training) for module in model.modules()]
+    own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
     model.eval()
+    if own is not None:
+        model.forward = own
     try:
         yield
     finally:
         for module, mode in modes:
             module.training = mode
+        if own is not None:
+            model.forward = wrapped
 
 
 def list_ties_once(model: nn.Module, prefix: str) -> None:

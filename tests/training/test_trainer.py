@@ -26,6 +26,7 @@ from training_runs import (
     state_of,
     trainer_of,
 )
+from transformers import TrainerCallback
 
 import numerate
 from numerate import metrics
@@ -81,8 +82,21 @@ def test_only_labelled_numbers_are_measured(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of a CPU that has no fast bfloat16
 def test_numbers_survive_mixed_precision(tmp_path: Path) -> None:
     trainer = trainer_of(tmp_path, "gpt2", bf16=True, max_steps=1)
+    model: Any = trainer.model
+    seen: list[Any] = []
+
+    class Asks(TrainerCallback):
+        """Asks the model for a number in the midst of its training."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            wrapped = model.__dict__["forward"]
+            seen.append(model.predict("It weighs [NUM] tons.").median())
+            assert model.__dict__["forward"] is wrapped and model.training, "training goes on as it was"
+
+    trainer.add_callback(Asks())
     trainer.train()
     assert trainer.evaluate()["eval_numbers"] > 7
+    assert torch.equal(seen[0], model.predict("It weighs [NUM] tons.").median())
 
 
 def test_predictions_are_of_the_texts_as_they_stand(tmp_path: Path) -> None:

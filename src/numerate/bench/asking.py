@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.batch import PADDING
+from numerate.doors import evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,20 +126,20 @@ def answers(model: NumberModel, asked: Asked, *, size: int = 1024, most_tokens: 
     """What the model says for each text: values by its head, or strings by its tokens; None for what is no number.
 
     Args:
-        model: In whatever mode; it is left in evaluation mode.
+        model: In whatever mode; it is left in it.
         asked: On the model's device.
         size: Texts at once.
         most_tokens: Of an answer that is said token by token.
     """
-    model.eval()
     said: list[float | str | None] = []
-    for batch in asked.batches(size):
-        if "labels" in batch:
-            said += _spoken(model, batch, most_tokens)
-        elif model.head is not None:
-            said += _by_head(model, batch)
-        else:
-            said += _filled_in(model, batch)
+    with evaluating(model):
+        for batch in asked.batches(size):
+            if "labels" in batch:
+                said += _spoken(model, batch, most_tokens)
+            elif model.head is not None:
+                said += _by_head(model, batch)
+            else:
+                said += _filled_in(model, batch)
     return said
 
 

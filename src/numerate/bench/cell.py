@@ -219,7 +219,6 @@ def take_steps(
             every = max(1, steps // max(1, config.looks))
             if look is not None and state.global_step % every == 0:
                 looks.append({"step": state.global_step} | look())
-                model.train()
 
     on_cpu = device.type == "cpu"
     with tempfile.TemporaryDirectory() as folder:

@@ -111,8 +111,9 @@ class Masked(Objective):
             masked = masked & (table.given == GIVEN) & table.values().isfinite()
             own = ids == vocabulary.num_id  # other tokens of ours write the number, and are predicted
             if not vocabulary.predicts_numbers:
-                written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.bool, device=ids.device)
-                masked = masked & written.scatter_reduce(1, slots.abs(), ~own, "amax")[:, 1:]
+                written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.int8, device=ids.device)
+                # As integers: CUDA does not scatter booleans.
+                masked = masked & written.scatter_reduce(1, slots.abs(), (~own).to(torch.int8), "amax")[:, 1:].bool()
             of_number = masked.gather(1, index) & (slots != 0)
             silent = of_number & own  # hidden, if at all, but never predicted as a token: its number is
             hidden = hidden | (of_number & ~own)
