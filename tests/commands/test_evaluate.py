@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,24 @@ def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None
     for name in ("loss", "numbers", "log_mae", "mdape", "coverage_90"):
         assert found[name] == pytest.approx(trained[f"eval_{name}"], rel=1e-5), name
     assert evaluate(str(folder / "o"), str(folder / "train.jsonl"))["texts"] == 60
+
+
+def test_a_field_says_which_rows_are_held_out(folder: Path, tmp_path: Path) -> None:
+    rows = [
+        json.loads(line) | {"part": part}
+        for part in ("train", "dev")
+        for line in (folder / f"{part}.jsonl").read_text().splitlines()
+    ]
+    (both := tmp_path / "both.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    named = evaluate(str(folder / "o"), str(both), changes=("data.split=part",))
+    assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
+    assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
+    # A run that was trained so knows it without being told.
+    settings = json.loads((folder / "o" / "run.json").read_text())
+    settings["config"]["resolved"]["data"] |= {"train": str(both), "dev": None, "split": "part"}
+    shutil.copytree(folder / "o", again := tmp_path / "o")
+    (again / "run.json").write_text(json.dumps(settings))
+    assert evaluate(str(again), None) == named | {"model": str(again)}
 
 
 def test_table_and_json(folder: Path) -> None:

@@ -32,9 +32,9 @@ def evaluate(
     Args:
         name: A folder that `numerate train` or `save_pretrained` wrote, a Hub id of one, or a run, whose model is then
             measured as it is before training.
-        data: The texts; by default the run's `test`, or its `dev`.
+        data: The texts, all of them; by default the run's `test` or `dev`, or what its `split` says is `dev`.
         scale: One of the run's scales.
-        changes: `key.sub=value` each.
+        changes: `key.sub=value` each; with `data.split=FIELD`, only the `dev` rows of `data` are measured.
     """
     from numerate.attach import from_pretrained
     from numerate.hub import ArtefactError
@@ -46,7 +46,8 @@ def evaluate(
     run = checked_run(name, scale, changes) if is_run else _run_of(name, scale, changes)
     if run.data.records:
         raise BadInput(f"{name}: is of records; give them with `numerate predict {name} FILE --field FIELD`")
-    chosen = data or run.data.test or run.data.dev
+    split = run.data.split if data is None or any(each.startswith("data.split=") for each in changes) else None
+    chosen = data or run.data.test or run.data.dev or (run.data.train if split else None)
     if chosen is None:
         raise BadInput("there are no texts: give them with --data")
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +55,7 @@ def evaluate(
             model = None
             if not is_run:
                 model = from_pretrained(name)
-                run = dataclasses.replace(run, data=dataclasses.replace(run.data, train=None, split=None))
+                run = dataclasses.replace(run, data=dataclasses.replace(run.data, train=None, split=split))
             plan = dataclasses.replace(run, data=dataclasses.replace(run.data, dev=chosen, test=None, limit=None))
             arguments, own = training_arguments(plan, folder)
             ready = prepare(plan, Path(folder) / "prepared", seed=arguments.seed, model=model)
