@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import ASKING, NUMBERS, PLAIN, new_backbone, tokenizer_of
-from training_runs import arguments
+from training_runs import Interrupt, are_equal, arguments, state_of
 
 import numerate
 from numerate.found import NumberCollator
@@ -181,3 +181,32 @@ def test_batches_of_one_length(tmp_path: Path) -> None:
     assert np.mean(spread) < 0.4 * np.ptp(shards.lengths), "drawn at random, it would be about 0.9 of it"
     assert trainer.train().metrics["train_loss"] > 0
     assert list(trainer._get_eval_sampler(shards)) and trainer._get_train_sampler([{"input_ids": [1]}]) is not None
+
+
+def test_runs_by_length_go_on_in_the_same_order(tmp_path: Path) -> None:
+    texts = [f"{'word ' * (i % 7)}{i}" for i in range(40)]
+
+    def trainer_in(folder: str, *callbacks: Any) -> RunTrainer:
+        torch.manual_seed(0)
+        model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place")
+        settings = arguments(
+            tmp_path / folder, train_sampling_strategy="group_by_length", max_steps=16, save_strategy="steps",
+            save_steps=3, save_total_limit=1,
+        )  # fmt: skip
+        shards = write_shards(tmp_path / "shards", texts, model.processor)
+        return RunTrainer(model, settings, train_dataset=shards, callbacks=callbacks)
+
+    whole = trainer_in("whole")
+    whole.train()
+    with pytest.raises(KeyboardInterrupt):  # in the second epoch: the order of the first is that of the seed anyway
+        trainer_in("cut", Interrupt(13)).train()
+    again = trainer_in("cut")
+    again.train(resume_from_checkpoint=True)
+    assert are_equal(state_of(whole), state_of(again))
+
+    orders = []
+    for drawn in (0, 3):  # processes draw masks and dropout for other texts, and must agree on the order all the same
+        torch.manual_seed(0)
+        torch.rand(drawn)
+        orders.append(list(whole._get_train_sampler()))
+    assert orders[0] == orders[1]

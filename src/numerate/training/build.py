@@ -16,6 +16,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
+from numerate.training.evaluation import seed_of
 from numerate.training.models import build_model
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
@@ -24,6 +25,8 @@ from numerate.training.sources import SPLITS, SourceError
 from numerate.training.trainer import NumberTrainer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numerate.model import NumberModel
 
 __all__ = ["Prepared", "RunTrainer", "build", "build_trainer", "prepare", "training_arguments"]
@@ -35,17 +38,37 @@ class RunTrainer(NumberTrainer):
     """`NumberTrainer` for shards: it groups them by length without reading a row."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        return self._by_length(train_dataset or self.train_dataset) or super()._get_train_sampler(train_dataset)
+        rows = train_dataset or self.train_dataset
+        return self._by_length(rows, self._seed_of_epoch) or super()._get_train_sampler(train_dataset)
 
     def _get_eval_sampler(self, eval_dataset: Any) -> Any:
-        return self._by_length(eval_dataset) or super()._get_eval_sampler(eval_dataset)
+        return self._by_length(eval_dataset, lambda: self.eval_seed) or super()._get_eval_sampler(eval_dataset)
 
-    def _by_length(self, rows: Any) -> Any:
-        """The stock sampler of texts by length, for a data set that knows its `lengths`: no row is read for them."""
+    def _by_length(self, rows: Any, seed: Callable[[], int]) -> Any:
+        """A sampler of texts by length, for a data set that knows its `lengths`: no row is read for them."""
         if self.args.train_sampling_strategy != "group_by_length" or not hasattr(rows, "lengths"):
             return None
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
-        return LengthGroupedSampler(size, lengths=[int(length) for length in rows.lengths])
+        return _ByLength(size, [int(length) for length in rows.lengths], seed)
+
+    def _seed_of_epoch(self) -> int:
+        return seed_of(self.args.seed, int(self.state.epoch or 0))
+
+
+class _ByLength(LengthGroupedSampler):
+    """The stock sampler of texts by length, in an order that nothing but a seed decides.
+
+    The stock one draws from the generator that dropout draws from, too: a run that goes on in its second epoch would
+    not find its order again, and processes that read texts of other lengths would each have their own.
+    """
+
+    def __init__(self, batch_size: int, lengths: list[int], seed: Callable[[], int]) -> None:
+        super().__init__(batch_size, lengths=lengths)
+        self._seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        self.generator = torch.Generator().manual_seed(self._seed())
+        return super().__iter__()
 
 
 @dataclass(frozen=True)
