@@ -13,6 +13,7 @@ from numerate import metrics
 from numerate.batch import NumberTable
 from numerate.bench.asking import _read
 from numerate.bench.nature_rows import NumberWriter
+from numerate.doors import evaluating
 from numerate.metrics import Score
 from numerate.notation.decimal_form import parse_numeral
 
@@ -79,7 +80,7 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
     """What the model says for one question to each of some rows.
 
     Args:
-        model: In whatever mode; it is left in evaluation mode.
+        model: In whatever mode; it is left in it.
         rows: On its device.
         ask: One of the rows' questions.
         size: Rows at once.
@@ -104,12 +105,12 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
 
 
 def _asked(model: NumberModel, rows: Rows, ask: str, size: int) -> Iterator[tuple[dict[str, Tensor], Any]]:
-    """Batches with the question masked."""
-    model.eval()
+    """Batches with the question masked; the model is in evaluation mode meanwhile."""
     assert model.objective is not None  # noqa: S101 (for the type checker)
-    for some in torch.arange(len(rows)).split(size):
-        batch = rows.batch(some) | {"number_wanted": rows.wanted(ask, len(some))}
-        yield batch, model.objective.prepare(batch, model.vocabulary)
+    with evaluating(model):
+        for some in torch.arange(len(rows)).split(size):
+            batch = rows.batch(some) | {"number_wanted": rows.wanted(ask, len(some))}
+            yield batch, model.objective.prepare(batch, model.vocabulary)
 
 
 def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tensor:
