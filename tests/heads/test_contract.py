@@ -381,6 +381,15 @@ def test_fit_takes_any_data(head: Head, values: list[float]) -> None:
     assert head.loss(states(len(EXTREMES)), table(EXTREMES)).isfinite().all()
 
 
+def test_fit_leaves_padding_out(head: Head) -> None:
+    numbers = table([0.5, 12.0, -7.25, 1987.0, 1e6] * 4 + [0.0] * 60)
+    padded = dataclasses.replace(numbers, given=numbers.given.index_fill(0, torch.arange(20, 80), PADDING))
+    head.fit(numbers[:20])
+    wanted = {name: buffer.clone() for name, buffer in head.named_buffers()}
+    head.fit(padded)
+    assert all(torch.equal(buffer, wanted[name]) for name, buffer in head.named_buffers())
+
+
 def test_state_dict_through_safetensors(head: Head) -> None:
     head.fit(table([0.5, 12.0, -7.25, 1987.0, 1e6] * 4))
     data = safetensors.torch.save(head.state_dict())

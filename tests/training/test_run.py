@@ -6,16 +6,19 @@ import copy
 import dataclasses
 import json
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as hf
 from tiny_models import new_backbone, tokenizer_of
 
+from numerate.batch import NumberTable
 from numerate.config import ConfigError
 from numerate.tasks.known_numbers import known_texts
-from numerate.training.build import build, training_arguments
+from numerate.training.build import build, prepare, training_arguments
 from numerate.training.data import texts_of
 from numerate.training.models import build_model
 from numerate.training.plain_yaml import YamlError, read_yaml
@@ -221,6 +224,25 @@ def test_scaling_is_fitted_on_the_training_texts(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("no numbers\n")
     with pytest.raises(RunError, match=r"model\.scaling: a scaling needs finite values"):
         build_model(run, tmp_path / "other")
+
+
+def test_heads_and_embedders_are_fitted_to_the_training_texts(texts: dict[str, str], tmp_path: Path) -> None:
+    parts = ("model.head={kind: h-softmax, size: 20}", "model.embedder={kind: gated-chars, known: 9}")
+    run = load_run("luna-scratch", scale="tiny", changes=(*CPU, *parts))
+    trainer = build(run.with_data(**texts), tmp_path / "a")
+    head: Any = trainer.model.head
+    rows = [trainer.train_dataset[index] for index in range(len(trainer.train_dataset))]
+    seen = Counter(value for row in rows for value in row["number_bits"].view(np.float64).tolist())
+    assert len(head.known.texts()) == 20 and int(head.oov_types) > 0
+    assert {float(text) for text in head.known.texts()} <= seen.keys()
+    most = seen.most_common(1)[0][0]
+    table = NumberTable.of_values([most, 0.123456789])
+    ids = trainer.model.embedder.token_ids(table.to(trainer.model.device)).tolist()
+    assert ids[0] < 9 and ids[1] == 9, "the most frequent number has a vector of its own"
+    # Encoded texts say the same; what a checkpoint holds is not overruled by them.
+    again = build(run.with_data(train=str(tmp_path / "a" / "prepared")), tmp_path / "b")
+    assert again.model.head.known.texts() == head.known.texts()
+    assert prepare(run.with_data(**texts), tmp_path / "c", model=again.model).model is again.model
 
 
 @pytest.mark.parametrize("method", ["wordpiece", "bytes", "words", "records"])

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from numerate.batch import PADDING
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
@@ -205,7 +206,8 @@ class MixtureHead(Head):
     def fit(self, numbers: NumberTable) -> None:
         """Puts the components' anchors at evenly spaced quantiles of the numbers, each as wide as the gap around it."""
         values = numbers.values()
-        logarithms = signed_log(values[values.isfinite()], self.config.unit).sort().values
+        values = values[values.isfinite() & (numbers.given != PADDING)]
+        logarithms = signed_log(values, self.config.unit).sort().values
         if not len(logarithms):
             return
         ranks = torch.linspace(0, len(logarithms) - 1, 2 * self.config.components + 1).round().to(torch.int64)

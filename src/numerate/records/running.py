@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-
-from numerate.batch import GIVEN, NumberTable
 from numerate.record_vocabulary import record_tokenizer
 from numerate.records.learning import learn
 from numerate.records.schema import FieldError
@@ -34,8 +31,6 @@ HELD_SHARE = 0.25
 MOST_HELD = 2_000
 """Records kept out of training, so that intervals can be calibrated."""
 FEWEST_RECORDS = 10
-FITTED_ROWS = 5_000
-"""Rows whose numbers say where the head's components begin."""
 _WORDS = ("null", "true", "false")
 M = TypeVar("M")
 
@@ -127,22 +122,12 @@ class RecordRun:
         return cls(run, schema, tokenizer, held)
 
     def trainer(self, folder: Path, *, quiet: bool = False) -> NumberTrainer:
-        """The trainer of the run; the head begins where the training numbers are."""
+        """The trainer of the run."""
         trainer = build(self.run, folder, tokenizer=self.tokenizer)
         if quiet:
             for callback in list(trainer.callback_handler.callbacks):
                 if type(callback).__name__ in ("Lines", "Progress"):
                     trainer.remove_callback(callback)
-        rows: Any = trainer.train_dataset
-        some = [rows[index] for index in range(min(len(rows), FITTED_ROWS))]
-        bits = torch.cat([torch.from_numpy(row["number_bits"][row["number_given"] == GIVEN]) for row in some])
-        model: Any = trainer._numbers
-        blank = torch.zeros(len(bits), 1, dtype=torch.uint8)
-        given = torch.full((len(bits),), GIVEN, dtype=torch.uint8)
-        numbers = NumberTable(bits, blank, torch.zeros(len(bits), dtype=torch.int16), given).to(model.device)
-        for part, what in ((model.head, numbers), (model.embedder, numbers.values())):
-            if hasattr(part, "fit"):
-                part.fit(what)
         return trainer
 
     def finished(self, make: Callable[[NumberModel, Schema], M], model: NumberModel) -> M:

@@ -17,7 +17,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
-from numerate.training.models import build_model
+from numerate.training.models import build_model, fit_parts
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
@@ -136,7 +136,7 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
 def prepare(
     run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None
 ) -> Prepared:
-    """Builds a run's model and encodes its texts into a folder; what is there already and still fits is used.
+    """Builds a run's model, fitted to its training texts, and encodes these; what is there already is used again.
 
     Args:
         run: The run.
@@ -158,7 +158,8 @@ def prepare(
                 raise
             del texts[split]
     set_seed(seed)
-    if model is None:
+    is_new = model is None
+    if is_new:
         model = build_model(run, folder / _START, backbone=backbone, tokenizer=tokenizer)
     data: dict[str, Shards] = {}
     for split in SPLITS:
@@ -166,6 +167,8 @@ def prepare(
             data[split] = encode(texts[split], model, folder / split, run.data.max_tokens)
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)
+    if is_new and "train" in data:
+        fit_parts(model, data["train"])
     return Prepared(run, model, data)
 
 

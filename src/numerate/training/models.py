@@ -1,4 +1,4 @@
-"""A run's model before training: checkpoint or scratch, tokenizer and scaling learnt from the texts, what is frozen."""
+"""A run's model before training: checkpoint or scratch, what is learnt from the texts beforehand, what is frozen."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from numerate.attach import attach
+from numerate.batch import GIVEN, MAX_CHARACTERS, NumberTable
 from numerate.doors import TASKS, base_of
+from numerate.embedders.base import Embedder
+from numerate.heads.base import Head
 from numerate.processor import NumberProcessor
 from numerate.registry import UnknownNameError
 from numerate.scaling import Scaling
@@ -23,12 +27,15 @@ from numerate.training.scratch import fetched, new_backbone, set_dropout, train_
 if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.training.run import Run
+    from numerate.training.shards import Shards
     from numerate.training.sources import Texts
 
-__all__ = ["build_model"]
+__all__ = ["build_model", "fit_parts"]
 
 MOST_NUMERALS = 1_000_000
 """A scaling is fitted on no more than so many."""
+FITTED_ROWS = 5_000
+"""Head and embedder are fitted to the numbers of the first so many texts."""
 
 
 def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
@@ -69,6 +76,29 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     if not learnt and (plan.scratch is not None or scaling is not None):
         _remember(run, start, tokenizer, scaling)
     return _frozen(model, run)
+
+
+def fit_parts(model: NumberModel, rows: Shards) -> None:
+    """Fits what is fitted to data (vocabularies, components, bins) to the numbers of the training texts.
+
+    Without it a head with a vocabulary would know no number at all, and learn nothing but that all are unknown.
+    """
+    head = None if model.head is None or type(model.head).fit is Head.fit else model.head
+    embedder = None if model.embedder is None or type(model.embedder).fit is Embedder.fit else model.embedder
+    if head is None and embedder is None:
+        return
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("bits", "chars", "precision", "given")}
+    for index in range(min(len(rows), FITTED_ROWS)):
+        row = rows[index]
+        given = row["number_given"] == GIVEN
+        for name, column in columns.items():
+            column.append(row[f"number_{name}"][given])
+    columns["chars"] = [np.pad(part, ((0, 0), (0, MAX_CHARACTERS - part.shape[1]))) for part in columns["chars"]]
+    table = NumberTable(*(torch.from_numpy(np.concatenate(column)) for column in columns.values())).to(model.device)
+    if head is not None:
+        head.fit(table)
+    if embedder is not None:
+        embedder.fit(table.values())
 
 
 def _first_texts(run: Run) -> Texts:
