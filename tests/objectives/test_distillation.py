@@ -12,9 +12,11 @@ from tiny_models import NUMBERS, PLAIN, new_backbone, number_batch, tokenizer_of
 import numerate
 from numerate.batch import ASKED
 from numerate.config import ConfigError
+from numerate.found import NumberCollator
 from numerate.objectives.distillation import soft_cross_entropy
 from numerate.registry import objectives
 from numerate.training import TellsObjective
+from numerate.training.counts import step_counts
 
 
 def learner(**options: Any) -> Any:
@@ -185,6 +187,18 @@ def test_texts_without_any_table() -> None:
     model = learner()
     words = {key: value for key, value in number_batch(model, "bert", PLAIN).items() if not key.startswith("number")}
     assert torch.isfinite(model(**words).loss)
+
+
+@pytest.mark.parametrize("teacher", ["average", "frozen"])
+def test_a_batch_without_numbers_has_its_share_of_the_steps(teacher: str) -> None:
+    model = learner(teacher=teacher)
+    batch = model.processor([*NUMBERS, *PLAIN])
+    rows = [{key: batch[key][row] for key in batch} | {"sample_id": row} for row in range(len(batch["input_ids"]))]
+    whole, numbers, plain = map(NumberCollator(model.processor.tokenizer), (rows, rows[:3], rows[3:]))
+    counts = step_counts(model, [numbers, plain], None)
+    assert plain["number_bits"].shape[1] == 0 and counts is not None and counts["numbers"] > 0
+    parts = [model(**part, loss_counts=counts).loss for part in (numbers, plain)]
+    torch.testing.assert_close((parts[0] + parts[1]) / 2, model(**whole).loss)
 
 
 def test_soft_cross_entropy_is_that_of_torch() -> None:

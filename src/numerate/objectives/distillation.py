@@ -126,10 +126,13 @@ class Distillation(Masked):
             return self.combine(tokens, numbers)
         shares = seen.shares or {}
         words = shares.get("tokens", (task.labels != -100).sum())
-        whole, count = tokens * words, words
-        if numbers is not None and slots is not None and task.scored is not None:
-            said = shares.get("numbers", len(number_positions(slots, task.scored)[0]))
-            whole, count = whole + self.config.number_weight * numbers * said, count + said
+        said = shares.get("numbers")  # of the whole step: a batch without a number has its share of them, too
+        if said is None and numbers is not None and slots is not None and task.scored is not None:
+            said = len(number_positions(slots, task.scored)[0])
+        whole = tokens * words
+        if numbers is not None and said is not None:
+            whole = whole + self.config.number_weight * numbers * said
+        count = words if said is None else words + said
         loss = whole / (count + 1e-7)
         if not seen.model.training or self.alpha == 0:
             return loss
