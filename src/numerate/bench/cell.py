@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,13 +11,12 @@ import torch
 from torch.utils.data import Dataset
 
 from numerate.attach import attach
-from numerate.backbones import register_backbones
 from numerate.batch import NumberTable
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
-from numerate.config import Config, ConfigError
+from numerate.bench.trunk_cell import TrunkCell, fresh_trunk, steps_for, take_steps
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
 
@@ -32,70 +28,32 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.tasks.asked_number import AskedNumberTask, Truth
 
-__all__ = ["CellConfig", "Prepared", "build", "run_cell", "steps_for", "take_steps", "train"]
+__all__ = ["CellConfig", "Prepared", "build", "run_cell", "train"]
 
 FITTED_ON = 20_000
 """Texts that a tokenizer, a scaling and a head are fitted on."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellConfig(Config):
+class CellConfig(TrunkCell):
     """What one cell is.
 
     Attributes:
         task: An arithmetic preset (`multiply-3`), several joined by commas for one model of all, or a file of texts.
         task_options: What differs from the preset, such as `{"digits": [2, 4]}`.
-        encoding: See `numerate.bench.encodings`.
-        examples: Different training texts; they are gone through as often as the budget lasts.
-        budget: What is equal between cells: `samples` trained on, `tokens` read, or `seconds` trained.
-        amount: How much of it.
-        batch: Texts a step.
-        rate: Highest learning rate; it rises over `warmup` of the steps, and falls to 0 along a cosine.
-        warmup: Share of the steps.
-        weight_decay: Of AdamW.
-        width: Of the trunk's states,
-        layers: its blocks,
-        heads: and their heads.
-        dropout: Of the trunk.
         scaling: How values get near 0 for encodings that need it (xVal): `range`, `standard` or `log`.
-        dev: Texts that learning rates are chosen by.
-        test: Texts that are tested.
         splits: Test sets beside `test`, such as `longer`.
-        looks: How often dev texts are looked at on the way.
-        seed: Of weights and order; the texts are the same for all.
-        precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
     """
 
     kind: ClassVar[str] = "compare-cell"
     task: str = "multiply-3"
     task_options: dict[str, Any] = field(default_factory=dict)
-    encoding: str = "xval"
-    examples: int = 200_000
-    budget: Literal["samples", "tokens", "seconds"] = "samples"
-    amount: float = 2_000_000
-    batch: int = 1024
-    rate: float = 1e-3
-    warmup: float = 0.05
-    weight_decay: float = 0.01
-    width: int = 256
-    layers: int = 4
-    heads: int = 4
-    dropout: float = 0.0
     scaling: Literal["range", "standard", "log"] = "range"
-    dev: int = 1000
-    test: int = 4000
     splits: tuple[str, ...] = ()
-    looks: int = 5
-    seed: int = 0
-    precision: Literal["tf32", "bf16", "fp32"] = "tf32"
 
     def __post_init__(self) -> None:
         encoding_of(self.encoding)
-        for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
-        if not self.amount > 0 or not self.rate > 0:
-            raise ConfigError(f"amount and rate must be positive, however: {self.amount=}, {self.rate=}")
+        super().__post_init__()
 
     @property
     def name(self) -> str:
@@ -106,12 +64,9 @@ class CellConfig(Config):
 
 def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     """A fresh trunk with numbers written in the cell's way; what has to be fitted is fitted to training texts."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
-
     from numerate.training.run import TokenizerPlan
     from numerate.training.scratch import train_tokenizer
 
-    register_backbones()
     texts = task.texts("train", min(FITTED_ON, config.examples))
     truth = task.truth("train", min(FITTED_ON, config.examples))
     numerals = [parsed for text in truth.strings if (parsed := parse_numeral(text)) is not None]
@@ -119,13 +74,7 @@ def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     encoding = encoding_of(config.encoding).for_digits(whole, max(0, -int(truth.precision.min())))
     tokenizer = train_tokenizer(TokenizerPlan(vocabulary=1000), texts)
     longest = 4 * max(len(text) for text in texts) + 64
-    torch.manual_seed(config.seed)
-    sizes = AutoConfig.for_model(
-        "numerate-trunk", vocab_size=len(tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
-        num_attention_heads=config.heads, dropout=config.dropout, causal=encoding.causal, final_norm=True,
-        max_position_embeddings=longest, pad_token_id=tokenizer.pad_token_id, token_head="linear",  # noqa: S106
-    )  # fmt: skip
-    backbone = (AutoModelForCausalLM if encoding.causal else AutoModelForMaskedLM).from_config(sizes)
+    backbone = fresh_trunk(config, tokenizer, longest, causal=encoding.causal)
     objective: Any = {"kind": "labelled"} if encoding.causal else {"kind": "masked", "what": "numbers"}
     model = attach(
         backbone,
@@ -188,74 +137,6 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     ready = _Ready(asked, config.batch, config.seed)
     steps = steps_for(model, config, ready, asked.tokens / len(asked))
     return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look)
-
-
-def steps_for(model: NumberModel, config: Any, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:
-    """How many steps a cell's budget lasts."""
-    if config.budget == "seconds":
-        return max(1, round(config.amount / _seconds_a_step(model, ready)))
-    each = config.batch if config.budget == "samples" else tokens_a_text * config.batch
-    return max(1, round(config.amount / each))
-
-
-def take_steps(
-    model: NumberModel,
-    config: Any,
-    ready: Dataset[dict[str, Tensor]],
-    steps: int,
-    device: torch.device,
-    look: Any = None,
-) -> dict[str, Any]:
-    """Trains for so many steps on batches that are cut already; arguments and result as of `train`."""
-    import transformers
-
-    from numerate.training import NumberTrainer
-    from numerate.training.batches import the_batch
-
-    looks: list[dict[str, Any]] = []
-
-    class Looks(transformers.TrainerCallback):
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            every = max(1, steps // max(1, config.looks))
-            if look is not None and state.global_step % every == 0:
-                looks.append({"step": state.global_step} | look())
-
-    on_cpu = device.type == "cpu"
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = transformers.TrainingArguments(
-            folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=config.rate,
-            warmup_steps=min(0.99, config.warmup), weight_decay=config.weight_decay, lr_scheduler_type="cosine",
-            logging_steps=max(1, steps // 20), save_strategy="no", report_to=[], disable_tqdm=True, seed=config.seed,
-            remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=on_cpu,
-            bf16=config.precision == "bf16" and not on_cpu,
-        )  # fmt: skip
-        if config.precision == "tf32":
-            torch.set_float32_matmul_precision("high")
-        trainer = NumberTrainer(
-            model, arguments, data_collator=the_batch, train_dataset=ready, callbacks=[Looks()], number_metrics=False
-        )
-        trainer.remove_callback(transformers.PrinterCallback)
-        start = time.perf_counter()
-        trainer.train()
-        seconds = time.perf_counter() - start
-    losses = [{"step": e["step"], "loss": e["loss"]} for e in trainer.state.log_history if "loss" in e]
-    return {"steps": steps, "seconds": round(seconds, 2), "losses": losses, "looks": looks}
-
-
-def _seconds_a_step(model: NumberModel, ready: Any, tries: int = 12) -> float:
-    """How long a training step takes; on a copy, so that nothing is learnt."""
-    rehearsing = copy.deepcopy(model).train()
-    optimizer = torch.optim.AdamW(rehearsing.parameters(), lr=0.0)
-    times = []
-    for index in range(tries):
-        start = time.perf_counter()
-        rehearsing(**ready[index % len(ready)], return_loss=True).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[tries // 2]
 
 
 class Prepared:

@@ -17,12 +17,12 @@ import torch
 from torch.utils.data import Dataset
 
 from numerate.attach import attach, load_recipe
-from numerate.backbones import register_backbones
 from numerate.batch import NumberTable
 from numerate.bench.encodings import Encoding, encoding_of
 from numerate.bench.nature_records import Records, planet_records, temperature_records_of
 from numerate.bench.nature_rows import NumberWriter, Rows, encode_rows
-from numerate.config import Config, ConfigError
+from numerate.bench.trunk_cell import TrunkCell, fresh_trunk
+from numerate.config import ConfigError
 from numerate.record_vocabulary import record_tokenizer
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
 from numerate.tasks.temperature import TemperatureConfig, TemperatureTask
@@ -41,8 +41,8 @@ _FITTED_ON = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class NatureCell(Config):
-    """What one cell is.
+class NatureCell(TrunkCell):
+    """What one cell is; for `encoding`, see `nature_encoding`.
 
     Attributes:
         task: `planets` or `temperature`.
@@ -50,65 +50,36 @@ class NatureCell(Config):
         times: Of planets, how many times of each are told, the first ones; None for all.
         residual: Of temperatures, whether the last ones are told as differences from a guess that needs no learning.
         decimals: Of the numbers of planets; temperatures have an option of their own.
-        encoding: See `nature_encoding`.
-        examples: Different training records; they are gone through as often as the budget lasts.
-        budget: What is equal between cells: `samples` trained on, `tokens` read, or `seconds` trained.
-        amount: How much of it.
-        batch: Records a step.
-        rate: Highest learning rate; it rises over `warmup` of the steps, and falls to 0 along a cosine.
-        warmup: Share of the steps.
-        weight_decay: Of AdamW.
-        width: Of the trunk's states,
-        layers: its blocks,
-        heads: and their heads.
-        dropout: Of the trunk.
         ratio: Share of all numbers that are masked in training.
         asking: Share of the training records in which one of the tests' questions is masked besides.
-        dev: Records that learning rates are chosen by.
-        test: Records of each test set.
-        looks: How often dev records are looked at on the way; 0 for never.
-        seed: Of weights, masks and order; the records are the same for all.
-        precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
     """
 
     kind: ClassVar[str] = "nature-cell"
+    encoding: str = "xval+scalar"
+    examples: int = 100_000
+    amount: float = 300_000
+    batch: int = 128
+    dev: int = 500
+    test: int = 2000
+    looks: int = 0
     task: Literal["planets", "temperature"] = "planets"
     task_options: dict[str, Any] = field(default_factory=dict)
     times: int | None = None
     residual: bool = False
     decimals: int = 4
-    encoding: str = "xval+scalar"
-    examples: int = 100_000
-    budget: Literal["samples", "tokens", "seconds"] = "samples"
-    amount: float = 300_000
-    batch: int = 128
-    rate: float = 1e-3
-    warmup: float = 0.05
-    weight_decay: float = 0.01
-    width: int = 256
-    layers: int = 4
-    heads: int = 4
-    dropout: float = 0.0
     ratio: float = 0.2
     asking: float = 0.0
-    dev: int = 500
-    test: int = 2000
-    looks: int = 0
-    seed: int = 0
-    precision: Literal["tf32", "bf16", "fp32"] = "tf32"
 
     def __post_init__(self) -> None:
         nature_encoding(self.encoding)
+        super().__post_init__()
         if self.task not in ("planets", "temperature"):
             raise ConfigError(f"task must be planets or temperature, however: {self.task!r}")
-        for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
         for name in ("ratio", "asking"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
-        if not self.ratio + self.asking > 0 or not self.amount > 0 or not self.rate > 0:
-            raise ConfigError(f"nothing to learn: {self.ratio=}, {self.asking=}, {self.amount=}, {self.rate=}")
+        if not self.ratio + self.asking > 0:
+            raise ConfigError(f"nothing to learn: {self.ratio=}, {self.asking=}")
         if self.residual and self.task != "temperature":
             raise ConfigError(f"only temperatures have a guess to differ from, however: task={self.task!r}")
 
@@ -186,23 +157,15 @@ class NatureData:
 
 def build(cell: NatureCell, records: Records) -> NumberModel:
     """A fresh trunk with numbers written in the cell's way; what has to be fitted is fitted to training records."""
-    from transformers import AutoConfig, AutoModelForMaskedLM
-
-    register_backbones()
     encoding = nature_encoding(cell.encoding)
     texts = records.texts(1)
     tokenizer = record_tokenizer(texts)
     characters = max(len(text) for text in texts)
     numbers = max(part.shape[1] for part in records.numbers)
-    torch.manual_seed(cell.seed)
-    sizes = AutoConfig.for_model(
-        "numerate-trunk", vocab_size=len(tokenizer), hidden_size=cell.width, num_hidden_layers=cell.layers,
-        num_attention_heads=cell.heads, dropout=cell.dropout, final_norm=True, token_head="linear",  # noqa: S106
-        # More digits before the point are all that can make a record longer than the first of its shape.
-        max_position_embeddings=characters + 2 * numbers, pad_token_id=tokenizer.pad_token_id,
-    )  # fmt: skip
+    # More digits before the point are all that can make a record longer than the first of its shape.
+    backbone = fresh_trunk(cell, tokenizer, characters + 2 * numbers)
     model = attach(
-        AutoModelForMaskedLM.from_config(sizes),
+        backbone,
         tokenizer,
         reader="records",
         # Kept as they are written, only the comma says where one number ends.

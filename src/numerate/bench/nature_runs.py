@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from numerate.bench.cell import steps_for, take_steps
 from numerate.bench.nature_asking import Said, answers, likelihoods, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
 from numerate.bench.nature_rows import Rows
 from numerate.bench.result import write, write_predictions
+from numerate.bench.trunk_cell import steps_for, take_steps
 
 if TYPE_CHECKING:
     from numerate.bench.nature_records import Records

@@ -70,8 +70,8 @@ def config_for(
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
     cell = CellConfig.from_dict({"task": settings["task"], "scaling": settings["scaling"]} | size.pop("cell"))
     names = tuple(encodings) or tuple(_ALL["encodings"])
-    size = {key: tuple(value) if isinstance(value, list) else value for key, value in size.items()}
-    config = CompareConfig(encodings=names, cell=cell, **size)
+    rates = tuple(size.pop("rates"))
+    config = CompareConfig(encodings=names, cell=cell, rates=rates, **size)
     return config if seeds is None else dataclasses.replace(config, seeds=seeds)
 
 

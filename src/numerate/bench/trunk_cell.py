@@ -1,0 +1,171 @@
+"""What all cells have in common that train a fresh trunk: its sizes, a budget, a rate, a seed; and the training."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from numerate.backbones import register_backbones
+from numerate.config import Config, ConfigError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.utils.data import Dataset
+    from transformers import PreTrainedModel
+
+    from numerate.model import NumberModel
+
+__all__ = ["TrunkCell", "fresh_trunk", "steps_for", "take_steps"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrunkCell(Config):
+    """How one cell is trained and measured; what it learns is a subclass's.
+
+    Attributes:
+        encoding: How numbers are written, see `numerate.bench.encodings`.
+        examples: Different training examples; they are gone through as often as the budget lasts.
+        budget: What is equal between cells: `samples` trained on, `tokens` read, or `seconds` trained.
+        amount: How much of it.
+        batch: Examples a step.
+        rate: Highest learning rate; it rises over `warmup` of the steps, and falls to 0 along a cosine.
+        warmup: Share of the steps.
+        weight_decay: Of AdamW.
+        width: Of the trunk's states,
+        layers: its blocks,
+        heads: and their heads.
+        dropout: Of the trunk.
+        dev: Examples that learning rates are chosen by.
+        test: Examples of each test set.
+        looks: How often dev examples are looked at on the way; 0 for never.
+        seed: Of weights and order; the examples are the same for all.
+        precision: Of matrix products on an accelerator: `tf32`, `bf16` or `fp32`.
+    """
+
+    encoding: str = "xval"
+    examples: int = 200_000
+    budget: Literal["samples", "tokens", "seconds"] = "samples"
+    amount: float = 2_000_000
+    batch: int = 1024
+    rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    width: int = 256
+    layers: int = 4
+    heads: int = 4
+    dropout: float = 0.0
+    dev: int = 1000
+    test: int = 4000
+    looks: int = 5
+    seed: int = 0
+    precision: Literal["tf32", "bf16", "fp32"] = "tf32"
+
+    def __post_init__(self) -> None:
+        for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
+        if not self.amount > 0 or not self.rate > 0:
+            raise ConfigError(f"amount and rate must be positive, however: {self.amount=}, {self.rate=}")
+
+
+def fresh_trunk(cell: TrunkCell, tokenizer: Any, positions: int, *, causal: bool = False) -> PreTrainedModel:
+    """XVal's trunk in the cell's sizes, its weights drawn from the cell's seed.
+
+    Args:
+        cell: Says how large.
+        tokenizer: Whose tokens it reads.
+        positions: Tokens of a text at most.
+        causal: Whether it looks back only.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+
+    register_backbones()
+    torch.manual_seed(cell.seed)
+    sizes = AutoConfig.for_model(
+        "numerate-trunk", vocab_size=len(tokenizer), hidden_size=cell.width, num_hidden_layers=cell.layers,
+        num_attention_heads=cell.heads, dropout=cell.dropout, causal=causal, final_norm=True,
+        max_position_embeddings=positions, pad_token_id=tokenizer.pad_token_id, token_head="linear",  # noqa: S106
+    )  # fmt: skip
+    return (AutoModelForCausalLM if causal else AutoModelForMaskedLM).from_config(sizes)
+
+
+def steps_for(model: NumberModel, cell: TrunkCell, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:
+    """How many steps a cell's budget lasts."""
+    if cell.budget == "seconds":
+        return max(1, round(cell.amount / _seconds_a_step(model, ready)))
+    each = cell.batch if cell.budget == "samples" else tokens_a_text * cell.batch
+    return max(1, round(cell.amount / each))
+
+
+def take_steps(
+    model: NumberModel,
+    cell: TrunkCell,
+    ready: Dataset[dict[str, Tensor]],
+    steps: int,
+    device: torch.device,
+    look: Any = None,
+) -> dict[str, Any]:
+    """Trains with `NumberTrainer` for so many steps on batches that are cut already: steps, seconds, losses on the way.
+
+    Args:
+        model: To be trained.
+        cell: Says how.
+        ready: The batches, on the device that training takes.
+        steps: How many.
+        device: Which that is.
+        look: Called a few times on the way; what it gives is kept.
+    """
+    import transformers
+
+    from numerate.training import NumberTrainer
+    from numerate.training.batches import the_batch
+
+    looks: list[dict[str, Any]] = []
+
+    class Looks(transformers.TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            every = max(1, steps // max(1, cell.looks))
+            if look is not None and state.global_step % every == 0:
+                looks.append({"step": state.global_step} | look())
+
+    on_cpu = device.type == "cpu"
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = transformers.TrainingArguments(
+            folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=cell.rate,
+            warmup_steps=min(0.99, cell.warmup), weight_decay=cell.weight_decay, lr_scheduler_type="cosine",
+            logging_steps=max(1, steps // 20), save_strategy="no", report_to=[], disable_tqdm=True, seed=cell.seed,
+            remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=on_cpu,
+            bf16=cell.precision == "bf16" and not on_cpu,
+        )  # fmt: skip
+        if cell.precision == "tf32":
+            torch.set_float32_matmul_precision("high")
+        trainer = NumberTrainer(
+            model, arguments, data_collator=the_batch, train_dataset=ready, callbacks=[Looks()], number_metrics=False
+        )
+        trainer.remove_callback(transformers.PrinterCallback)
+        start = time.perf_counter()
+        trainer.train()
+        seconds = time.perf_counter() - start
+    losses = [{"step": e["step"], "loss": e["loss"]} for e in trainer.state.log_history if "loss" in e]
+    return {"steps": steps, "seconds": round(seconds, 2), "losses": losses, "looks": looks}
+
+
+def _seconds_a_step(model: NumberModel, ready: Any, tries: int = 12) -> float:
+    """How long a training step takes; on a copy, so that nothing is learnt."""
+    rehearsing = copy.deepcopy(model).train()
+    optimizer = torch.optim.AdamW(rehearsing.parameters(), lr=0.0)
+    times = []
+    for index in range(tries):
+        start = time.perf_counter()
+        rehearsing(**ready[index % len(ready)], return_loss=True).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[tries // 2]
