@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from numerate.commands.source import BadInput, read_texts
+from numerate.commands.train import only_for_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +35,7 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     from numerate.attach import from_pretrained
     from numerate.hub import ArtefactError
 
+    only_for_people()
     try:
         model = from_pretrained(folder)
         waiting = iter(prompts)

@@ -81,9 +81,10 @@ class KnownNumerals(nn.Module):
     @torch.no_grad()
     def fit(self, numbers: NumberTable) -> None:
         """Takes the most frequent strings; of equally frequent ones, the same ones every time."""
-        numbers = numbers[numbers.values().isfinite() & (numbers.given != PADDING)]
+        # On the CPU: `unique` of rows reads memory that is not its own in builds for CUDA 13.
+        numbers = numbers[numbers.values().isfinite() & (numbers.given != PADDING)].to("cpu")
         parts = [packed(strings_of(numbers[start : start + _ROWS])) for start in range(0, len(numbers), _ROWS)]
-        types, counts = torch.cat([self.pairs[:0].to(numbers.bits.device), *parts]).unique(dim=0, return_counts=True)
+        types, counts = torch.cat([self.pairs[:0].cpu(), *parts]).unique(dim=0, return_counts=True)
         chosen = counts.argsort(descending=True, stable=True)[: len(self.pairs)].sort().values
         strings = unpacked(types[chosen])
         values = floats_of(strings)
@@ -92,7 +93,7 @@ class KnownNumerals(nn.Module):
         self.pairs.zero_()[:size] = types[chosen][order].to(self.pairs.device)
         # Free places come last; where all are, they stand for 0.
         ends = torch.full((len(self.pairs),), LARGEST if size else 0.0, dtype=torch.float64)
-        ends[:size] = values[order].cpu()
+        ends[:size] = values[order]
         self.value_bits.copy_(ends.view(torch.int64))
         hashes, places = hashes_of(self.pairs).sort(stable=True)
         self.hashes.copy_(hashes)
