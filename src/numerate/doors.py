@@ -287,7 +287,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
-        if own is not None:
+        if own is not None and wrapped is not None:
             model.forward = wrapped
 
 
