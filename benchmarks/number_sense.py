@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import machine
+from transformers import TrainerCallback, TrainerState
 
 from numerate.bench.twins import BLIND, SENSE, TwinConfig, compare_twins
 from numerate.tasks.things import UNIT_WORDS, thing_texts
@@ -32,6 +33,16 @@ def texts_of(data: str | None, split: str, count: int) -> list[str]:
         return [text.text for text in thing_texts(split, count)]
     with gzip.open(Path(data) / f"{split}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line)["comment"] for line, _ in zip(lines, range(count), strict=False)]
+
+
+class OnTheWay(TrainerCallback):
+    """Prints how near the numbers are, each time that it is looked at: a run that is cut short has said something."""
+
+    def on_evaluate(self, args: object, state: TrainerState, *others: object, **more: object) -> None:
+        """Is called by the Trainer."""
+        del args, others
+        metrics = more["metrics"]
+        print(f"step {state.global_step}: log-MAE {metrics['eval_log_mae']:.4f}", flush=True)  # type: ignore[index]
 
 
 def main() -> None:
@@ -53,7 +64,7 @@ def main() -> None:
     config = TwinConfig(recipe=options.recipe, head={"kind": options.head}, **sizes)
     start = time.perf_counter()
     train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
-    figures = compare_twins(train, test, config, UNIT_WORDS, options.device)
+    figures = compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()])
     for name, found in figures.items():
         print(f"{name:14}", "  ".join(f"{key} {value:.4f}" for key, value in found.items()))
     ratio = figures[SENSE]["log_mae"] / figures[BLIND]["log_mae"]

@@ -255,7 +255,12 @@ def train_twin(
 
 
 def compare_twins(
-    train: Sequence[str], test: Sequence[str], config: TwinConfig, unit_words: Sequence[str] = (), device: str = "cpu"
+    train: Sequence[str],
+    test: Sequence[str],
+    config: TwinConfig,
+    unit_words: Sequence[str] = (),
+    device: str = "cpu",
+    callbacks: Sequence[Any] = (),
 ) -> dict[str, dict[str, float]]:
     """Trains both twins and measures them: the figures of each, and of the baselines, by name.
 
@@ -265,10 +270,11 @@ def compare_twins(
         config: Sizes and steps.
         unit_words: Words that count as units.
         device: "cpu", or "cuda" for an accelerator.
+        callbacks: As the Trainer takes them; of both trainings.
     """
     twins = Twins(train, test, config, unit_words)
     for name in twins.models:
-        train_twin(twins, name, device=device)
+        train_twin(twins, name, device=device, callbacks=callbacks)
     outcomes = {name: measure_twin(twins, name) for name in twins.models}
     one = outcomes[SENSE]
     return twins.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
