@@ -11,6 +11,8 @@ from tiny_models import new_backbone, tokenizer_of
 import numerate
 from numerate.commands.generate import continuations, prompts_of
 from numerate.commands.source import BadInput
+from numerate.processor import NumberProcessor
+from numerate.scaling import Scaling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,23 @@ def test_numbers_have_values_and_intervals(folder: Path) -> None:
         for number in row["numbers"]:
             low, high = number["interval_90"]
             assert low <= number["value"] <= high and number["text"] in row["text"]
+
+
+def test_intervals_are_of_the_numbers_as_written(folder: Path, tmp_path: Path) -> None:
+    model = numerate.from_pretrained(folder)
+    scaling = Scaling(by="none", scaler="range").fit(numerate.find("from 1000 to 1001"))
+    config = model.processor.config() | {"scaling": scaling.to_dict()}
+    first = model.processor.first_id
+    model.processor = NumberProcessor.from_config(model.processor.tokenizer, config, first_id=first)
+    model.save_pretrained(tmp_path, backbone=True)
+    (row,) = continuations(str(tmp_path), ["It cost"], 3)
+    said = model.generate(["It cost"], 3).numbers[0]
+    assert len(said) == len(row["numbers"]) == 2
+    for number, found in zip(said, row["numbers"], strict=True):
+        assert number.distribution is not None
+        scaled = [float(end) for end in number.distribution.interval(0.9)]
+        assert found["interval_90"] == pytest.approx([1000.5 + end / 10 for end in scaled])
+        assert found["interval_90"] != pytest.approx(scaled)
 
 
 def test_prompts(tmp_path: Path) -> None:

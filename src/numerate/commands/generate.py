@@ -11,6 +11,8 @@ from numerate.commands.train import only_for_people
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numerate.scaling import Scaling
+
 __all__ = ["continuations", "prompts_of"]
 
 BATCH = 32
@@ -38,17 +40,19 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     only_for_people()
     try:
         model = from_pretrained(folder)
-        waiting = iter(prompts)
+        waiting, scaling = iter(prompts), model.processor.scaling
         while some := list(islice(waiting, BATCH)):
             said = model.generate(some, max_new_tokens, **options)
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
-                yield {"prompt": prompt, "text": text, "numbers": [_described(number) for number in numbers]}
+                yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}
     except (ArtefactError, ValueError) as error:
         raise BadInput(str(error)) from None
 
 
-def _described(number: Any) -> dict[str, Any]:
+def _described(number: Any, scaling: Scaling | None) -> dict[str, Any]:
     found: dict[str, Any] = {"text": number.text, "value": number.value}
     if number.distribution is not None:
-        found["interval_90"] = [float(end[0]) for end in number.distribution.interval(0.9)]
+        ends = [float(end[0]) for end in number.distribution.interval(0.9)]
+        # A head speaks of scaled numbers, where they are: back to those of the text, as the number itself.
+        found["interval_90"] = ends if scaling is None else scaling.invert(["", ""], ends).tolist()
     return found

@@ -28,7 +28,8 @@ class SaidNumber:
     Attributes:
         text: As it is written there.
         value: What it is.
-        distribution: What it was taken from, one row; None where it was written piece by piece.
+        distribution: What it was taken from, one row; None where it was written piece by piece. It is of scaled numbers
+            where the processor scales them.
         log_prob: How probable its pieces were, or its [NUM]; None where they were not told from words.
     """
 
