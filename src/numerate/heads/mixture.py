@@ -20,7 +20,7 @@ from numerate.registry import heads
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
 
-__all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "signed_log"]
+__all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
 
 _PACES = (0.05, 0.1, 0.3)
 """How far means, widths and weights go for what the last layer says: a mean must not outrun its width at the start."""
@@ -39,6 +39,23 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
     near = torch.asinh(size.clamp_max(unit * 1e12) / unit)
     far = size.clamp_min(unit * 1e12).log() + math.log(2 / unit)
     return values.sign() * torch.where(size < unit * 1e12, near, far)
+
+
+def signed_log_slope(values: Tensor, unit: float) -> Tensor:
+    """The logarithm of its slope, -ln √(x² + unit²): what makes a density of the value of one of the logarithm."""
+    return -torch.log(torch.hypot(values, torch.full_like(values, unit)))
+
+
+def from_signed_log(logarithms: Tensor, unit: float) -> Tensor:
+    """The values unit · sinh(u), within the range of float64.
+
+    Example:
+        >>> from_signed_log(torch.tensor([0.0, 1e4, -1e4], dtype=torch.float64), unit=1e-3).tolist()
+        [0.0, 1.7976...e+308, -1.7976...e+308]
+    """
+    halved = torch.exp((logarithms.abs() + math.log(unit / 2)).clamp_max(math.log(LARGEST)))
+    small = unit * torch.sinh(logarithms.clamp(-20.0, 20.0))
+    return torch.where(logarithms.abs() < 20.0, small, logarithms.sign() * halved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +77,6 @@ class MixtureDistribution(ValueDistribution):
         """A density, unless the mass of what rounds to a number is asked for."""
         return not self.mass
 
-    def _log_slope(self, values: Tensor) -> Tensor:
-        return -torch.log(torch.hypot(values, torch.full_like(values, self.unit)))
-
     def _mixed(self, terms: Tensor) -> Tensor:
         return torch.logsumexp(self.log_weights[:, None] + terms, dim=-1)
 
@@ -70,22 +84,17 @@ class MixtureDistribution(ValueDistribution):
         if self.mass:
             return self._log_mass(values, precision)
         z = (signed_log(values, self.unit)[..., None] - self.means[:, None]) / self.widths[:, None]
-        return self._mixed(log_normal(z) - self.widths.log()[:, None]) + self._log_slope(values)
+        return self._mixed(log_normal(z) - self.widths.log()[:, None]) + signed_log_slope(values, self.unit)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        middle, half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), self._log_slope(values))
+        slope = signed_log_slope(values, self.unit)
+        middle, half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), slope)
         z = (middle[..., None] - self.means[:, None]) / self.widths[:, None]
         return self._mixed(log_interval(z, half[..., None] - self.widths.log()[:, None]))
 
     def _cdf(self, values: Tensor) -> Tensor:
         z = (signed_log(values, self.unit)[..., None] - self.means[:, None]) / self.widths[:, None]
         return (self.log_weights.exp()[:, None] * torch.special.ndtr(z)).sum(-1)
-
-    def _value(self, logarithms: Tensor) -> Tensor:
-        """The values unit · sinh(u), within the range of float64."""
-        halved = torch.exp((logarithms.abs() + math.log(self.unit / 2)).clamp_max(math.log(LARGEST)))
-        small = self.unit * torch.sinh(logarithms.clamp(-20.0, 20.0))
-        return torch.where(logarithms.abs() < 20.0, small, logarithms.sign() * halved)
 
     def mean(self) -> Tensor:
         """Expected value, Σ w · unit · sinh(mean) · exp(width² / 2): (N,)."""
@@ -103,7 +112,7 @@ class MixtureDistribution(ValueDistribution):
             share = self._terms(at).softmax(-1) * precise
             at = (share * self.means[:, None]).sum(-1) / share.sum(-1)
         best = self._terms(at).logsumexp(-1).argmax(-1, keepdim=True)
-        return self._value(at.gather(-1, best)[:, 0])
+        return from_signed_log(at.gather(-1, best)[:, 0], self.unit)
 
     def _terms(self, at: Tensor) -> Tensor:
         z = (at[..., None] - self.means[:, None]) / self.widths[:, None]
@@ -114,7 +123,8 @@ class MixtureDistribution(ValueDistribution):
         weights = self.log_weights.exp()
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator)
         means, widths = self.means.gather(1, chosen), self.widths.gather(1, chosen)
-        return self._value(means.T + widths.T * normal_samples(means[:, 0], count, generator))
+        logarithms = means.T + widths.T * normal_samples(means[:, 0], count, generator)
+        return from_signed_log(logarithms, self.unit)
 
 
 @dataclass(frozen=True, kw_only=True)

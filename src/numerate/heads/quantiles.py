@@ -13,7 +13,7 @@ from torch.nn import functional
 from numerate.batch import PADDING
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
-from numerate.heads.mixture import signed_log
+from numerate.heads.mixture import from_signed_log, signed_log, signed_log_slope
 from numerate.heads.normal import rounding_interval
 from numerate.registry import heads
 
@@ -80,17 +80,16 @@ class QuantilesDistribution(ValueDistribution):
         below, above = (self.knots[:, :1] - at) / low[:, None], (at - self.knots[:, -1:]) / high[:, None]
         return torch.where(at < self.knots[:, :1], below, torch.where(at > self.knots[:, -1:], above, 0.0))
 
-    def _log_slope(self, values: Tensor) -> Tensor:
-        return -torch.log(torch.hypot(values, torch.full_like(values, self.unit)))
-
     def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
         del precision
         at = signed_log(values, self.unit)
-        return self._log_densities().gather(1, self._place(at)) - self._beyond(at) + self._log_slope(values)
+        slope = signed_log_slope(values, self.unit)
+        return self._log_densities().gather(1, self._place(at)) - self._beyond(at) + slope
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
         """A sum of positive terms, one for each stretch that the rounding interval reaches into."""
-        at, log_half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), self._log_slope(values))
+        slope = signed_log_slope(values, self.unit)
+        at, log_half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), slope)
         at, log_half = at[..., None], log_half[..., None]
         half = log_half.clamp(-690.0, 690.0).exp()
         start = functional.pad(self.knots, (1, 0), value=-1e6)[:, None]
@@ -121,12 +120,6 @@ class QuantilesDistribution(ValueDistribution):
         result = torch.where(at > self.knots[:, -1:], 1 - (1 - self.levels[-1]) * tail, result)
         return torch.where(values >= LARGEST, 1.0, result)
 
-    def _value(self, logarithms: Tensor) -> Tensor:
-        """The values unit · sinh(u), within the range of float64."""
-        halved = torch.exp((logarithms.abs() + math.log(self.unit / 2)).clamp_max(math.log(LARGEST)))
-        small = self.unit * torch.sinh(logarithms.clamp(-20.0, 20.0))
-        return torch.where(logarithms.abs() < 20.0, small, logarithms.sign() * halved)
-
     def mean(self) -> Tensor:
         """Expected value, with what is beyond the range of float64 at its end: (N,)."""
         low, high = self._falls()
@@ -154,7 +147,7 @@ class QuantilesDistribution(ValueDistribution):
     def mode(self) -> Tensor:
         """The middle of the stretch between two quantiles where the *signed logarithm* is densest: (N,)."""
         best = self._log_densities()[:, 1:-1].argmax(-1, keepdim=True)
-        return self._value((self.knots.gather(1, best) + self.knots.gather(1, best + 1))[:, 0] / 2)
+        return from_signed_log((self.knots.gather(1, best) + self.knots.gather(1, best + 1))[:, 0] / 2, self.unit)
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
@@ -167,7 +160,7 @@ class QuantilesDistribution(ValueDistribution):
         below = self.knots[:, :1] + low[:, None] * (chance.clamp_min(1e-300) / levels[0]).log()
         above = self.knots[:, -1:] - high[:, None] * ((1 - chance) / (1 - levels[-1])).log()
         at = torch.where(chance < levels[0], below, torch.where(chance > levels[-1], above, at))
-        return self._value(at).T
+        return from_signed_log(at, self.unit).T
 
 
 @dataclass(frozen=True, kw_only=True)
