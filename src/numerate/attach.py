@@ -57,6 +57,7 @@ class Recipe(Config):
     placement: str = "replace"
     embedder: dict[str, Any] | None = None
     gated: bool = False
+    reach: int = 0
     head: dict[str, Any] | None = None
 
 
@@ -107,6 +108,7 @@ def attach(
     embedder: str | dict[str, Any] | Embedder | None = None,
     placement: str | None = None,
     gated: bool | None = None,
+    reach: int | None = None,
     head: str | dict[str, Any] | Head | None = None,
     objective: str | dict[str, Any] | Objective | None = "auto",
     kinds: tuple[str, ...] | None = None,
@@ -128,6 +130,8 @@ def attach(
         embedder: How a number becomes a vector.
         placement: `replace`, `add` or `scale`.
         gated: Whether the embedder starts behind a shut gate.
+        reach: How many tokens on each side of a number its vector reaches, too, through maps that are 0 at first; only
+            for models that see both sides.
         head: How numbers are predicted.
         objective: What `loss` means in training; "auto" is `masked` or `causal`, as the backbone is.
         kinds: Which kinds of numeral are treated; by default the recipe's, or all.
@@ -141,7 +145,7 @@ def attach(
     """
     plan = _plan(recipe, notation, embedder)
     doors = Doors.of(backbone)
-    changed = (reader, notation, embedder, placement, gated, head, kinds) != (None,) * 7
+    changed = (reader, notation, embedder, placement, gated, reach, head, kinds) != (None,) * 8
     processor = NumberProcessor(
         tokenizer,
         make_reader(plan.reader, **(plan.reader_options or {})) if reader is None else make_reader(reader),
@@ -158,6 +162,7 @@ def attach(
         embedder=_part(embedder if embedder is not None else plan.embedder, embedders, doors.embedding_dim),
         placement=plan.placement if placement is None else placement,
         gated=plan.gated if gated is None else gated,
+        reach=plan.reach if reach is None else reach,
         head=_part(head if head is not None else plan.head, heads, doors.hidden_dim),
         objective=_objective(objective, doors, tokenizer),
         recipe=None if changed or isinstance(recipe, Recipe) else recipe or "in-place",
@@ -232,6 +237,7 @@ def from_pretrained(
             embedder=_part(config.embedder, embedders, config.embedding_dim),
             placement=config.placement,
             gated=config.gated,
+            reach=config.reach,
             head=_part(config.head, heads, config.hidden_dim),
             objective=_part(config.objective, objectives),
             recipe=config.recipe,

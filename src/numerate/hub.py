@@ -41,6 +41,7 @@ BASE_FOLDER = "backbone"
 MAX_CONFIG_BYTES = 4 << 20
 MAX_SIZE = 1 << 20
 """The largest whole number that a part's description may hold: no layer is wider, no table longer."""
+MAX_REACH = 64
 MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
@@ -69,6 +70,7 @@ class NumberModelConfig(Config):
         embedder: Its kind and options; so are `head` and `objective` described.
         placement: What a number's vector does to the embedding of its slot.
         gated: Whether the embedder is behind a gate.
+        reach: How many tokens on each side of a number its vector reaches, too.
         head: See there.
         objective: See there.
         first_id: Id of the first token of our own.
@@ -85,6 +87,7 @@ class NumberModelConfig(Config):
     embedder: dict[str, Any] | None = None
     placement: str = "replace"
     gated: bool = False
+    reach: int = 0
     head: dict[str, Any] | None = None
     objective: dict[str, Any] | None = None
     first_id: int
@@ -96,6 +99,8 @@ class NumberModelConfig(Config):
             size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
             if not 1 <= size <= most:
                 raise ConfigError(f"{name} must lie between 1 and {most}, however: {size}")
+        if not 0 <= self.reach <= MAX_REACH:
+            raise ConfigError(f"reach must lie between 0 and {MAX_REACH}, however: {self.reach}")
         for name in ("embedder", "head", "objective", "processor"):
             check_bounds(getattr(self, name), name)
 

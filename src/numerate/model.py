@@ -29,6 +29,7 @@ from numerate.doors import (
 from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.reach import Reach
 from numerate.slots import PLACEMENTS, place, rows_at, table_of, vectors_of
 from numerate.speaking import Speaks
 
@@ -54,6 +55,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         embedder: Vectors for the numbers; None leaves the slots as they are.
         placement: `replace` the slot's embedding by the vector, `add` it, or `scale` by it.
         gated: Put the embedder behind a gate that is shut at first.
+        reach: How many tokens on each side of a number its vector reaches, too; see `numerate.reach`.
         head: Distributions for the numbers asked for.
         objective: What `loss` means in training, when no labels are given.
         recipe: The recipe's name, for the record.
@@ -71,6 +73,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         embedder: Embedder | None = None,
         placement: str = "replace",
         gated: bool = False,
+        reach: int = 0,
         head: Head | None = None,
         objective: Objective | None = None,
         recipe: str | None = None,
@@ -85,9 +88,13 @@ class NumberModel(Speaks, Answers, nn.Module):
         self.doors = Doors.of(backbone)
         if self.doors.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
+        one_sided = self.doors.is_causal or self.doors.is_encoder_decoder
+        if reach and (embedder is None or embedder.width != self.doors.embedding_dim or one_sided):
+            raise ValueError(f"{reach=}: needs an embedder as wide as tokens, and a model that sees both sides")
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
         self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
+        self.reach = Reach(self.doors.embedding_dim, reach) if reach else None
         own = len(processor.own_tokens)
         self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(self.doors.hidden_dim, own) if self.doors.is_language_model else None
@@ -95,7 +102,7 @@ class NumberModel(Speaks, Answers, nn.Module):
             nn.init.normal_(self.own_logits.weight, std=0.02)
             nn.init.zeros_(self.own_logits.bias)
         self.objective_parts = None if objective is None else objective.parts(self.doors.hidden_dim)
-        for part in (self.embedder, self.gate, self.head, self.own_logits, self.objective_parts):
+        for part in (self.embedder, self.gate, self.reach, self.head, self.own_logits, self.objective_parts):
             if part is not None:
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
@@ -342,6 +349,7 @@ class NumberModel(Speaks, Answers, nn.Module):
             embedder=_described(self.embedder),
             placement=self.placement,
             gated=self.gate is not None,
+            reach=0 if self.reach is None else self.reach.tokens,
             head=_described(self.head),
             objective=_described(self.objective),
             first_id=self.processor.first_id,
@@ -377,9 +385,9 @@ class NumberModel(Speaks, Answers, nn.Module):
         if self.embedder is None or table is None or slots is None:
             return embeddings
         vectors = vectors_of(self.embedder, table)
-        if self.gate is not None:
-            vectors = self.gate(vectors)
-        return place(embeddings, slots, table, vectors, self.placement)
+        gated = vectors if self.gate is None else self.gate(vectors)
+        placed = place(embeddings, slots, table, gated, self.placement)
+        return placed if self.reach is None else self.reach(placed, slots, table, vectors)
 
     def _decoder_inputs(self, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
         """The decoder's embeddings, and its fields with the slots where their numbers are predicted, as labels are."""

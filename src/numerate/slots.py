@@ -150,6 +150,18 @@ def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
     return first.scatter_reduce(1, slots, tokens, "amin")[:, 1:]
 
 
+def last_tokens(slots: Tensor, numbers: int) -> Tensor:
+    """The last token that writes each of a row's numbers, -1 for one that has none: (B, numbers) int64.
+
+    Example:
+        >>> last_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()
+        [[2, -1, 4]]
+    """
+    tokens = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
+    none = torch.full((len(slots), numbers + 1), -1, device=slots.device)
+    return none.scatter_reduce(1, slots.abs(), tokens, "amax")[:, 1:]
+
+
 def number_positions(
     slots: Tensor, wanted: Tensor, *, before: Tensor | None = None, stay: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -203,9 +215,7 @@ def earlier_numbers(
     rows, tokens, numbers = where
     count = table.bits.shape[1]
     given = (table.given == GIVEN) & table.values().isfinite()
-    at = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
-    none = torch.full((len(slots), count + 1), -1, device=slots.device)
-    last = none.scatter_reduce(1, slots.abs(), at, "amax")[:, 1:]
+    last = last_tokens(slots, count)
     given = given & (last >= 0)
     seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])  # never the number itself
     if delay is not None:

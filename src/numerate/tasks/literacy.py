@@ -44,7 +44,7 @@ class LiteracyConfig(Config):
         source: Sentences with numbers, see `read_number_sentences`.
         model: Folder or Hub name of a masked language model.
         recipe: How numbers are encoded.
-        parts: What else `attach` is told: `embedder`, `notation`, `placement`, `gated`, `head`.
+        parts: What else `attach` is told: `embedder`, `notation`, `placement`, `gated`, `reach`, `head`.
         numbers: Which numbers are encoded: the `annotated` one of a sentence, as in the papers, or `all`.
         predict: What is trained and measured: masked `words`, masked `numbers`, or numbers `spelled` token by token by
             a model without a number head.
@@ -54,7 +54,7 @@ class LiteracyConfig(Config):
         next_ratio: The same for the token right behind the annotated number, mostly its unit; None for `ratio`.
         batch: Sentences a batch.
         rate: Of AdamW, for what is ours and the masked-LM head.
-        number_rate: For the embedder of numbers and its gate; None for `rate`.
+        number_rate: For the embedder of numbers, its gate and its reach; None for `rate`.
         backbone_rate: For the encoder, where all weights are trained; None for `rate`.
         epochs: How many.
         schedule: How the rate falls, as `TrainingArguments` names it.
@@ -228,9 +228,10 @@ def _freeze_encoder(model: NumberModel) -> None:
 
 def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
     """What is trained, the encoder and the embedder of numbers with rates of their own."""
-    parts = {"backbone": base_of(model.backbone).base_model, "number": model.embedder, "gate": model.gate}
-    owner = {id(w): name for name, part in parts.items() if part is not None for w in part.parameters()}
-    rates = {"backbone": config.backbone_rate, "number": config.number_rate, "gate": config.number_rate}
+    own_parts = (model.embedder, model.gate, model.reach)
+    parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
+    owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
+    rates = {"backbone": config.backbone_rate, "number": config.number_rate}
     found: dict[float, list[torch.nn.Parameter]] = {}
     for weight in model.parameters():
         if weight.requires_grad:

@@ -86,6 +86,7 @@ class ModelPlan(Config):
         embedder: See there.
         placement: See there.
         gated: See there.
+        reach: See there.
         head: See there.
         objective: See there; "auto" is `masked` or `causal`.
         kinds: See there.
@@ -107,6 +108,7 @@ class ModelPlan(Config):
     embedder: str | dict[str, Any] | None = None
     placement: str | None = None
     gated: bool | None = None
+    reach: int | None = None
     head: str | dict[str, Any] | None = None
     objective: str | dict[str, Any] | None = "auto"
     kinds: tuple[str, ...] | None = None
