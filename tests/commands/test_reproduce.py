@@ -31,6 +31,8 @@ def test_trains_once_and_renders(tmp_path: Path) -> None:
     }
     assert (tmp_path / "clinical.md").read_text().startswith("# Numerals 2018, clinical\n\n**Corpus, clinical**")
     assert run(tmp_path)[0] == "clinical, mog: there already"
+    with pytest.raises(BadInput, match=r"mog\.json: was trained with .*batch 20 and not 128.*give another --output"):
+        run(tmp_path, scale="small")
 
 
 def test_bad_input(tmp_path: Path) -> None:

@@ -86,6 +86,14 @@ def test_the_step_is_left_out(
     )
 
 
+def test_the_objective_is_not_told_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, _ = poisoned(tmp_path, "loss", {1}, max_steps=3)
+    told: list[int] = []
+    monkeypatch.setattr(type(trainer.model.objective), "step", lambda *_: told.append(trainer.state.global_step))
+    trainer.train()
+    assert told == [0, 2], "a teacher does not move on, nor does its warm-up"
+
+
 @pytest.mark.parametrize("is_filtered", [True, False])
 def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filtered: bool) -> None:
     trainer, _ = poisoned(tmp_path, "loss", {2, 5}, logging_steps=4, max_steps=4, gradient_accumulation_steps=2,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.tasks.next_numeral import Evaluation
 
 __all__ = [
-    "CORPORA", "MODELS", "SCALES", "SEVEN", "config_for", "figures_of", "load_run", "recompute", "run_model",
+    "CORPORA", "MODELS", "SCALES", "SEVEN", "config_for", "differs", "figures_of", "load_run", "recompute", "run_model",
     "write_corpus",
 ]  # fmt: skip
 
@@ -86,6 +86,25 @@ def write_corpus(task: NextNumeral, folder: str | Path) -> None:
     )
 
 
+def _settings(config: NextNumeralConfig) -> dict[str, Any]:
+    """A model's settings as they are written: of files the names, not where they were on this machine."""
+    vectors = config.word_vectors
+    names = {"source": Path(config.source).name, "word_vectors": None if vectors is None else Path(vectors).name}
+    return config.to_dict() | names
+
+
+def differs(file: str | Path, config: NextNumeralConfig) -> str | None:
+    """How a result that is there already was trained otherwise than wanted now; None if it was not.
+
+    Args:
+        file: The result.
+        config: What is wanted; its time limit does not count.
+    """
+    there, wanted = json.loads(Path(file).read_text(encoding="utf-8"))["config"], _settings(config)
+    odd = [key for key in wanted if key != "seconds" and there.get(key) != wanted[key]]
+    return ", ".join(f"{key} {there.get(key)!r} and not {wanted[key]!r}" for key in odd) or None
+
+
 def run_model(
     task: NextNumeral, config: NextNumeralConfig, name: str, folder: str | Path, *, save: bool = False, **options: Any
 ) -> Evaluation:
@@ -107,9 +126,7 @@ def run_model(
     trained["parameters"] = model.trainable_parameters()[1]
     result = task.evaluate(model)
     write_predictions(target / f"{name}.npz", result.predictions)
-    settings = config.to_dict() | {"source": Path(config.source).name}  # not where it was on this machine
-    settings["word_vectors"] = None if config.word_vectors is None else Path(config.word_vectors).name
-    write(target / f"{name}.json", config=settings, figures={"training": trained} | figures_of(result))
+    write(target / f"{name}.json", config=_settings(config), figures={"training": trained} | figures_of(result))
     if save:
         model.save_pretrained(target / name, backbone=True)
     return result

@@ -58,7 +58,10 @@ def reproduce_numerals_2018(
         for corpus in chosen:
             for name in models or bench.MODELS:
                 config = dataclasses.replace(bench.config_for(corpus, name, scale, data), seconds=seconds)
-                if (target / corpus / f"{name}.json").is_file():
+                file = target / corpus / f"{name}.json"
+                if file.is_file() and (otherwise := bench.differs(file, config)) is not None:
+                    raise BadInput(f"{file}: was trained with {otherwise}; give another --output, or remove it")
+                if file.is_file():
                     say(f"{corpus}, {name}: there already")
                 else:
                     configs[corpus, name] = config

@@ -10,6 +10,7 @@ from transformers import TrainerCallback
 
 if TYPE_CHECKING:
     from numerate.model import NumberModel
+    from numerate.training.guard import NonFiniteGuard
 
 __all__ = ["OBJECTIVE_STATE", "TellsObjective", "load_objective", "save_objective"]
 
@@ -21,10 +22,11 @@ class TellsObjective(TrainerCallback):
 
     Args:
         model: The `NumberModel` in training.
+        guard: If given, steps that it left out are not told: nothing was learnt in them.
     """
 
-    def __init__(self, model: NumberModel) -> None:
-        self.model = model
+    def __init__(self, model: NumberModel, guard: NonFiniteGuard | None = None) -> None:
+        self.model, self.guard = model, guard
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Masks may depend on the epoch."""
@@ -35,7 +37,8 @@ class TellsObjective(TrainerCallback):
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Teachers follow their students."""
         del args, state, control, kwargs
-        if self.model.objective is not None:
+        left_out = self.guard is not None and self.guard.last_skipped
+        if self.model.objective is not None and not left_out:
             self.model.objective.step(self.model)
 
 

@@ -87,6 +87,7 @@ class NumberTrainer(Trainer):
             data_collator = NumberCollator(processor.tokenizer)
         self.guard = NonFiniteGuard(nonfinite_limit)
         self._numbers = model if isinstance(model, NumberModel) else None
+        telling = [] if self._numbers is None else [TellsObjective(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
@@ -101,7 +102,7 @@ class NumberTrainer(Trainer):
             data_collator,
             train_dataset,
             eval_dataset,
-            callbacks=[*(callbacks or ()), self.guard, *([TellsObjective(model)] if self._numbers is not None else ())],
+            callbacks=[*(callbacks or ()), self.guard, *telling],
             **options,
         )
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
