@@ -194,7 +194,7 @@ def test_several_processes_give_the_same(tmp_path: Path) -> None:
 def test_planets_are_learnt(encoding: str, tmp_path: Path) -> None:
     cell = NatureCell(
         task_options={"block": 2048, "planets": [2, 2]}, times=4, examples=8192, batch=64, width=32, layers=2, heads=2,
-        dev=64, test=256, asking=1.0, ratio=0.05, amount=25_000, rate=3e-3, encoding=encoding,
+        dev=64, test=256, asking=1.0, ratio=0.05, amount=50_000, rate=3e-3, encoding=encoding,
     )  # fmt: skip
     found = run_cell(cell, tmp_path / "cells", tmp_path / "data")
     # Time steps and eccentricities take longer; the mass is hardly to be had from four times.
