@@ -68,6 +68,9 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         seeds: Annotated[int | None, typer.Option(help="Trainings of each encoding of an xval-table.")] = None,
         processes: Processes = "1",
         save: Annotated[bool, typer.Option("--save", help="Keep the 2018 models, and draw their figures.")] = False,
+        recompute: Annotated[
+            bool, typer.Option("--recompute", help="Of numerals-2018: all figures again from the predictions.")
+        ] = False,
         encoder: Annotated[list[str] | None, typer.Option(help="Of literacy tables, only this; repeatable.")] = None,
         train: Annotated[str, typer.Option(help="In literacy tables: head (frozen encoder), all, or both.")] = "head",
     ) -> None:
@@ -77,12 +80,20 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         """
         from numerate.commands.literacy import RUNS as LITERACY
         from numerate.commands.literacy import reproduce_literacy
-        from numerate.commands.reproduce import RUNS, reproduce_nature, reproduce_numerals_2018, reproduce_xval
+        from numerate.commands.reproduce import (
+            RUNS,
+            recompute_numerals_2018,
+            reproduce_nature,
+            reproduce_numerals_2018,
+            reproduce_xval,
+        )
         from numerate.commands.source import BadInput
         from numerate.registry import near_names
 
         if run not in RUNS + LITERACY:
             raise BadInput(f"unknown run {run!r}: {near_names(run, [*RUNS, *LITERACY])}")
+        if recompute and run != "numerals-2018":
+            raise BadInput(f"--recompute is of numerals-2018, however: {run!r}")
         count = process_count(processes)
         if run in LITERACY:
             reproduce_literacy(
@@ -98,6 +109,11 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             return
         if run != "numerals-2018":
             reproduce_xval(run, output, encodings=chosen, scale=scale, seeds=seeds, processes=count, say=typer.echo)
+            return
+        if recompute:
+            recompute_numerals_2018(
+                output, corpora=tuple(corpus or ()), models=chosen, scale=scale, data=data, say=typer.echo
+            )
             return
         reproduce_numerals_2018(
             output, corpora=tuple(corpus or ()), models=chosen, scale=scale, data=data, seconds=seconds,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from numerate.commands.reproduce import reproduce_numerals_2018
+from numerate.commands.reproduce import recompute_numerals_2018, reproduce_numerals_2018
 from numerate.commands.source import BadInput
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ def test_trains_once_and_renders(tmp_path: Path) -> None:
     }
     assert (tmp_path / "clinical.md").read_text().startswith("# Numerals 2018, clinical\n\n**Corpus, clinical**")
     assert run(tmp_path)[0] == "clinical, mog: there already"
+    told: list[str] = []
+    wanted = {"corpora": (), "models": (), "scale": "tiny", "data": None, "say": told.append}
+    recompute_numerals_2018(str(tmp_path), **wanted)  # type: ignore[arg-type]
+    assert told == ["clinical, d-rnn: the same", "clinical, mog: the same"]
+    file = tmp_path / "clinical" / "mog.json"
+    result = json.loads(file.read_text())
+    result["figures"]["perplexity"]["numerals"]["app"] *= 1.01
+    file.write_text(json.dumps(result))
+    with pytest.raises(BadInput, match="1 of 2 do not come out again: clinical, mog"):
+        recompute_numerals_2018(str(tmp_path), **wanted)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="there are no predictions"):
+        recompute_numerals_2018(str(tmp_path / "no"), **wanted)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=r"mog\.json: was trained with .*batch 20 and not 128.*give another --output"):
         run(tmp_path, scale="small")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
 
-__all__ = ["RUNS", "reproduce_nature", "reproduce_numerals_2018", "reproduce_xval"]
+__all__ = ["RUNS", "recompute_numerals_2018", "reproduce_nature", "reproduce_numerals_2018", "reproduce_xval"]
 
 RUNS = ("numerals-2018", "xval-table1", "xval-table2", "xval-table3", "xval-table4", "xval-table5")
 
@@ -86,6 +86,51 @@ def reproduce_numerals_2018(
         raise BadInput(f"{output}: no such folder, and nothing was written")
     for file in report.write(target):
         say(str(file))
+
+
+def recompute_numerals_2018(
+    output: str,
+    *,
+    corpora: tuple[str, ...],
+    models: tuple[str, ...],
+    scale: str,
+    data: str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Computes every figure in the output folder again from the predictions beside it, and trains nothing.
+
+    Args:
+        output: A folder that `reproduce_numerals_2018` has written.
+        corpora: Which corpora; all that are there and can be read, if empty.
+        models: Which models; all that are there, if empty.
+        scale: What the texts were cut to: `tiny`, `small` or `paper`.
+        data: The folder that the run's sources are below.
+        say: Prints a line.
+
+    Raises:
+        BadInput: There is nothing, or something does not come out again.
+    """
+    from numerate.bench import numerals_2018 as bench
+    from numerate.tasks.corpora import CorpusError
+    from numerate.tasks.next_numeral import NextNumeral
+
+    wrong, count = [], 0
+    for corpus in corpora or (bench.CORPORA if data is not None else ("clinical",)):
+        folder = Path(output) / corpus
+        names = [name for name in models or bench.MODELS if (folder / f"{name}.npz").is_file()]
+        if not names:
+            continue
+        try:
+            task = NextNumeral(bench.config_for(corpus, names[0], scale, data))
+        except (CorpusError, ValueError) as error:
+            raise BadInput(str(error)) from None
+        for name, same in bench.recompute(task, names, folder).items():
+            say(f"{corpus}, {name}: {'the same' if same else 'OTHERWISE'}")
+            count, wrong = count + 1, wrong if same else [*wrong, f"{corpus}, {name}"]
+    if not count:
+        raise BadInput(f"{output}: there are no predictions to compute from")
+    if wrong:
+        raise BadInput(f"{len(wrong)} of {count} do not come out again: {'; '.join(wrong)}")
 
 
 def reproduce_xval(
