@@ -198,4 +198,4 @@ def test_planets_are_learnt(encoding: str, tmp_path: Path) -> None:
     )  # fmt: skip
     found = run_cell(cell, tmp_path / "cells", tmp_path / "data")
     # Time steps and eccentricities take longer; the mass is hardly to be had from four times.
-    assert found["test a1"]["mse"]["value"] < 0.1 * found["test a1"]["variance"]["value"]
+    assert found["test a1"]["mse"]["value"] < 0.3 * found["test a1"]["variance"]["value"]
