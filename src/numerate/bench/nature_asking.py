@@ -27,6 +27,9 @@ __all__ = ["LEVEL", "Said", "answers", "likelihoods", "scores"]
 
 LEVEL = 0.9
 """Of the intervals."""
+QUANTILES = 33
+"""Of a distribution's central 90 %, whose mean is its answer: squared errors ask for the mean, but far tails, which a
+model has hardly learnt, would decide it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Said:
     """Answers to K numbers, in the order of the rows, and within a row in the order of its numbers.
 
     Attributes:
-        values: (K,) float64 on the CPU, NaN for what is no number.
+        values: (K,) float64 on the CPU, NaN for what is no number; of distributions, the means of their central 90 %.
         intervals: (K, 2), the ends of central intervals; None if there is no distribution to be trusted.
         crps: Mean CRPS, or None as well, with
         count: so many numbers in it.
@@ -96,11 +99,11 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
         if not trusted:
             parts.append(Said((numbers.median() if numbers.is_density else numbers.mode()).double().cpu()))
             continue
-        levels = torch.tensor([0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2], dtype=torch.float64, device=model.device)
+        levels = torch.linspace((1 - LEVEL) / 2, (1 + LEVEL) / 2, QUANTILES, dtype=torch.float64, device=model.device)
         found = numbers.quantile(levels.expand(len(numbers), -1))
         gold = batch["number_bits"].view(torch.float64)[batch["number_wanted"]]
         missed = metrics.crps(numbers, gold, nodes=32)
-        parts.append(Said(found[:, 0].cpu(), found[:, 1:].cpu(), missed.value, missed.count))
+        parts.append(Said(found.mean(1).cpu(), found[:, [0, -1]].cpu(), missed.value, missed.count))
     return Said.joined(parts)
 
 
@@ -138,14 +141,15 @@ def likelihoods(model: NumberModel, rows: Rows, ask: str, line: Tensor, decimals
     Written numbers: the product of their tokens' probabilities. Heads: the density, or the mass.
 
     Args:
-        model: In evaluation mode.
+        model: In whatever mode; it is left in it.
         rows: Not many, for they are all gone through at once; each asks for one number.
         ask: The question.
         line: (C,) float64 values of so many decimals.
         decimals: Of all numbers.
     """
-    _, task = next(_asked(model, rows, ask, len(rows)))
-    output: Any = model(**task.inputs, return_loss=False)
+    ((_, task),) = _asked(model, rows, ask, len(rows))
+    with evaluating(model):
+        output: Any = model(**task.inputs, return_loss=False)
     if model.head is not None:
         logs = output.numbers.scores(NumberTable.of_values(line.tolist(), model.device)).double()
     else:
