@@ -68,7 +68,8 @@ def config_for(
         if given not in known:
             raise ValueError(f"unknown {what} {given!r}: {near_names(given, list(known))}")
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
-    cell = CellConfig.from_dict({"task": settings["task"], "scaling": settings["scaling"]} | size.pop("cell"))
+    own = {"task": settings["task"], "scaling": settings["scaling"]} | settings.get("cells", {}).get(scale, {})
+    cell = CellConfig.from_dict(size.pop("cell") | own)
     names = tuple(encodings) or tuple(_ALL["encodings"])
     rates = tuple(size.pop("rates"))
     config = CompareConfig(encodings=names, cell=cell, rates=rates, **size)
