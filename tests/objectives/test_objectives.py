@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from numerate.batch import ASKED, GIVEN, NumberTable
+from numerate.config import ConfigError
 from numerate.objectives.base import Vocabulary
 from numerate.objectives.cross_entropy import sum_and_pick, token_loss
 from numerate.registry import objectives
@@ -168,3 +169,20 @@ def test_sum_and_pick_is_that_of_torch(kind: torch.dtype, monkeypatch: pytest.Mo
     torch.testing.assert_close(got, want)
     if kind == torch.float64:
         assert torch.autograd.gradcheck(lambda x: sum_and_pick(x, labels), logits)
+
+
+@pytest.mark.parametrize("name", [name for name in objectives.names() if name != "column"])
+def test_the_weight_of_numbers_grows(name: str) -> None:
+    objective = objectives[name].build(number_weight=2.0, number_warmup=4)
+    tokens, numbers = torch.tensor(1.0), torch.tensor(10.0)
+    found = []
+    for _ in range(6):
+        found.append(float(objective.combine(tokens, numbers)))
+        assert float(objective.combine(tokens, numbers, training=False)) == 21.0, "evaluations can be compared"
+        objective.steps += 1
+    assert found == [6.0, 11.0, 16.0, 21.0, 21.0, 21.0]
+    again = objectives[name].build(number_warmup=4)
+    again.load_state({"steps": objective.state()["steps"]}, None)
+    assert again.steps == 6
+    with pytest.raises(ConfigError, match="number_warmup must not be negative, however: -1"):
+        objectives[name].build(number_warmup=-1)

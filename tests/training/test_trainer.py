@@ -189,7 +189,7 @@ def test_an_interrupted_run_ends_the_same(tmp_path: Path, step: int, whole: Numb
 def test_a_teacher_is_kept_in_checkpoints(tmp_path: Path) -> None:
     def trainer(folder: Path, *callbacks: Any) -> NumberTrainer:
         torch.manual_seed(0)
-        objective = {"kind": "distillation", "warmup": 3, "decay": 0.9}
+        objective = {"kind": "distillation", "warmup": 3, "decay": 0.9, "number_warmup": 4}
         model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna", objective=objective)
         rows = rows_of(model)
         options = OPTIONS | {"max_steps": 5, "eval_strategy": "no"}

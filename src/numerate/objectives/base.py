@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
+
 from numerate.batch import GIVEN
+from numerate.config import ConfigError
 from numerate.objectives.cross_entropy import aligned
 from numerate.objectives.number_tokens import NumberTokenLoss
 from numerate.slots import first_tokens, table_of
@@ -91,6 +94,7 @@ class Objective(ABC):
         draws: Whether batches without labels are masked by chance; two looks at one then agree only if it has
             `sample_id`s.
         epoch: Which pass over the data this is, for masks that depend on it; a trainer sets it.
+        steps: How many steps of the optimiser it has been told of.
     """
 
     Config: ClassVar[type[Config]]
@@ -100,7 +104,9 @@ class Objective(ABC):
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
         self.number_tokens: NumberTokenLoss | None = None
-        self.epoch = 0
+        self.epoch = self.steps = 0
+        if (warmup := getattr(self.config, "number_warmup", 0)) < 0:
+            raise ConfigError(f"number_warmup must not be negative, however: {warmup}")
 
     def bind(self, tokenizer: Any) -> None:
         """Makes the number-token loss that the config asks for, if any, for a model with this tokenizer."""
@@ -121,14 +127,16 @@ class Objective(ABC):
     def step(self, model: Any) -> None:
         """What is to be done after each step of the optimiser; a trainer calls it, with the `NumberModel`."""
         del model
+        self.steps += 1
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint must hold so that a run can be resumed exactly, beside the model; mostly nothing."""
-        return {}
+        return {"steps": torch.tensor(self.steps)} if getattr(self.config, "number_warmup", 0) else {}
 
     def load_state(self, state: dict[str, Tensor], model: Any) -> None:
         """Takes up what `state` gave."""
-        del state, model
+        del model
+        self.steps = int(state["steps"])
 
     @classmethod
     def build(cls, **options: Any) -> Objective:
@@ -159,16 +167,20 @@ class Objective(ABC):
             found["number_tokens"] = self.number_tokens.count(task.labels, shift)
         return found
 
-    def combine(self, tokens: Tensor | None, numbers: Tensor | None) -> Tensor | None:
+    def weight_of_numbers(self, training: bool = True) -> float:
+        """Of their loss beside the tokens' in the next step of training; once it has grown, and in evaluation, all."""
+        weight, warmup = getattr(self.config, "number_weight", 1.0), getattr(self.config, "number_warmup", 0)
+        return weight * min(1.0, (self.steps + 1) / warmup) if training and warmup else weight
+
+    def combine(self, tokens: Tensor | None, numbers: Tensor | None, training: bool = True) -> Tensor | None:
         """The loss from the mean loss of the tokens and that of the numbers."""
-        weight = getattr(self.config, "number_weight", 1.0)
+        weight = self.weight_of_numbers(training)
         parts = [part for part in (tokens, None if numbers is None else weight * numbers) if part is not None]
         return sum(parts[1:], parts[0]) if parts else None
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
         """The loss, where more than the two losses may count."""
-        del seen
-        return self.combine(tokens, numbers)
+        return self.combine(tokens, numbers, seen.model.training)
 
 
 def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:

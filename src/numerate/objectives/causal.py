@@ -24,6 +24,7 @@ class CausalConfig(Config):
 
     Attributes:
         number_weight: Weight of the numbers' loss beside the tokens'.
+        number_warmup: In how many steps it grows to that, from nothing; 0 for at once.
         per_token: Divide the numbers' loss by the number of tokens, not of numbers: with the weight 1 the whole is then
             the mean negative log-likelihood of a token, as in the 2018 language models.
         number_tokens: A number-token loss beside the cross-entropy; None for none.
@@ -31,6 +32,7 @@ class CausalConfig(Config):
 
     kind: ClassVar[str] = "causal"
     number_weight: float = 1.0
+    number_warmup: int = 0
     per_token: bool = False
     number_tokens: NumberTokenLossConfig | None = None
 

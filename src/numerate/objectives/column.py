@@ -118,7 +118,8 @@ class Column(Masked):
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
         """The loss of `masked` and the two of columns."""
-        loss, parts, columns = self.combine(tokens, numbers), seen.model.objective_parts, _Columns.of(seen.task)
+        loss = self.combine(tokens, numbers, seen.model.training)
+        parts, columns = seen.model.objective_parts, _Columns.of(seen.task)
         if columns is None or seen.hidden is None:
             return loss
         if not isinstance(parts, ColumnParts):

@@ -76,7 +76,6 @@ class Distillation(Masked):
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
         self.teacher: nn.Module | None = None
-        self.steps = 0
 
     @property
     def warmth(self) -> float:
@@ -98,7 +97,7 @@ class Distillation(Masked):
     @torch.no_grad()
     def step(self, model: Any) -> None:
         """Moves the average towards the student; its buffers become the student's."""
-        self.steps += 1
+        super().step(model)
         if self.teacher is None or self.config.teacher == "frozen":
             return
         for mine, own in zip(self.teacher.parameters(), model.backbone.parameters(), strict=True):
@@ -114,7 +113,7 @@ class Distillation(Masked):
 
     def load_state(self, state: dict[str, Tensor], model: Any) -> None:
         """Makes the teacher that `state` described."""
-        self.steps = int(state["steps"])
+        super().load_state(state, model)
         weights = {key.removeprefix("teacher."): value for key, value in state.items() if key.startswith("teacher.")}
         if weights:
             self.teach(model.backbone).load_state_dict(weights)
@@ -123,7 +122,7 @@ class Distillation(Masked):
         """The loss as above, from the mean losses of tokens and numbers."""
         task, slots = seen.task, seen.task.inputs.get("number_slots")
         if task.labels is None or seen.logits is None or tokens is None:
-            return self.combine(tokens, numbers)
+            return self.combine(tokens, numbers, seen.model.training)
         shares = seen.shares or {}
         words = shares.get("tokens", (task.labels != -100).sum())
         said = shares.get("numbers")  # of the whole step: a batch without a number has its share of them, too
@@ -131,7 +130,7 @@ class Distillation(Masked):
             said = len(number_positions(slots, task.scored)[0])
         whole = tokens * words
         if numbers is not None and said is not None:
-            whole = whole + self.config.number_weight * numbers * said
+            whole = whole + self.weight_of_numbers(seen.model.training) * numbers * said
         count = words if said is None else words + said
         loss = whole / (count + 1e-7)
         if not seen.model.training or self.alpha == 0:

@@ -22,11 +22,13 @@ class LabelledConfig(Config):
 
     Attributes:
         number_weight: Weight of the numbers' loss beside the tokens'.
+        number_warmup: In how many steps it grows to that, from nothing; 0 for at once.
         number_tokens: A number-token loss beside the cross-entropy; None for none.
     """
 
     kind: ClassVar[str] = "labelled"
     number_weight: float = 1.0
+    number_warmup: int = 0
     number_tokens: NumberTokenLossConfig | None = None
 
 

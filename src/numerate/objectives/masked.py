@@ -45,6 +45,7 @@ class MaskedConfig(Config):
         hide_slot: Hide the token of our own that is a masked number's slot, too, so that nothing says that a number
             stands there.
         number_weight: Weight of the numbers' loss beside the tokens'.
+        number_warmup: In how many steps it grows to that, from nothing; 0 for at once.
         number_tokens: A number-token loss beside the cross-entropy; None for none.
         seed: For batches with a `sample_id`, whose masks depend on it, on the objective's `epoch` and on the sample.
     """
@@ -57,6 +58,7 @@ class MaskedConfig(Config):
     joint: bool = True
     hide_slot: bool = False
     number_weight: float = 1.0
+    number_warmup: int = 0
     number_tokens: NumberTokenLossConfig | None = None
     seed: int = 0
 
