@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 import torch
 
-from numerate.bench.twins import BLIND, SENSE, TwinConfig, Twins, _batches, ask_twin, measure_twin, train_twin
+from numerate.bench.twins import (
+    BLIND,
+    SENSE,
+    VALUELESS,
+    TwinConfig,
+    Twins,
+    _batches,
+    ask_twin,
+    measure_twin,
+    train_twin,
+)
 from numerate.config import ConfigError
 from numerate.tasks.things import UNIT_WORDS, thing_texts
 
@@ -37,7 +47,7 @@ def test_all_that_they_share_is_equal_at_first(twins: Twins) -> None:
 def test_they_see_the_same_tokens_and_masks(twins: Twins) -> None:
     seen: list[Any] = []
     for model in twins.models.values():
-        batch = next(iter(_batches(model, twins.held_out, 120)))
+        batch = next(iter(_batches(model, twins.held_out[SENSE], 120)))
         task = model.objective.prepare(batch, model.vocabulary)  # type: ignore[union-attr]
         seen.append((task.inputs["input_ids"], task.labels, task.scored))
     assert all(torch.equal(one, other) for one, other in zip(*seen, strict=True))
@@ -52,6 +62,18 @@ def test_only_one_reacts_to_another_value_behind_the_same_sub_words(twins: Twins
         with torch.no_grad():
             one, two = (model.eval()(**some, return_loss=False).logits for some in (batch, other))
         assert torch.equal(one, two) == (name == BLIND)
+
+
+def test_to_a_third_one_all_numbers_are_the_same() -> None:
+    config = TwinConfig.from_dict(CONFIG.to_dict() | {"recipe": "luna", "valueless": True})
+    twins = Twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS)
+    assert twins.rows[BLIND] is twins.rows[SENSE]
+    third = twins.models[VALUELESS]
+    told = [third.processor.tokenizer.decode(row["input_ids"]) for row in twins.rows[VALUELESS]]
+    assert not any(character in "0123456789" for text in told for character in text)
+    train_twin(twins, VALUELESS)
+    ours, theirs = (measure_twin(twins, name) for name in (VALUELESS, SENSE))
+    assert torch.equal(ours.gold, theirs.gold), "the same numbers are asked for"
 
 
 def test_figures_against_their_definition(twins: Twins) -> None:

@@ -3,7 +3,7 @@
 Both twins have the recipe's reader, notation and slots, the same head and objective, the same first weights in all that
 they share, the same texts in the same order with the same masks, and the same number of steps. The blind one has no
 embedder: it reads numbers as the sub-words that they are written with. What differs is the number's vector, and nothing
-else.
+else. A third one may stand beside them that sees no value at all: every number is the same token to it.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
 
 __all__ = [
-    "BLIND", "SENSE", "Outcome", "TwinConfig", "Twins", "ask_twin", "compare_twins", "measure_twin",
+    "BLIND", "SENSE", "VALUELESS", "Outcome", "TwinConfig", "Twins", "ask_twin", "compare_twins", "measure_twin",
     "train_twin",
 ]  # fmt: skip
 
-BLIND, SENSE = "number-blind", "number sense"
+BLIND, SENSE, VALUELESS = "number-blind", "number sense", "no values"
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
 
@@ -62,6 +62,7 @@ class TwinConfig(Config):
         number_weight: Weight of the numbers' loss beside the tokens'.
         evaluations: How often the held-out texts are looked at on the way, for the learning curve.
         seed: Of weights, masks and order.
+        valueless: Whether there is a third one that sees no values.
     """
 
     kind: ClassVar[str] = "twins"
@@ -81,6 +82,7 @@ class TwinConfig(Config):
     evaluations: int = 6
     number_weight: float = 1.0
     seed: int = 0
+    valueless: bool = False
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "layers", "width", "steps", "batch", "length", "evaluations"):
@@ -147,9 +149,9 @@ class Twins:
         unit_words: Words that count as units in the measures; they must be words of the tokenizer to be found.
 
     Attributes:
-        models: By name: `BLIND`, `SENSE`.
-        rows: What both are trained on.
-        held_out: What both are measured on.
+        models: By name: `BLIND`, `SENSE`, and maybe `VALUELESS`.
+        rows: What each is trained on; the same for both twins.
+        held_out: What each is measured on.
         numbers: The numbers of the training texts, flat, and `units` the unit of each.
     """
 
@@ -176,15 +178,22 @@ class Twins:
             "number_weight": config.number_weight, "seed": config.seed,
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
-        for name, one in ((BLIND, replace(recipe, embedder=None, gated=False)), (SENSE, recipe)):
+        makings = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
+        if config.valueless:
+            makings[VALUELESS] = replace(makings[BLIND], notation={"kind": "marker"})
+        for name, one in makings.items():
             torch.manual_seed(config.seed)
             backbone = BertForMaskedLM(shape)
             _place_waves(backbone.bert.embeddings.position_embeddings.weight)
             self.models[name] = attach(backbone, self.tokenizer, one, objective=objective)
         blind, sense = self.models[BLIND], self.models[SENSE]
         sense.load_state_dict(blind.state_dict(), strict=False)
-        self.rows, numerals = self._encoded(train)
-        self.held_out, self.numerals = self._encoded(test, first=len(train))
+        rows, numerals = self._encoded(SENSE, train)
+        held_out, self.numerals = self._encoded(SENSE, test, first=len(train))
+        self.rows, self.held_out = {BLIND: rows, SENSE: rows}, {BLIND: held_out, SENSE: held_out}
+        if config.valueless:
+            self.rows[VALUELESS] = self._encoded(VALUELESS, train)[0]
+            self.held_out[VALUELESS] = self._encoded(VALUELESS, test, first=len(train))[0]
         flat = [numeral for row in numerals for numeral in row]
         self.numbers, self.units = NumberTable.of_numerals(flat), [numeral.unit or "" for numeral in flat]
         for model in self.models.values():
@@ -193,9 +202,9 @@ class Twins:
         ids = {self.tokenizer.convert_tokens_to_ids(word.lower()) for word in unit_words}
         self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
 
-    def _encoded(self, texts: Sequence[str], first: int = 0) -> tuple[list[dict[str, Any]], list[Any]]:
+    def _encoded(self, name: str, texts: Sequence[str], first: int = 0) -> tuple[list[dict[str, Any]], list[Any]]:
         """Texts as rows of a data set, each with the id that its masks are drawn from; and their numerals."""
-        batch = self.models[SENSE].processor(list(texts), truncation=True, max_length=self.config.length)
+        batch = self.models[name].processor(list(texts), truncation=True, max_length=self.config.length)
         rows = [{key: batch[key][row] for key in batch} | {"sample_id": first + row} for row in range(len(texts))]
         return rows, [list(row) for row in batch.numerals]
 
@@ -246,8 +255,8 @@ def train_twin(
         collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
             model, args, data_collator=the_batch, callbacks=list(callbacks),
-            train_dataset=BatchesByLength(twins.rows, collate, config.batch),
-            eval_dataset=BatchesByLength(twins.held_out[:256], collate, 128),
+            train_dataset=BatchesByLength(twins.rows[name], collate, config.batch),
+            eval_dataset=BatchesByLength(twins.held_out[name][:256], collate, 128),
         )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         trainer.train()
@@ -294,7 +303,7 @@ def measure_twin(twins: Twins, name: str, size: int = 128) -> Outcome:
     numbers: list[list[Tensor]] = []
     words: list[list[Tensor]] = []
     unit: list[str] = []
-    for part, batch in enumerate(_batches(model, twins.held_out, size)):
+    for part, batch in enumerate(_batches(model, twins.held_out[name], size)):
         objective.epoch = 0
         task = objective.prepare(batch, model.vocabulary)
         output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
