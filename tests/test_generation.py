@@ -14,6 +14,7 @@ from numerate.batch import GIVEN, NumberTable
 from numerate.generation.choosing import choose, warped
 from numerate.generation.rows import spelled_out
 from numerate.notation.base import END, NUM
+from numerate.scaling import Scaling
 
 from .tiny_models import NUMBERS, PLAIN, bare_batch, new_backbone, tokenizer_of
 
@@ -303,3 +304,12 @@ def test_what_cannot_speak_says_so() -> None:
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
     with pytest.raises(ValueError, match="from left to right, however: 'masked-lm'"):
         model.generate(PLAIN)
+
+
+def test_numbers_that_are_scaled_by_field_cannot_be_said() -> None:
+    texts = ['{"mass": 3.5, "age": 70}', '{"mass": 4.5, "age": 30}']
+    numerals = [numeral for row in numerate.find_batch(texts, reader="records") for numeral in row]
+    scaling = Scaling(by="path", scaler="range").fit(numerals)
+    model = numerate.attach(new_backbone("gpt2"), tokenizer_of("gpt2"), "xval", reader="records", scaling=scaling)
+    with pytest.raises(ValueError, match=r"numbers are scaled by path \('age', \.\.\.\); it takes 'none'"):
+        model.generate('{"mass": 3.5, "age":')

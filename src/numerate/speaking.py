@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.doors import base_of, evaluating
 from numerate.generation import Generation, generate
+from numerate.scaling import EVERYTHING
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,6 +29,11 @@ class Speaks:
         """Goes on from prompts in words and numbers, see `numerate.generation.generate`."""
         if not (self.doors.is_language_model and (self.doors.is_causal or self.doors.is_encoder_decoder)):
             raise ValueError(f"generate needs a model that reads from left to right, however: {self.doors.task!r}")
+        scaling = self.processor.scaling
+        if scaling is not None and scaling.by != "none":
+            fields = [key for key in scaling.fields if key not in ("", EVERYTHING)]
+            if fields:  # a number that is said has no field: it would be scaled as another's
+                raise ValueError(f"generate: numbers are scaled by {scaling.by} ({fields[0]!r}, ...); it takes 'none'")
         with evaluating(self):  # type: ignore[arg-type]
             return generate(
                 self,  # type: ignore[arg-type]
