@@ -185,7 +185,7 @@ class Run(Config):
         ('encoder', 3)
         >>> load_run("exponent", changes=["model.recip=luna"])
         Traceback (most recent call last):
-        numerate.training.run.RunError: exponent: model config: unknown key 'recip': did you mean 'recipe'?
+        numerate.training.run.RunError: exponent: model config: unknown key 'recip': did you mean 'recipe' or 'reach'?
     """
 
     kind: ClassVar[str] = "run"
