@@ -29,6 +29,7 @@ __all__ = [
     "write",
 ]
 
+PUBLISHED_RATE = 1e-3
 STAND_INS = {
     "scientific": "arXiv paragraphs that refer to a table (PeerRead), for the arXMLiv paragraphs of the paper",
     "market": "Reuters articles of 1987; no counterpart in the paper",
@@ -107,6 +108,11 @@ def perplexity_table(folder: str | Path) -> Table:
         )
     if any(_mark(result) for _, result in _results(target)):
         notes.append("† Training was cut short before the dev loss stopped falling.")
+    rates = {result["config"]["rate"] for name, result in _results(target) if name in SEVEN}
+    if rates - {PUBLISHED_RATE}:
+        notes.append(
+            f"Learning rate {', '.join(f'{rate:g}' for rate in sorted(rates))}; published: {PUBLISHED_RATE:g}."
+        )
     columns = {f"PP {part}": ".2f" for part in ("words", "numerals", "all")}
     columns |= dict.fromkeys(names, ".2f") | {"epochs": ".0f"}
     best: dict[str, Any] = dict.fromkeys(names, "min")
