@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.tasks.asked_number import Truth
 
-__all__ = ["Asked", "answers", "encode"]
+__all__ = ["Asked", "answers", "encode", "read_number"]
 
 CHUNK = 8192
 """Texts that are encoded at once."""
@@ -164,7 +164,7 @@ def _filled_in(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str
     asked = task.labels != -100  # type: ignore[operator]
     chosen = logits.argmax(-1).cpu()
     rows = zip(chosen.tolist(), asked.cpu().tolist(), strict=True)
-    return [_read(model, [token for token, is_asked in zip(*row, strict=True) if is_asked]) for row in rows]
+    return [read_number(model, [token for token, is_asked in zip(*row, strict=True) if is_asked]) for row in rows]
 
 
 def _spoken(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> list[float | str | None]:
@@ -191,10 +191,10 @@ def _spoken(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> l
         [token for token in row[first:] if token >= own]
         for row, first in zip(ids.tolist(), start.tolist(), strict=True)
     ]
-    return [_read(model, tokens) for tokens in said]
+    return [read_number(model, tokens) for tokens in said]
 
 
-def _read(model: NumberModel, tokens: list[int]) -> str | None:
+def read_number(model: NumberModel, tokens: list[int]) -> str | None:
     """The number that tokens write, as a string; None if they write none."""
     processor: Any = model.processor
     if any(token >= processor.num_id for token in tokens):

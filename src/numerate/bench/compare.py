@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numerate.bench.cell import CellConfig, Prepared, run_cell
 from numerate.bench.encodings import encoding_of
 from numerate.bench.pool import run_jobs
+from numerate.bench.result import read_figures
 from numerate.config import Config, ConfigError
 from numerate.metrics.significance import mean_interval
 
@@ -113,7 +113,7 @@ def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float
         return config.rates[0]
 
     def score(cell: CellConfig) -> float:
-        value = _figures(Path(folder), cell)["dev"][CHOSEN_BY]["value"]
+        value = read_figures(Path(folder) / f"{cell.name}.json")["dev"][CHOSEN_BY]["value"]
         return -math.inf if value is None else value
 
     return max(sorted(tries, key=lambda cell: cell.rate), key=score).rate
@@ -124,7 +124,7 @@ def read_cells(config: CompareConfig, folder: str | Path, rates: dict[str, float
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in config.encodings}
     for cell in config.finals(rates):
         if (Path(folder) / f"{cell.name}.json").is_file():
-            found[cell.encoding].append(_figures(Path(folder), cell) | {"cell": cell})
+            found[cell.encoding].append(read_figures(Path(folder) / f"{cell.name}.json") | {"cell": cell})
     return found
 
 
@@ -138,10 +138,6 @@ def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None
     """
     known = [value for value in values if value is not None]
     return mean_interval(known) if known else (math.nan, None)
-
-
-def _figures(folder: Path, cell: CellConfig) -> dict[str, Any]:
-    return json.loads((folder / f"{cell.name}.json").read_text(encoding="utf-8"))["figures"]
 
 
 def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[str], None]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import math
 import tempfile
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from numerate.bench.nature_asking import scores
 from numerate.bench.nature_cell import NatureCell, NatureData, nature_encoding
 from numerate.bench.nature_runs import ends_of, run_cell
 from numerate.bench.pool import run_jobs
-from numerate.bench.result import write
+from numerate.bench.result import read_figures, write
 from numerate.config import Config, ConfigError
 from numerate.registry import near_names
 
@@ -189,7 +188,7 @@ def best_rate(config: NatureTable, folder: str | Path, encoding: str) -> float:
     tries = sorted(config.tries(encoding), key=lambda cell: cell.rate)
     if not tries:
         return config.rates[0]
-    return min(tries, key=lambda cell: _missed(_figures(Path(folder), cell)["dev"])).rate
+    return min(tries, key=lambda cell: _missed(read_figures(Path(folder) / f"{cell.name}.json")["dev"])).rate
 
 
 def read_cells(config: NatureTable, folder: str | Path, rates: dict[str, float]) -> dict[str, dict[str, list[Any]]]:
@@ -197,7 +196,7 @@ def read_cells(config: NatureTable, folder: str | Path, rates: dict[str, float])
     return {
         name: {
             budget: [
-                _figures(Path(folder), cell) | {"cell": cell}
+                read_figures(Path(folder) / f"{cell.name}.json") | {"cell": cell}
                 for cell in cells
                 if (Path(folder) / f"{cell.name}.json").is_file()
             ]
@@ -209,7 +208,7 @@ def read_cells(config: NatureTable, folder: str | Path, rates: dict[str, float])
 
 def read_baselines(folder: str | Path) -> dict[str, Any]:
     """What `baselines` found when the cells were trained."""
-    return json.loads((Path(folder) / "baselines.json").read_text(encoding="utf-8"))["figures"]
+    return read_figures(Path(folder) / "baselines.json")
 
 
 def baselines(data: NatureData) -> dict[str, dict[str, Any]]:
@@ -262,10 +261,6 @@ def _row(config: NatureTable, name: str, folder: Path, data: str, say: Callable[
         for cell in (cell for cells in finals.values() for cell in cells):
             if not (folder / f"{cell.name}.json").is_file():
                 say(_told(cell, run_cell(cell, folder, data, test=choose)))
-
-
-def _figures(folder: Path, cell: NatureCell) -> dict[str, Any]:
-    return json.loads((folder / f"{cell.name}.json").read_text(encoding="utf-8"))["figures"]
 
 
 def _missed(dev: dict[str, Any]) -> float:

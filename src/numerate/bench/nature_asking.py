@@ -11,7 +11,7 @@ from torch import Tensor
 
 from numerate import metrics
 from numerate.batch import NumberTable
-from numerate.bench.asking import _read
+from numerate.bench.asking import read_number
 from numerate.bench.nature_rows import NumberWriter
 from numerate.doors import evaluating
 from numerate.metrics import Score
@@ -128,7 +128,7 @@ def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tenso
     known: dict[tuple[int, ...], float] = {}
     for row in tokens.values():
         if tuple(row) not in known:
-            text = _read(model, row)
+            text = read_number(model, row)
             numeral = None if text is None else parse_numeral(text)
             known[tuple(row)] = math.nan if numeral is None else numeral.value
     return torch.tensor([known[tuple(row)] for row in tokens.values()], dtype=torch.float64)

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numerate.bench.result import read_predictions, write, write_predictions
+from numerate.bench.result import read_figures, read_predictions, write, write_predictions
 from numerate.registry import near_names
 from numerate.tasks.corpora import corpus_statistics
 from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
@@ -149,7 +149,7 @@ def recompute(task: NextNumeral, names: Sequence[str], folder: str | Path) -> di
     """Whether each model's figures come out again from its predictions alone (nats were kept in float32)."""
     same = {}
     for name in names:
-        written = json.loads((Path(folder) / f"{name}.json").read_text())["figures"]
+        written = read_figures(Path(folder) / f"{name}.json")
         again = figures_of(task.measure(read_predictions(Path(folder) / f"{name}.npz")))
         same[name] = all(_close(written[key], again[key]) for key in again)
     return same

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["describe", "read_predictions", "write", "write_predictions"]
+__all__ = ["describe", "read_figures", "read_predictions", "write", "write_predictions"]
 
 _PACKAGES = ("numerate", "torch", "transformers", "tokenizers", "numpy")
 
@@ -54,6 +54,11 @@ def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
     part = target.with_name(target.name + ".part")
     part.write_text(json.dumps({"config": config, "machine": describe(), "figures": figures}, indent=2) + "\n")
     part.replace(target)
+
+
+def read_figures(path: str | Path) -> Any:
+    """The figures of a result that `write` wrote."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))["figures"]
 
 
 def write_predictions(path: str | Path, columns: Mapping[str, Tensor], exact: Collection[str] = ("gold",)) -> None:
