@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from numerate.batch import GIVEN, NumberTable
 from numerate.heads.copied import Earlier
@@ -123,7 +124,8 @@ def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
         return rows.expand(*index.shape, -1)
     # Tokens that want none are spread over the table: their gradients, all zero, would queue for the first row.
     anywhere = torch.arange(index.shape[-1], device=index.device) % count
-    return rows[torch.where(wanted, index, anywhere)]
+    # Not `rows[...]`, whose gradient adds the tokens of a row one after the other.
+    return functional.embedding(torch.where(wanted, index, anywhere), rows)
 
 
 def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
