@@ -275,7 +275,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """A context in which a model is in evaluation mode, with its own `forward`; then all is as it was.
 
     In mixed precision, accelerate puts another `forward` in front, which rebuilds every output from its tensors: the
-    distributions of numbers would be lost to whoever looks at a model while it trains.
+    distributions of numbers would be lost to whoever looks at a model while it trains. What is compiled for training
+    runs as it is written: other batches than those of training would be compiled for once again.
     """
     modes = [(module, module.training) for module in model.modules()]
     own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
@@ -283,7 +284,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     if own is not None:
         model.forward = own
     try:
-        yield
+        with torch.compiler.set_stance("force_eager"):
+            yield
     finally:
         for module, mode in modes:
             module.training = mode

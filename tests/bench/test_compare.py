@@ -13,9 +13,10 @@ import torch
 from numerate.bench import compare as bench
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import answers, encode
-from numerate.bench.cell import CellConfig, build, run_cell
+from numerate.bench.cell import CellConfig, Prepared, build, run_cell, train
 from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread
 from numerate.bench.result import read_predictions
+from numerate.bench.trunk_cell import compile_blocks
 from numerate.config import ConfigError
 from numerate.report.compare import summary, write_comparison
 from numerate.tasks.asked_number import Truth
@@ -173,3 +174,23 @@ def test_bad_configs_are_refused() -> None:
         tiny(examples=0)
     with pytest.raises(ConfigError, match="rate_share must lie in"):
         CompareConfig(rate_share=0.0)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # torch's own, as it traces
+def test_compiled_blocks_learn_the_same() -> None:
+    """Traced, but run as written: what is tested is that training takes and evaluation leaves the compiled blocks."""
+    config = tiny(layers=2)
+    prepared = Prepared(config)
+    asked, _ = prepared.asked("train", 60)
+    models, losses = [build(config, prepared.task) for _ in range(2)], []
+    graphs: list[torch.fx.GraphModule] = []
+
+    def as_written(graph: torch.fx.GraphModule, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    compile_blocks(models[0], backend=as_written)
+    for model in models:
+        losses.append(train(model, config, asked, lambda model=model: {"said": answers(model, asked)}))
+    assert len(graphs) == 1, "one for both blocks and all batches"
+    assert losses[0]["losses"] == losses[1]["losses"] and losses[0]["looks"] == losses[1]["looks"]

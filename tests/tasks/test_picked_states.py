@@ -58,7 +58,7 @@ def test_training_gives_the_same_weights(recipe: str, tmp_path: Path, monkeypatc
         before = {key: value.clone() for key, value in model.state_dict().items()}
         done = task.train(model)
         states.append((done["train_loss"], model.state_dict()))
-        assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
+        assert any(not torch.equal(value.cpu(), before[key].cpu()) for key, value in model.state_dict().items())
     assert states[0][0] == pytest.approx(states[1][0], rel=1e-5)
     for key, value in states[0][1].items():
         torch.testing.assert_close(value, states[1][1][key], rtol=1e-3, atol=2e-5, msg=key)

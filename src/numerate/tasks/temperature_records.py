@@ -65,7 +65,7 @@ def moment(seconds: int) -> np.ndarray:
         [1.0, 0.0, 0.004, 1.0]
     """
     year = np.datetime64(int(seconds), "s").astype("datetime64[Y]")
-    first, behind = (one.astype("datetime64[s]").astype(np.int64) for one in (year, year + 1))
+    first, behind = (one.astype("datetime64[s]").astype(np.int64) for one in (year, year + np.timedelta64(1, "Y")))
     turns = 2 * np.pi * np.array([seconds % DAY / DAY, (seconds - first) / (behind - first)])
     return np.stack([np.sin(turns), np.cos(turns)], axis=-1).ravel()
 
