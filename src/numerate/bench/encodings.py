@@ -24,6 +24,9 @@ back: filled in all at once, their number would tell the answer's length."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits"}
 _DIGITS = ("fourier", "fourier-digits")
 _MOST_DIGITS = 15
+_RANGED = ("p10", "p1000", "b1999", "fp15")
+_RANGED_DIGITS = 8
+"""Whole digits that xVal's texts have exponents for; the paper's own products of 5 digits have more."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,20 @@ class Encoding:
         return self.options.get("head") is not None
 
     def for_digits(self, integer_digits: int, fraction_digits: int) -> Encoding:
-        """The same with as many digits as are needed, where there is a number of them to choose (FoNE)."""
+        """The same with as many digits as are needed, where there is a number of them to choose (FoNE, xVal's texts).
+
+        Example:
+            >>> encoding_of("p10").for_digits(10, 0).options["notation"]  # up to 999E+7
+            {'kind': 'p10', 'slot': True, 'highest': 7}
+        """
         whole = min(max(integer_digits, 1), _MOST_DIGITS)
         sizes = {"integer_digits": whole, "fraction_digits": min(fraction_digits, _MOST_DIGITS - whole)}
         options = {
             key: value | sizes if isinstance(value, dict) and value.get("kind") in _DIGITS else value
             for key, value in self.options.items()
         }
+        if self.name in _RANGED and integer_digits > _RANGED_DIGITS:
+            options["notation"] = options["notation"] | {"highest": integer_digits - 3}
         return Encoding(self.name, self.causal, self.scaled, options)
 
 

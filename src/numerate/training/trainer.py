@@ -321,8 +321,7 @@ class NumberTrainer(Trainer):
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """As the stock Trainer's; in evaluation the predicted numbers are kept."""
-        whole: Any = self._bare(model)
-        if model.training or not self._measures(whole):
+        if model.training or not self._measures(whole := self._bare(model)):  # to unwrap it takes long for a step
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may take labels out of it
         with watched(whole) as kept:
