@@ -24,7 +24,18 @@ from numerate.bench.twins import BLIND, SENSE, VALUELESS, TwinConfig, compare_tw
 from numerate.tasks.things import UNIT_WORDS, thing_texts
 
 BAR = 0.8
-SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
+SIZES = (
+    "steps",
+    "batch",
+    "rate",
+    "width",
+    "layers",
+    "vocabulary",
+    "number_ratio",
+    "number_weight",
+    "schooling",
+    "seed",
+)
 """Options that go to `TwinConfig` as they are."""
 
 
@@ -51,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--data", help="folder with train.jsonl.gz and test.jsonl.gz; made-up texts without")
     parser.add_argument("--recipe", default="luna")
+    parser.add_argument("--embedder", help="instead of the recipe's, as JSON or a name")
     parser.add_argument("--head", default="mixture", help="of both")
     parser.add_argument("--train", type=int, default=40_000, help="texts to learn from, at most")
     parser.add_argument("--test", type=int, default=4_000, help="texts to be measured on, at most")
@@ -63,7 +75,11 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     options = parser.parse_args()
     sizes = {name: getattr(options, name) for name in SIZES}
-    config = TwinConfig(recipe=options.recipe, head={"kind": options.head}, valueless=options.valueless, **sizes)
+    embedder = options.embedder
+    if embedder is not None:
+        embedder = json.loads(embedder) if embedder.startswith("{") else {"kind": embedder}
+    parts = {"recipe": options.recipe, "embedder": embedder, "head": {"kind": options.head}}
+    config = TwinConfig(valueless=options.valueless, **parts, **sizes)
     start = time.perf_counter()
     train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
     figures = compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()])

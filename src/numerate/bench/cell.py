@@ -21,6 +21,8 @@ from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from numerate.bench.encodings import Encoding
@@ -168,13 +170,16 @@ class Prepared:
         return self._known[split, count]
 
 
-def run_cell(config: CellConfig, folder: str | Path, prepared: Prepared | None = None) -> dict[str, Any]:
+def run_cell(
+    config: CellConfig, folder: str | Path, prepared: Prepared | None = None, say: Callable[[str], None] | None = None
+) -> dict[str, Any]:
     """Trains and tests one cell, and writes `<name>.json` and `<name>.npz` into the folder; the figures.
 
     Args:
         config: The cell.
         folder: Where to write.
         prepared: Encoded texts of another cell of the same encoding and task.
+        say: Prints a line; it is told how good the model is each time that dev examples are looked at.
     """
     if prepared is None or prepared.key != Prepared.key_of(config):
         prepared = Prepared(config)
@@ -185,7 +190,11 @@ def run_cell(config: CellConfig, folder: str | Path, prepared: Prepared | None =
 
     def look() -> dict[str, Any]:
         found = task.measure(answers(model, held), held_truth)
-        return {name: found[name].to_dict()["value"] for name in ("exact_match", "log_smape", "r2")}
+        values = {name: found[name].to_dict()["value"] for name in ("exact_match", "log_smape", "r2")}
+        if say is not None:
+            told = (f"{name} {value:.4f}" for name, value in values.items() if value is not None)
+            say(f"{config.name}, on the way: {', '.join(told)}")
+        return values
 
     trained = train(model, config, training, look if config.looks else None)
     figures: dict[str, Any] = {

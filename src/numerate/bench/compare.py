@@ -149,7 +149,7 @@ def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[
         for cell in alone.finals(rates) if choose else alone.tries():
             if not (folder / f"{cell.name}.json").is_file():
                 prepared = prepared or Prepared(cell)
-                say(_told(cell, run_cell(cell, folder, prepared)))
+                say(_told(cell, run_cell(cell, folder, prepared, say)))
 
 
 def _told(cell: CellConfig, figures: dict[str, Any]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ def run_jobs(jobs: Mapping[str, Callable[[Say], None]], processes: int, say: Say
 
     Args:
         jobs: By name, what can be sent to a process: a `functools.partial` of a function of a module. Each gets a `say`
-            of its own, whose lines are told when it is done.
+            of its own, whose lines are told as they come.
         processes: So many at a time; 1 runs them here, one after the other, and the first that fails ends it.
         say: Prints a line.
         what: What messages call them.
@@ -38,23 +39,40 @@ def run_jobs(jobs: Mapping[str, Callable[[Say], None]], processes: int, say: Say
         return
     failed: list[str] = []
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
-        running = {pool.submit(_in_a_process, job, processes): name for name, job in jobs.items()}
+    lines = context.Queue()
+    listener = threading.Thread(target=_tell, args=(lines, say), daemon=True)
+    listener.start()
+    with ProcessPoolExecutor(
+        processes, mp_context=context, max_tasks_per_child=1, initializer=_begin, initargs=(lines, processes)
+    ) as pool:
+        running = {pool.submit(_in_a_process, job): name for name, job in jobs.items()}
         for future in as_completed(running):
-            try:
-                for line in future.result():
-                    say(line)
-            except Exception as error:  # the others shall not be lost with it
+            error = future.exception()
+            if error is not None:  # the others shall not be lost with it
                 failed.append(running[future])
-                say(f"{running[future]}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+                lines.put(f"{running[future]}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    lines.put(None)
+    listener.join()
     if failed:
         raise RuntimeError(f"{len(failed)} of {len(jobs)} {what} failed: {', '.join(failed)}")
 
 
-def _in_a_process(job: Callable[[Say], None], processes: int) -> list[str]:
+_lines: Any = None
+"""Where a process of the pool puts what it has to say."""
+
+
+def _begin(lines: Any, processes: int) -> None:
     import torch
 
+    global _lines
+    _lines = lines
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
-    lines: list[str] = []
-    job(lines.append)
-    return lines
+
+
+def _in_a_process(job: Callable[[Say], None]) -> None:
+    job(_lines.put)
+
+
+def _tell(lines: Any, say: Say) -> None:
+    while (line := lines.get()) is not None:
+        say(line)
