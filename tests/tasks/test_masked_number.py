@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import number_data
@@ -16,7 +17,8 @@ from numerate.batch import NumberTable
 from numerate.numeral import Numeral
 from numerate.tasks.anomalies import KINDS, wrong_numbers
 from numerate.tasks.literacy import LiteracyConfig, load_split
-from numerate.tasks.masked_number import MaskedNumber, NumberGuesses, ask, baselines, figures
+from numerate.tasks.masked_number import MaskedNumber, ask
+from numerate.tasks.number_guesses import NumberGuesses, baselines, figures
 from numerate.tasks.number_sentences import NumberSentence, sentence_of_row
 
 if TYPE_CHECKING:
@@ -104,6 +106,17 @@ def test_training_learns_and_does_not_touch_the_encoder(tmp_path: Path) -> None:
     )
 
 
+def test_cells_of_one_encoder_share_their_batches(tmp_path: Path) -> None:
+    config = config_in(tmp_path, recipe="exponent", parts={"head": "mixture"})
+    tasks = [
+        MaskedNumber(dataclasses.replace(config, **more))
+        for more in ({}, {"seed": 1, "rate": 1e-2}, {"numbers": "all"}, {"most_train": 5}, {"recipe": "in-place"})
+    ]
+    first, second, *others = [task.batches(task.build(), "train", 8) for task in tasks]
+    assert first is second and not any(other is first for other in others)
+    assert len({id(each) for each in others}) == 3
+
+
 def test_a_recipe_without_a_head_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="recipe 'default' has no number head: say parts="):
         MaskedNumber(config_in(tmp_path, recipe="default")).build()
@@ -137,6 +150,16 @@ def test_baselines_by_unit_fall_back_to_the_median_of_all() -> None:
     train = [made("kg", 1), made("kg", 3), made("km", 100), made(None, 7)]
     found = baselines(train, [made("kg", 9), made("km", 9), made("mi", 9), made(None, 9)])
     assert found["median"].tolist() == [5.0] * 4 and found["unit median"].tolist() == [2.0, 100.0, 5.0, 7.0]
+
+
+def test_where_no_unit_is_named_the_word_behind_the_number_is_one() -> None:
+    def made(text: str, value: int) -> NumberSentence:
+        start = text.index(str(value))
+        return NumberSentence("x", text, Numeral(str(value), start, start + len(str(value)), float(value)))
+
+    train = [made("up 3 pct", 3), made("down 5 Pct.", 5), made("a 900 mln loan", 900), made("in 60.", 60)]
+    test = [made("at 7 pct", 7), made("some 7 mln", 7), made("7 men", 7), made("by 7", 7)]
+    assert baselines(train, test)["unit median"].tolist() == [4.0, 900.0, 32.5, 60.0]
 
 
 NUMERALS = [sentence.numeral for sentence in map(sentence_of_row, number_data.rows("train", 200))]

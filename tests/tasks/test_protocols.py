@@ -110,7 +110,7 @@ def test_an_encoder_without_a_layer_of_embeddings(config: LiteracyConfig, monkey
 
 
 def test_rates_of_their_own(config: LiteracyConfig) -> None:
-    from numerate.tasks.literacy import _groups
+    from numerate.tasks.literacy_fit import _groups
 
     options: Any = {"recipe": "in-place", "rate": 1e-3, "number_rate": 1e-2}
     for train, backbone_rate in (("head", None), ("all", 1e-4)):

@@ -1,10 +1,9 @@
-"""What masked words and masked numbers share: the config of one cell of a grid, its data, model and training."""
+"""What masked words and masked numbers share: the config of one cell of a grid, its data and its model."""
 
 from __future__ import annotations
 
 import functools
 import json
-import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,20 +16,15 @@ from numerate.doors import base_of
 from numerate.processor import NumberProcessor
 from numerate.scaling import Scaling
 from numerate.tasks.number_sentences import plain_sentences, read_number_sentences
-from numerate.tasks.picked_states import picks_states, states_at
 from numerate.tasks.word_positions import WordPositions, encode
 from numerate.training.sources import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch.utils.data import Dataset
-
     from numerate.model import NumberModel
     from numerate.tasks.number_sentences import NumberSentence
     from numerate.tasks.word_positions import Encoded
 
-__all__ = ["PLAIN", "LiteracyConfig", "build", "encoded_split", "fit", "load_split"]
+__all__ = ["PLAIN", "LiteracyConfig", "build", "encoded_split", "load_split", "processor_of", "split_of", "written_as"]
 
 PLAIN = "plain"
 """The name of the split that is the number-free texts."""
@@ -133,9 +127,10 @@ def _tokenizer(model: str) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
-def _split(
+def split_of(
     source: str, split: str, most: int | None, model: str, words: str, rendered: bool, column: str | None
 ) -> tuple[list[NumberSentence], WordPositions]:
+    """The sentences that a key of `written_as` names, and the words in them that are predicted."""
     if split == PLAIN:
         sentences = plain_sentences(Texts((source,), split=(column, "train" if column is None else "test")), most)
     else:
@@ -145,7 +140,7 @@ def _split(
     return sentences, WordPositions.of(sentences, _tokenizer(model), own=words == "own")
 
 
-def _split_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
+def _key_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
     """What tells a split from all others."""
     source = config.plain if split == PLAIN else config.source
     if source is None:
@@ -155,22 +150,32 @@ def _split_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
 
 def load_split(config: LiteracyConfig, split: str) -> tuple[list[NumberSentence], WordPositions]:
     """The sentences of a split and the words in them that are predicted; read once for all cells of a process."""
-    return _split(*_split_of(config, split))
+    return split_of(*_key_of(config, split))
 
 
 @functools.lru_cache(maxsize=16)
 def _encoded(key: tuple[Any, ...], plan: str) -> Encoded:
     options = json.loads(plan)
-    processor = NumberProcessor.from_config(_tokenizer(key[3]), options["processor"], options["first_id"])
-    return encode(processor, *_split(*key), options["numbers"], options["max_tokens"])
+    return encode(processor_of(key, plan), *split_of(*key), options["numbers"], options["max_tokens"])
 
 
 def encoded_split(config: LiteracyConfig, model: NumberModel, split: str) -> Encoded:
     """A split as the model writes it; made once for all cells of a process with this encoder."""
+    return _encoded(*written_as(config, model, split))
+
+
+def written_as(config: LiteracyConfig, model: NumberModel, split: str) -> tuple[tuple[Any, ...], str]:
+    """What tells a split as a model writes it from all others: the key of what is made of it once for all cells."""
     processor = model.processor
     plan = {"processor": processor.config(), "first_id": processor.first_id}
     plan |= {"numbers": config.numbers, "max_tokens": config.max_tokens}
-    return _encoded(_split_of(config, split), json.dumps(plan, sort_keys=True))
+    return _key_of(config, split), json.dumps(plan, sort_keys=True)
+
+
+def processor_of(key: tuple[Any, ...], plan: str) -> NumberProcessor:
+    """The processor that `written_as` names."""
+    options = json.loads(plan)
+    return NumberProcessor.from_config(_tokenizer(key[3]), options["processor"], options["first_id"])
 
 
 def build(config: LiteracyConfig) -> NumberModel:
@@ -224,72 +229,3 @@ def _freeze_encoder(model: NumberModel) -> None:
     for weight in whole.parameters():
         if id(weight) not in encoder:
             weight.requires_grad_(True)
-
-
-def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
-    """What is trained, the encoder and the embedder of numbers with rates of their own."""
-    own_parts = (model.embedder, model.gate, model.reach)
-    parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
-    owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
-    rates = {"backbone": config.backbone_rate, "number": config.number_rate}
-    found: dict[float, list[torch.nn.Parameter]] = {}
-    for weight in model.parameters():
-        if weight.requires_grad:
-            own = rates.get(owner.get(id(weight), ""))
-            found.setdefault(config.rate if own is None else own, []).append(weight)
-    return [{"params": some, "lr": rate} for rate, some in found.items()]
-
-
-def fit(
-    model: NumberModel,
-    config: LiteracyConfig,
-    batches: Callable[[torch.device], Dataset[Any]],
-    collate: Callable[[list[Any]], dict[str, Any]],
-) -> dict[str, Any]:
-    """Trains for some epochs with `NumberTrainer` on ready batches that lie on the device; no checkpoints.
-
-    Args:
-        model: What `build` gave.
-        config: Rates, epochs and seed.
-        batches: Gives the batches on a device.
-        collate: Makes a batch what the model takes.
-
-    Returns:
-        `steps` and the mean `train_loss`.
-    """
-    import transformers
-
-    if config.bf16 and torch.cuda.is_available():
-        torch.set_float32_matmul_precision("high")
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = transformers.TrainingArguments(
-            output_dir=folder, per_device_train_batch_size=1, num_train_epochs=config.epochs,
-            learning_rate=config.rate, weight_decay=config.weight_decay, lr_scheduler_type=config.schedule,
-            warmup_steps=config.warmup, save_strategy="no", logging_strategy="no", report_to="none",
-            disable_tqdm=True, seed=config.seed, remove_unused_columns=False, dataloader_pin_memory=False,
-            bf16=config.bf16 and torch.cuda.is_available(),
-        )  # fmt: skip
-        optimizer = torch.optim.AdamW(_groups(model.to(arguments.device), config), weight_decay=config.weight_decay)
-        # Where only words are learnt, the head needs not see the others: six of seven, and most of the memory.
-        trainer = _trainer(picked=config.predict != "numbers" and picks_states(model))(
-            model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
-            optimizers=(optimizer, None),
-        )  # fmt: skip
-        trainer.remove_callback(transformers.PrinterCallback)
-        result = trainer.train()
-    return {"steps": result.global_step, "train_loss": result.training_loss}
-
-
-def _trainer(picked: bool) -> Any:
-    """`NumberTrainer`, or one whose models give logits of the labelled tokens alone."""
-    from numerate.training import NumberTrainer
-
-    class Picking(NumberTrainer):
-        def compute_loss(self, model: Any, inputs: dict[str, Any], *positional: Any, **options: Any) -> Any:
-            labels = inputs["labels"]
-            rows, columns = (labels != -100).nonzero(as_tuple=True)
-            with states_at(self._numbers, rows, columns):  # type: ignore[arg-type]
-                inputs = inputs | {"labels": labels[rows, columns][:, None]}
-                return super().compute_loss(model, inputs, *positional, **options)
-
-    return Picking if picked else NumberTrainer

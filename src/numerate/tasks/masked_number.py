@@ -6,7 +6,9 @@ numbers of the sentence are encoded with `numbers="all"`, and words like others 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import functools
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from numerate.registry import tasks
 from numerate.tasks import literacy
 from numerate.tasks.anomalies import KINDS, wrong_numbers
 from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.literacy_fit import fit
+from numerate.tasks.number_guesses import COLUMNS, LEVEL, NumberGuesses, baselines_and
 from numerate.tasks.number_sentences import AnnotatedReader
 from numerate.tasks.word_positions import Encoded
 from numerate.training.batches import BatchesByLength, the_batch
@@ -35,46 +39,9 @@ if TYPE_CHECKING:
     from numerate.numeral import Numeral
     from numerate.tasks.number_sentences import NumberSentence
 
-__all__ = ["MaskedNumber", "NumberGuesses", "ask", "baselines", "baselines_and", "figures"]
+__all__ = ["MaskedNumber", "ask"]
 
-LEVEL = 0.9
-"""Of the intervals whose coverage is measured."""
 _ROWS = 256
-_COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
-
-
-@dataclass(frozen=True)
-class NumberGuesses:
-    """What a model says of the numbers of N sentences, in the units of the text.
-
-    Attributes:
-        gold: (N,) float64, the right ones.
-        median: (N,) its medians; NaN where a sentence was cut before its number.
-        low: (N,) lower ends of its 90 % intervals.
-        high: (N,) upper ends.
-        nats: (N,) negative log-probability of the right number as it is written (`log_mass`), by which heads can be
-            compared; this and the next are NaN where the processor scales.
-        crps: (N,) mean of the batch that each was in.
-        score: (N,) how odd the right number is: its negative log-density.
-        tail: (N,) the same by how far in a tail it lies, |cdf - 1/2|: of no unit, so that small numbers have no edge.
-        wrong: By kind of `anomalies`, the same two of a wrong number: (2, N), NaN where there is none.
-    """
-
-    gold: np.ndarray
-    median: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    nats: np.ndarray
-    crps: np.ndarray
-    score: np.ndarray
-    tail: np.ndarray
-    wrong: dict[str, np.ndarray]
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """All by name, for a file."""
-        return {name: getattr(self, name) for name in ("gold", *_COLUMNS)} | {
-            f"wrong_{k}": v for k, v in self.wrong.items()
-        }
 
 
 @tasks.register("masked-number")
@@ -99,19 +66,16 @@ class MaskedNumber:
         return model
 
     def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
-        """A split as batches in which every annotated number is asked for, with the answer in the table."""
-        sentences, positions = literacy.load_split(self.config, split)
-        encoded = ask(model.processor, sentences, self.config.numbers, self.config.max_tokens)
-        made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
-        table = _table([sentence.numeral for sentence in sentences], model.processor)  # type: ignore[misc]
-        for part, batch in zip(made.parts, made.batches, strict=True):
-            _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
-        return made
+        """A split as batches in which every annotated number is asked for, with the answer in the table.
+
+        They are made once for all cells of a process with this encoder.
+        """
+        return _batches(*literacy.written_as(self.config, model, split), size)
 
     def train(self, model: NumberModel) -> dict[str, Any]:
         """Trains it to predict the annotated number of the training sentences."""
         size = self.config.batch
-        return literacy.fit(model, self.config, lambda device: self.batches(model, "train", size).to(device), the_batch)
+        return fit(model, self.config, lambda device: self.batches(model, "train", size).to(device), the_batch)
 
     @torch.no_grad()
     def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> NumberGuesses:
@@ -125,7 +89,7 @@ class MaskedNumber:
             for kind, some in wrong.items()
         }
         table = _table(right, model.processor).to(device)
-        found = {name: np.full(len(right), np.nan) for name in _COLUMNS}
+        found = {name: np.full(len(right), np.nan) for name in COLUMNS}
         odd = {kind: np.full((2, len(right)), np.nan) for kind in KINDS}
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
@@ -155,81 +119,16 @@ class MaskedNumber:
         return baselines_and(self.guess(model, split), self.config, split)
 
 
-def baselines_and(
-    guesses: NumberGuesses, config: LiteracyConfig, split: str
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Figures of a model's guesses and of the baselines by name, and the columns they are computed from."""
-    train, test = (literacy.load_split(config, name)[0] for name in ("train", split))
-    results = {"model": figures(guesses)}
-    for name, median in baselines(train, test).items():
-        nothing = np.full(len(median), np.nan)
-        columns = dict.fromkeys(_COLUMNS, nothing) | {"median": median}
-        results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
-    return results, guesses.columns()
-
-
-def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
-    """`count`, `log_mae` (orders of magnitude), `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps`, AUCs.
-
-    `auc_added` says how well right numbers are told from those with a digit added by their negative log-density,
-    `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known.
-
-    Example:
-        >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
-        >>> wrong = {"added": np.array([[101.0, 6.0], [0.0, 0.0]])}
-        >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, two, two, one, two, wrong))
-        >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"], row["tail_auc_added"]
-        (0.5, 0.5, 1.0, 0.75, 0.5)
-    """
-    gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
-    there = ~median.isnan()
-    gold, median = gold[there], median[there]
-    low, high = (torch.from_numpy(column)[there] for column in (guesses.low, guesses.high))
-    scores: dict[str, Any] = {
-        "log_mae": metrics.log_mae(median, gold),
-        "exponent_accuracy": metrics.exponent_accuracy(median, gold),
-        "mdape": metrics.mdape(median, gold),
-    }
-    if not bool(low.isnan().all()):
-        scores["coverage_90"] = metrics.coverage(low, high, gold)
-    row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
-    row |= {name: _known(float(score)) for name, score in scores.items()}
-    for name in ("nats", "crps"):
-        column = getattr(guesses, name)
-        finite = column[np.isfinite(column)]
-        row[name] = _known(float(finite.mean()) if len(finite) else np.nan)
-    for kind, wrong in guesses.wrong.items():
-        for name, right, other in zip(("auc", "tail_auc"), (guesses.score, guesses.tail), wrong, strict=True):
-            both = ~np.isnan(other) & ~np.isnan(right)
-            values = torch.from_numpy(np.concatenate([right[both], other[both]]))
-            row[f"{name}_{kind}"] = _known(float(metrics.roc_auc(values, torch.arange(len(values)) >= int(both.sum()))))
-    return row
-
-
-def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> dict[str, np.ndarray]:
-    """Guesses that look at no words: the median of all training numbers, and that of those with the same unit.
-
-    Returns:
-        By name, (N,) float64 for the N sentences of `test`.
-
-    Example:
-        >>> from numerate.tasks.number_sentences import sentence_of_row
-        >>> rows = [("kg", 3), ("kg", 5), ("km", 900)]
-        >>> some = [
-        ...     sentence_of_row({"text": f"{n} {unit}", "offset": 0, "length": len(str(n)), "number": n, "unit": unit})
-        ...     for unit, n in rows
-        ... ]
-        >>> {name: found.tolist() for name, found in baselines(some, some).items()}
-        {'median': [5.0, 5.0, 5.0], 'unit median': [4.0, 4.0, 900.0]}
-    """
-    values: dict[str | None, list[float]] = {}
-    for sentence in train:
-        if sentence.numeral is not None:
-            values.setdefault(sentence.unit, []).append(sentence.numeral.value)
-    whole = float(np.median([value for some in values.values() for value in some]))
-    medians = {unit: float(np.median(some)) for unit, some in values.items()}
-    own = np.array([medians.get(sentence.unit, whole) for sentence in test])
-    return {"median": np.full(len(test), whole), "unit median": own}
+@functools.lru_cache(maxsize=6)
+def _batches(key: tuple[Any, ...], plan: str, size: int) -> BatchesByLength:
+    processor, options = literacy.processor_of(key, plan), json.loads(plan)
+    sentences, positions = literacy.split_of(*key)
+    encoded = ask(processor, sentences, options["numbers"], options["max_tokens"])
+    made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
+    table = _table([sentence.numeral for sentence in sentences], processor)  # type: ignore[misc]
+    for part, batch in zip(made.parts, made.batches, strict=True):
+        _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
+    return made
 
 
 def ask(
@@ -288,7 +187,3 @@ def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None
     wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
     wanted[rows, columns] = True
     batch["number_wanted"] = wanted
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -17,6 +17,7 @@ from numerate.metrics.ranks import ranks_of
 from numerate.registry import tasks
 from numerate.tasks import literacy
 from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.literacy_fit import fit
 from numerate.tasks.picked_states import picks_states, states_at
 from numerate.tasks.word_positions import encode
 from numerate.tasks.word_scores import WordScores
@@ -64,9 +65,7 @@ class MaskedWord:
         _, positions = literacy.load_split(config, "train")
         encoded = literacy.encoded_split(config, model, "train")
         mask = MaskWords(_mask_id(model), config.ratio, config.next_ratio, config.seed)
-        return literacy.fit(
-            model, config, lambda device: word_batches(encoded, positions, config.batch).to(device), mask
-        )
+        return fit(model, config, lambda device: word_batches(encoded, positions, config.batch).to(device), mask)
 
     def evaluate(self, model: NumberModel, split: str = "test") -> WordScores:
         """Scores of every word of a split."""

@@ -7,6 +7,8 @@ left to right, out of the tokens that numbers are written with; their median is 
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,8 @@ from numerate.registry import tasks
 from numerate.tasks import literacy
 from numerate.tasks.anomalies import KINDS, wrong_numbers
 from numerate.tasks.literacy import LiteracyConfig
-from numerate.tasks.masked_number import LEVEL, NumberGuesses, baselines_and
+from numerate.tasks.literacy_fit import fit
+from numerate.tasks.number_guesses import LEVEL, NumberGuesses, baselines_and
 from numerate.tasks.picked_states import picks_states, states_at
 from numerate.training.batches import BatchesByLength
 
@@ -108,12 +111,10 @@ class SpelledNumber:
 
     def __init__(self, config: LiteracyConfig) -> None:
         self.config = config
-        self._spelling: Spelling | None = None
 
     def spelling(self, model: NumberModel) -> Spelling:
-        """The tokens, looked through once."""
-        self._spelling = self._spelling or Spelling(model.processor.tokenizer)
-        return self._spelling
+        """The tokens, looked through once for all cells of a process."""
+        return _spelling(model.processor.tokenizer)
 
     def build(self) -> NumberModel:
         """A fresh model."""
@@ -121,14 +122,7 @@ class SpelledNumber:
 
     def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
         """A split as batches with the first mask of each row in `place`, and the right tokens in `spelled`."""
-        sentences, positions = literacy.load_split(self.config, split)
-        spelling = self.spelling(model)
-        rows, places = spelling.rows(sentences, self.config.max_tokens)
-        made = BatchesByLength(rows, _pad(spelling.filler), size, positions.lengths.tolist())
-        for part, batch in zip(made.parts, made.batches, strict=True):
-            right = [spelling.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
-            batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
-        return made
+        return _batches(*literacy.written_as(self.config, model, split), size)
 
     def train(self, model: NumberModel) -> dict[str, Any]:
         """Trains it to go on spelling from a random beginning of the right number."""
@@ -148,9 +142,7 @@ class SpelledNumber:
             labels[rows[hidden], at[hidden]] = right[hidden]
             return batch | {"input_ids": ids, "labels": labels}
 
-        return literacy.fit(
-            model, config, lambda device: self.batches(model, "train", config.batch).to(device), collate
-        )
+        return fit(model, config, lambda device: self.batches(model, "train", config.batch).to(device), collate)
 
     @torch.no_grad()
     def guess(self, model: NumberModel, split: str = "test", seed: int = 0, draws: int = DRAWS) -> NumberGuesses:
@@ -166,11 +158,14 @@ class SpelledNumber:
         with evaluating(model):
             made = self.batches(model, split, _ROWS)
             for part, batch in zip(made.parts, made.batches, strict=True):
-                there = (batch["place"] >= 0).numpy()
+                there = (batch["place"] >= 0).cpu().numpy()
                 at = np.array(part)[there]
                 if not len(at):
                     continue
-                fields = {key: value[torch.from_numpy(there)].to(model.device) for key, value in batch.items()}
+                fields = {
+                    key: value.to(model.device)[torch.from_numpy(there).to(model.device)]
+                    for key, value in batch.items()
+                }
                 place = fields.pop("place")
                 nats[at] = self._nats(model, fields, place, fields.pop("spelled"))
                 many = {key: value.repeat_interleave(draws, 0) for key, value in fields.items()}
@@ -225,6 +220,24 @@ class SpelledNumber:
             going = going & (chosen != filler)
             inputs["input_ids"][rows, place + turn] = drawn[:, turn]
         return drawn
+
+
+@functools.lru_cache(maxsize=2)
+def _spelling(tokenizer: Any) -> Spelling:
+    return Spelling(tokenizer)
+
+
+@functools.lru_cache(maxsize=6)
+def _batches(key: tuple[Any, ...], plan: str, size: int) -> BatchesByLength:
+    """A split as `SpelledNumber.batches` gives it, made once for all cells of a process."""
+    sentences, positions = literacy.split_of(*key)
+    spelling = _spelling(literacy.processor_of(key, plan).tokenizer)
+    rows, places = spelling.rows(sentences, json.loads(plan)["max_tokens"])
+    made = BatchesByLength(rows, _pad(spelling.filler), size, positions.lengths.tolist())
+    for part, batch in zip(made.parts, made.batches, strict=True):
+        right = [spelling.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
+        batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
+    return made
 
 
 def _guesses(gold: np.ndarray, drawn: np.ndarray, nats: np.ndarray, odd: dict[str, np.ndarray]) -> NumberGuesses:

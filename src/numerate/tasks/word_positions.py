@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numerate.tasks.number_sentences import NumberSentence
 
-__all__ = ["NEAR", "Encoded", "WordPositions", "encode"]
+__all__ = ["NEAR", "Encoded", "WordPositions", "encode", "unit_of"]
 
 NEAR = 3
 """So many tokens from a number are near it."""
@@ -219,6 +219,20 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
+
+
+def unit_of(sentence: NumberSentence) -> str | None:
+    """The unit of the annotated number: the data's own word for it, or else the word behind the number.
+
+    Example:
+        >>> from numerate.tasks.number_sentences import sentence_of_row
+        >>> unit_of(sentence_of_row({"text": "It paid 1.5 Mln dlrs.", "offset": 8, "length": 3, "number": 1.5}))
+        'mln'
+    """
+    if sentence.unit is not None:
+        return sentence.unit
+    span = _unit_span(sentence)
+    return None if span is None else sentence.text[slice(*span)].lower()
 
 
 def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
