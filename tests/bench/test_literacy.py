@@ -12,7 +12,7 @@ from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
 from numerate.attach import attach
-from numerate.bench.literacy import LiteracyGrid, best_rate, comparison, finals_of, run_grids
+from numerate.bench.literacy import LiteracyGrid, best_on_dev, best_rate, comparison, finals_of, run_grids
 from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
 from numerate.cli import app
 from numerate.config import ConfigError
@@ -63,6 +63,16 @@ def test_rates_are_chosen_on_dev(grid: LiteracyGrid, folder: Path) -> None:
     ]
 
 
+def test_the_best_on_dev_is_asked_of_the_tries(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
+    assert best_on_dev(grid, folder / "out") == "exponent"  # but for the base, there is no other
+    nats = {
+        name: min(run_cell(cell)["results"]["dev"]["unit"]["nats"] for cell in grid.tries(name))
+        for name in ("default", "exponent")
+    }
+    assert best_on_dev(grid, folder / "out", apart=()) == min(nats, key=nats.__getitem__)
+    assert best_on_dev(grid, tmp_path) == ""
+
+
 def test_a_comparison_is_that_of_the_cells(grid: LiteracyGrid, folder: Path) -> None:
     one, other = (finals_of(grid, name, folder / "out") for name in ("exponent", "default"))
     assert len(one) == len(other) == 2
@@ -111,10 +121,11 @@ def test_words_that_an_encoder_mends(grid: LiteracyGrid, folder: Path) -> None:
 
 def test_figures_are_means_over_seeds(grid: LiteracyGrid, folder: Path) -> None:
     cells = finals_of(grid, "exponent", folder / "out")
-    mean = sum(cell["results"]["test"]["all"]["ppl_2nats"] for cell in cells) / 2
     shown = word_table("literacy-table3", grid, folder / "out", "all")
-    row = next(row for row in shown.body if row[0].text == "exponent")
-    assert row[1].text.startswith(f"{mean:.2f} ± ")
+    row = dict(zip(shown.head, next(row for row in shown.body if row[0].text == "exponent"), strict=True))
+    for column, key, form in (("nats", "nats", ".4f"), ("PPL e", "ppl", ".2f"), ("PPL", "ppl_2nats", ".2f")):
+        mean = sum(cell["results"]["test"]["all"][key] for cell in cells) / 2
+        assert row[column].text.startswith(f"{mean:{form}} ± ")
 
 
 def test_one_that_fails_leaves_the_others_their_table(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:

@@ -81,6 +81,19 @@ def test_compare_is_the_statistics_on_means_over_seeds() -> None:
     assert found["hit"]["clusters"] == found["count"] == 12
 
 
+def test_a_relative_change_has_the_interval_of_drawn_quotients() -> None:
+    one, other = [scores(0, 0.7), scores(1, 0.7)], [scores(0), scores(1)]
+    found = compare(one, other, positions(), resamples=4000)
+    losses = [np.mean([each.nll for each in some], axis=0).reshape(10, 6).sum(1) for some in (one, other)]
+    drawn = np.random.default_rng(5).integers(0, 10, (20_000, 10))
+    quotients = losses[0][drawn].sum(1) / losses[1][drawn].sum(1) - 1
+    change = found["nats_change"]
+    assert change["estimate"] == pytest.approx(found["ratio"] - 1) and change["estimate"] < -0.1
+    low, high = np.quantile(quotients, [0.005, 0.995])
+    assert change["low"] == pytest.approx(low, abs=0.015) and change["high"] == pytest.approx(high, abs=0.015)
+    assert high - low > 0.15  # so that the bars above say something
+
+
 def test_compare_leaves_out_what_either_lacks_and_needs_seeds() -> None:
     one, other = scores(1), scores(2)
     holed = WordScores(np.where(np.arange(COUNT) < 6, np.nan, one.nll), one.better, one.equal)

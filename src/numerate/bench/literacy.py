@@ -22,7 +22,7 @@ from numerate.tasks.literacy import PLAIN, LiteracyConfig
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["BASE", "GROUPS", "LiteracyGrid", "best_rate", "comparison", "finals_of", "run_grids"]
+__all__ = ["BASE", "GROUPS", "LiteracyGrid", "best_on_dev", "best_rate", "comparison", "finals_of", "run_grids"]
 
 BASE = "default"
 """What all encoders are held against."""
@@ -126,12 +126,34 @@ def best_rate(grid: LiteracyGrid, encoder: str, folder: Path) -> float:
     if not tries:
         return grid.rates[0]
 
-    def score(rate: float) -> float:
-        dev = _read(folder, encoder, tries[rate])["results"]["dev"]
-        value = dev[grid.chosen_by]["nats"] if tries[rate].predict == "words" else dev["model"]["log_mae"]
-        return math.inf if value is None else value
+    return min(sorted(tries), key=lambda rate: _on_dev(folder, encoder, tries[rate], grid.chosen_by))
 
-    return min(sorted(tries), key=score)
+
+def best_on_dev(grid: LiteracyGrid, output: str | Path, group: str = "unit", apart: Sequence[str] = (BASE,)) -> str:
+    """The encoder whose tries did best on dev, by nats of a group of words or log-MAE; what test says is not asked.
+
+    Args:
+        grid: Its encoders.
+        output: The folder of the grids.
+        group: Of words.
+        apart: Encoders that are not meant.
+
+    Returns:
+        Its name; empty where nothing was tried.
+    """
+    folder, found = Path(output) / grid.name, {}
+    for encoder in grid.encoders:
+        tries = [] if encoder in apart else grid.tries(encoder)
+        if tries and all(_file(folder, encoder, cell).is_file() for cell in tries):
+            found[encoder] = min(_on_dev(folder, encoder, cell, group) for cell in tries)
+    return min(found, key=found.__getitem__, default="")
+
+
+def _on_dev(folder: Path, encoder: str, cell: LiteracyConfig, group: str) -> float:
+    """How a try did on dev; less is better."""
+    dev = _read(folder, encoder, cell)["results"]["dev"]
+    value = dev[group]["nats"] if cell.predict == "words" else dev["model"]["log_mae"]
+    return math.inf if value is None else value
 
 
 def finals_of(grid: LiteracyGrid, encoder: str, output: str | Path) -> list[dict[str, Any]]:

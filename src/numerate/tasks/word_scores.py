@@ -118,7 +118,8 @@ def compare(
 
     Returns:
         `count`, `nats` of both and their `ratio`, `nats_difference` and `hit_difference` (paired, by sentence, `one`
-        less `other`), `hit` and `other_hit` (bootstraps of each), `t_test`, `binomial`, `mcnemar`.
+        less `other`), `nats_change` (the same as a share of `other`'s nats, which are drawn, too), `hit` and
+        `other_hit` (bootstraps of each), `t_test`, `binomial`, `mcnemar`.
     """
     if not one or not other:
         raise ValueError(f"both encoders need scores of a seed or more, however: {len(one)} and {len(other)}")
@@ -134,7 +135,11 @@ def compare(
     draws = {"level": level, "resamples": resamples}
     rate = float(right[1].double().mean()) if len(right[1]) else 0.0
     mean, other_mean = (float(column.mean()) if len(column) else math.nan for column in losses)
+    change = (mean - other_mean) / other_mean if other_mean else math.nan
+    # To the first order, what a resample does to a quotient of two means is what it does to the mean of these.
+    terms = (tensors[0] - (1 + change) * tensors[1]) / (other_mean or math.nan) + change
     tests = {
+        "nats_change": metrics.bootstrap(terms, clusters=sentences, **draws),
         "nats_difference": metrics.bootstrap(tensors[0], tensors[1], sentences, **draws),
         "hit_difference": metrics.bootstrap(tensors[2], tensors[3], sentences, **draws),
         "hit": _bootstrap_of_few(hits[0], level, resamples),

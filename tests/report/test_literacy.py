@@ -1,0 +1,57 @@
+"""What a table of encoders says of the aim: unit words, all words, and texts without numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from numerate.bench.literacy import LiteracyGrid
+from numerate.report.literacy import against_base
+from numerate.tasks.literacy import LiteracyConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def group(change: float, high: float, difference: float = 0.0) -> dict[str, Any]:
+    share = {"estimate": change, "low": 2 * change - high, "high": high}
+    test = {"estimate": difference, "low": difference - 0.001, "high": difference + 0.001}
+    p = {"p": 0.5}
+    return {
+        "count": 9, "ratio": 1 + change, "nats_change": share, "nats_difference": test,
+        "hit": {"estimate": 0.5, "low": 0.4, "high": 0.6}, "t_test": p, "binomial": p, "mcnemar": p,
+    }  # fmt: skip
+
+
+ENCODERS = {
+    "far": (group(-0.1, -0.085), 0.004, -0.01),
+    "wide": (group(-0.1, -0.01), 0.0, 0.0),
+    "chance": (group(-0.1, 0.01), 0.0, 0.0),
+    "middle": (group(-0.06, -0.055), 0.0, 0.0),
+    "words": (group(-0.1, -0.09), 0.006, 0.0),
+    "texts": (group(-0.1, -0.09), 0.0, 0.006),
+}
+
+
+@pytest.mark.parametrize(
+    ("train", "met", "sure"),
+    [("head", "far, wide", "far"), ("all", "far, wide, middle", "far, middle")],
+)
+def test_who_comes_as_far_as_the_aim(train: str, met: str, sure: str, tmp_path: Path) -> None:
+    cell = LiteracyConfig(source="x", model="x", train=train)  # type: ignore[arg-type]
+    encoders = {"default": {}, **{name: {} for name in ENCODERS}, "unknown": {}}
+    grid = LiteracyGrid(encoders=encoders, rates=(1e-3,), cell=cell)
+    (tmp_path / grid.name).mkdir()
+    for name, (unit, words, texts) in ENCODERS.items():
+        figures = {"unit": unit, "all": group(0.0, 0.1, words), "plain": group(0.0, 0.1, texts)}
+        file = tmp_path / grid.name / f"{name}-against-default.json"
+        file.write_text(json.dumps({"figures": figures}), "utf-8")
+    shown = against_base(grid, tmp_path)
+    aim = "-8" if train == "head" else "-5"
+    note = next(line for line in shown.notes if line.startswith(f"Aim: unit words {aim} %"))
+    assert f"Met by: {met}." in note and note.endswith(f"beyond {aim} %: {sure}.")
+    row = dict(zip(shown.head, next(row for row in shown.body if row[0].text == "far"), strict=True))
+    assert row["unit, %"].text == "-10.00 [-11.50, -8.50]" and row["all, nats"].text.startswith("+0.0040 [")
+    assert not any("on dev" in line for line in shown.notes)  # nothing was tried
