@@ -49,6 +49,8 @@ def test_bad_input(tmp_path: Path) -> None:
         extract_wiki_convert(str(tmp_path / "none.xml"), str(tmp_path / "out"))
     with pytest.raises(BadInput, match="no such file"):
         extract_wiki_convert(str(tmp_path / "nowhere.xml"), str(tmp_path / "out"))
+    with pytest.raises(BadInput, match="--most-units must be 0 or more, however: -3"):
+        extract_wiki_convert(path, str(tmp_path / "out"), most_units=-3)
     assert not (tmp_path / "out").exists()
 
 

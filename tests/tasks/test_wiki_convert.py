@@ -58,7 +58,14 @@ def test_what_a_template_says(template: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "template", ["{{convert|5|to|10|km}}", "{{convert|6|ft|2|in}}", "{{convert|{{frac|1|2}}|km}}", "{{convert|5}}"]
+    "template",
+    [
+        "{{convert|5|to|10|km}}",
+        "{{convert|6|ft|2|in}}",
+        "{{convert|{{frac|1|2}}|km}}",
+        "{{convert|5}}",
+        f"{{{{convert|{'9' * 5000}|km}}}}",  # more digits than Python makes an integer of
+    ],
 )
 def test_what_is_not_one_plain_number_is_left_out(template: str) -> None:
     assert comments(f"It is about {template} in all.") == []

@@ -47,12 +47,14 @@ def extract_wiki_convert(
         `pages`, rows by split, and how often each unit stands in them.
 
     Raises:
-        BadInput: The dump cannot be read, or the folder holds something.
+        BadInput: The dump cannot be read, the folder holds something, or `most_units` is negative.
     """
     from numerate.tasks.wiki_convert import NAMES, pages_of_dump, rows_of_page
     from numerate.training.sources import SourceError
 
     folder = Path(output)
+    if most_units < 0:
+        raise BadInput(f"--most-units must be 0 or more, however: {most_units}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"{output}: holds something already; give a new folder")
     units: Counter[str] = Counter()

@@ -34,7 +34,8 @@ def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int
         was given.
 
     Raises:
-        BadInput: There is not one gap, no number to swap, or no such model.
+        BadInput: There is not one gap, no number to swap, what is to be swapped in is none, no such model, or a text
+            that is too long for it.
     """
     if text.count(MASK) != 1:
         raise BadInput(f"the text needs one {MASK}, however: it has {text.count(MASK)} in {text[:80]!r}")
@@ -78,7 +79,11 @@ def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
     """The text as it is, then with each of the other numbers; each behind the number in it."""
     from numerate.reading import make_reader
 
-    numerals = make_reader("standard").find(text)
+    reader = make_reader("standard")
+    numerals = reader.find(text)
+    for number in swap:
+        if [found.text for found in reader.find(number)] != [number]:
+            raise BadInput(f"--swap must be one number, however: {number[:40]!r}")
     if not numerals:
         if swap:
             raise BadInput(f"there is no number to swap in {text[:80]!r}")
@@ -114,8 +119,12 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
     batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
     batch = batch.to(model.device)
     rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
-    with torch.no_grad():
-        logits = model(**batch, return_loss=False).logits[rows, places]
+    try:
+        with torch.no_grad():
+            logits = model(**batch, return_loss=False).logits[rows, places]
+    except (IndexError, RuntimeError, ValueError) as error:  # each backbone has words of its own for it
+        said = " ".join(str(error).split())[:200]
+        raise BadInput(f"{name}: cannot take a text of {batch['input_ids'].shape[1]} tokens: {said}") from None
     return logits[:, : model.processor.first_id].double().softmax(-1)
 
 

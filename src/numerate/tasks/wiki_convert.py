@@ -49,6 +49,8 @@ _TAG = re.compile(r"<[^<>]{0,300}>")
 _NUMBER = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:\w|[Cc]a|St|Dr|Mr|Mrs|Ms|Mt|No|vs|Jr|approx|cf|e\.g|i\.e)\.$")
 _END = re.compile(r"[.!?]['\"”’)]?\s+(?=[\"“‘'(\[]?[^\W\d_a-zа-я])")
+_LONGEST = 300
+"""A number of more characters is none that anybody converts, and past what a float holds."""
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Around the index of a conversion in a text; characters of the private area, which a page's own lose to a space."""
 _MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
@@ -190,6 +192,8 @@ def _conversion(parts: list[str]) -> Conversion:
         return Conversion(None)
     number, code = values[0].replace(",", "").replace("−", "-").lstrip("+"), values[1]
     whole, point, rest = number.lstrip("-").partition(".")
+    if len(number) > _LONGEST:
+        return Conversion(None)
     comma = named.get("comma") != "off"
     written = ("-" if number.startswith("-") else "") + (f"{int(whole):,}" if comma else whole) + point + rest
     short = parts[0].strip().casefold() in SHORT or named.get("abbr") in ("on", "in", "values", "~", "mos")
