@@ -65,9 +65,16 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             str | None, typer.Option(help="Folder with corpora, or for xval-table4 a file; without, made up.")
         ] = None,
         seconds: Annotated[float | None, typer.Option(help="Time limit for each training of numerals-2018.")] = None,
-        seeds: Annotated[int | None, typer.Option(help="Trainings of each encoding of an xval-table.")] = None,
+        seeds: Annotated[
+            int | None, typer.Option(help="Trainings of each encoding of xval- and literacy tables.")
+        ] = None,
         processes: Processes = "1",
-        save: Annotated[bool, typer.Option("--save", help="Keep the 2018 models, and draw their figures.")] = False,
+        save: Annotated[
+            bool,
+            typer.Option(
+                "--save", help="Keep the 2018 models (and draw their figures), or literacy tables' first seeds."
+            ),
+        ] = False,
         recompute: Annotated[
             bool, typer.Option("--recompute", help="Of numerals-2018: all figures again from the predictions.")
         ] = False,
@@ -98,7 +105,7 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         if run in LITERACY:
             reproduce_literacy(
                 run, output, models=tuple(model or ()), data=data, corpora=tuple(corpus or ()), scale=scale,
-                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, say=typer.echo,
+                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save, say=typer.echo,
             )  # fmt: skip
             return
         chosen = tuple(model or ())

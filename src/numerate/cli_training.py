@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["add_training"]
 
 RunName = Annotated[
-    str, typer.Argument(help="A run: luna, luna-scratch, xval, exponent, float, records, or a .yaml file.")
+    str, typer.Argument(help="A run: luna, luna-scratch, xval, exponent, float, masked-lm, records, or a .yaml file.")
 ]
 Changes = Annotated[list[str] | None, typer.Argument(help="Changes to the run, as training.learning_rate=1e-4.")]
 Data = Annotated[

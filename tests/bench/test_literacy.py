@@ -15,6 +15,7 @@ from numerate.attach import attach
 from numerate.bench.literacy import LiteracyGrid, best_on_dev, best_rate, comparison, finals_of, run_grids
 from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
 from numerate.cli import app
+from numerate.commands.fill import fill
 from numerate.config import ConfigError
 from numerate.report.literacy import against_base, mended_table, word_table, write_tables
 from numerate.tasks.literacy import LiteracyConfig, load_split
@@ -210,6 +211,13 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     assert "71.06" in text and "H@1 (paper)" in text and "against default" in text
     assert "default (BERT-large)" in (tmp_path / "float-table1.md").read_text("utf-8")
     assert "Mended by exponent" in (tmp_path / "literacy-table5.md").read_text("utf-8")
+    # The models come when they are asked for, of cells that are there, too; and words move with a number.
+    result = CliRunner().invoke(app, ["reproduce", "literacy-table6", *shared, *encoders, "--save"])
+    assert result.exit_code == 0, result.output
+    models = [str(tmp_path / "units-bert-head" / "models" / name) for name in ("default", "exponent")]
+    filled = fill("The [MASK] weighs 45 kg.", models, swap=["45000"])
+    assert [row["model"] for row in filled] == [name for name in models for _ in range(2)]
+    assert all(row["moved"] > 0 for row in filled[1::2])
     assert "/" not in json.dumps(json.loads((tmp_path / "literacy-table6.json").read_text("utf-8"))["config"])
     result = CliRunner().invoke(
         app, ["reproduce", "masked-numbers", *shared, "--encoder", "spelled", "--encoder", "num+mog"]

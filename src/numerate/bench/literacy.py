@@ -28,7 +28,7 @@ BASE = "default"
 """What all encoders are held against."""
 GROUPS = ("all", "unit", "other", "next", "near", "moves")
 """The groups of words that are compared."""
-_PATHS = ("source", "model", "plain", "output")
+_PATHS = ("source", "model", "plain", "output", "save")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,7 @@ class LiteracyGrid(Config):
         seeds: Trainings of each encoder.
         resamples: Of the bootstraps.
         name: Of its folder.
+        save: Keep the model of each encoder's first seed, in `models/<encoder>` there.
         cell: What all cells have in common.
     """
 
@@ -57,6 +58,7 @@ class LiteracyGrid(Config):
     seeds: int = 3
     resamples: int = 10_000
     name: str = "literacy"
+    save: bool = False
     cell: LiteracyConfig
 
     def __post_init__(self) -> None:
@@ -176,18 +178,22 @@ def _of_encoder(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[s
     for cell in grid.tries(encoder):
         _run(folder, encoder, cell, say)
     for cell in grid.finals(encoder, best_rate(grid, encoder, folder)):
-        _run(folder, encoder, cell, say)
+        keep = folder / "models" / encoder if grid.save and cell.seed == 0 else None
+        _run(folder, encoder, cell, say, keep)
 
 
-def _run(folder: Path, encoder: str, cell: LiteracyConfig, say: Callable[[str], None]) -> None:
+def _run(
+    folder: Path, encoder: str, cell: LiteracyConfig, say: Callable[[str], None], keep: Path | None = None
+) -> None:
     from numerate.tasks.literacy_cell import run_cell
 
     file = _file(folder, encoder, cell)
     if file.is_file():
         _check(file, cell)
-        return
-    told = dataclasses.replace(cell, output=str(folder / "predictions") if "test" in cell.splits else None)
-    found = run_cell(told)
+        if keep is None or keep.is_dir():
+            return
+    predictions = str(folder / "predictions") if "test" in cell.splits else None
+    found = run_cell(dataclasses.replace(cell, output=predictions, save=None if keep is None else str(keep)))
     found = {key: value for key, value in found.items() if key != "config"}
     # A folder of results may be moved: what was predicted is looked for below it.
     found["predictions"] = {split: Path(path).name for split, path in found["predictions"].items()}

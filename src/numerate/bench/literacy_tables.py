@@ -71,6 +71,7 @@ def grids_for(
     train: str = "head",
     seeds: int | None = None,
     plain: str | None = None,
+    save: bool = False,
 ) -> list[LiteracyGrid]:
     """The grids behind a table: one for each corpus, model and protocol.
 
@@ -85,6 +86,7 @@ def grids_for(
         seeds: Instead of the scale's.
         plain: A file of texts, of which those without numbers are measured; by default the `wiki` passages in `data`,
             where they are there and the table wants them.
+        save: Keep the models of first seeds.
     """
     for what, given, known in (("table", table, TABLES), ("scale", scale, SCALES), ("train", train, ("head", "all"))):
         if given not in known:
@@ -107,7 +109,12 @@ def grids_for(
                     shared |= {"shift": None}
                 name = f"{corpus}-{Path(model).name}-{train}" + ("" if protocol == "clean" else f"-{protocol}")
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
-                options = {"rates": tuple(rates), "seeds": size["seeds"] if seeds is None else seeds, "name": name}
+                options = {
+                    "rates": tuple(rates),
+                    "seeds": size["seeds"] if seeds is None else seeds,
+                    "name": name,
+                    "save": save,
+                }
                 options |= {"resamples": size["resamples"], "chosen_by": size.get("chosen_by", "all")}
                 found.append(LiteracyGrid(encoders=chosen, cell=LiteracyConfig.from_dict(shared), **options))
     return found

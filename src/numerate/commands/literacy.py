@@ -34,6 +34,7 @@ def reproduce_literacy(
     seeds: int | None = None,
     plain: str | None = None,
     processes: int = 1,
+    save: bool = False,
     say: Callable[[str], None],
 ) -> None:
     """Trains the cells that have no result yet in the output folder, and renders a table there.
@@ -50,6 +51,7 @@ def reproduce_literacy(
         seeds: Trainings of each encoder; None for the scale's.
         plain: A file of texts, of which those without numbers are measured.
         processes: So many encoders at a time.
+        save: Keep the model of each encoder's first seed.
         say: Prints a line.
     """
     if not models:
@@ -65,7 +67,7 @@ def reproduce_literacy(
         grids = [
             grid
             for which in (("head", "all") if train == "both" else (train,))
-            for grid in grids_for(trained, scale, train=which, **options)  # type: ignore[arg-type]
+            for grid in grids_for(trained, scale, train=which, save=save, **options)  # type: ignore[arg-type]
         ]
         try:
             run_grids(grids, output, processes=processes, say=say)

@@ -69,6 +69,7 @@ class LiteracyConfig(Config):
         most_plain: How many texts without any number.
         shift: Measure how far each word's prediction moves when the number is multiplied by this; None for not at all.
         output: A folder for the predictions; None writes none.
+        save: A folder for the trained model, backbone and all, as `numerate fill` takes it; None keeps none.
     """
 
     kind: ClassVar[str] = "literacy"
@@ -104,6 +105,7 @@ class LiteracyConfig(Config):
     most_plain: int | None = None
     shift: float | None = None
     output: str | None = None
+    save: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("ratio", "next_ratio"):

@@ -43,6 +43,8 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     model = task.build()
     trained, weights = model.trainable_parameters()
     done = task.train(model)
+    if config.save is not None:
+        model.save_pretrained(config.save, backbone=True)
     seconds, results, files = {"train": time.perf_counter() - begin}, {}, {}
     name = hashlib.sha256(config.to_json().encode()).hexdigest()[:16]
     for split in (*config.splits, *([PLAIN] if config.plain and words else [])):
