@@ -72,8 +72,12 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     assert 'treated as docs/records.md says: 1 outside (["height (m)"]); 1 unknown (new)' in done.stderr
     table = CliRunner().invoke(app, arguments).stdout
     assert "mass, with 90 % intervals" in table and f"{line['median']:.6g}" in table
+    assert "samples" not in table and "samples" in CliRunner().invoke(app, [*arguments, "--samples", "1"]).stdout
     times = CliRunner().invoke(app, [*arguments[:-1], "when", "--json"])
-    assert json.loads(times.stdout)["median"].startswith("2024-0") and json.loads(times.stdout)["low"].endswith("Z")
+    when = json.loads(times.stdout)
+    assert when["median"].startswith("2024-0") and when["low"].endswith("Z")
+    shown = CliRunner().invoke(app, [*arguments[:-1], "when"]).stdout  # to the second, and on one line
+    assert when["median"].split(".")[0].removesuffix("Z") + "Z" in shown and "…" not in shown
 
 
 def test_faults_are_one_line(places: dict[str, str], tmp_path: Path) -> None:

@@ -113,6 +113,13 @@ def test_long_texts_are_cut_and_frequent_ones_are_words() -> None:
     assert set(schema.words) == {'"rare0"', json.dumps(("long " * 40)[:MAX_TEXT])}
 
 
+@pytest.mark.parametrize("odd", [[1, 2], [], {"a": 1}, {}, [[3]]])
+def test_what_stands_where_a_number_is_asked_for_is_not_looked_at(odd: Any) -> None:
+    schema = learn([{"x": x, "y": 2 * x} for x in range(5)])
+    text, asked = schema.write_asking({"x": odd, "y": 3}, "x")
+    assert (text, asked) == ('{"x":[NUM],"y":3}', ["x"])
+
+
 def test_what_can_be_asked() -> None:
     rows = [{"body mass": i, "s": "ab"[i % 2], "c": 1, "data": [i, 2], "gone": None, "id": i} for i in range(10)]
     schema = learn(rows, leave_out=["id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -89,16 +90,19 @@ def prediction_table(predictions: Iterable[dict[str, Any]], field: str, level: f
     from rich.table import Table
 
     table = Table(title=f"{field}, with {100 * level:g} % intervals", title_justify="left")
-    for name in ("record", "median", "low", "high", "samples"):
+    lines = list(predictions)
+    drawn = ["samples"] if any("samples" in each for each in lines) else []
+    for name in ("record", "median", "low", "high", *drawn):
         table.add_column(name, justify="left" if name == "samples" else "right")
-    for each in predictions:
+    for each in lines:
         cells = [_shown(each[name]) for name in ("median", "low", "high")]
-        table.add_row(str(each["record"]), *cells, " ".join(map(_shown, each.get("samples", ()))))
+        table.add_row(str(each["record"]), *cells, *(" ".join(map(_shown, each[name])) for name in drawn))
     return table
 
 
 def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"
+    # A time to the second: with all its digits a table is wider than a screen.
+    return re.sub(r"\.[0-9]+Z$", "Z", value) if isinstance(value, str) else f"{value:.6g}"
 
 
 def _plain(values: Any) -> list[Any]:

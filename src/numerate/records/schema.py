@@ -184,6 +184,8 @@ class _Walk:
 
     def value(self, value: Any, path: str, place: str) -> str:
         """Any value; `path` is its field, `place` its path with the indices."""
+        if place == self.asked and path in self.schema.fields:
+            return self._open(place)  # whatever a record has there
         keys = self.schema.keys.get(path)
         within = self.asked is not None and self.asked != place and _is_within(self.asked, place)
         if keys is not None and (isinstance(value, dict) or (within and not isinstance(value, list))):
@@ -219,8 +221,6 @@ class _Walk:
 
     def _leaf(self, value: Any, path: str, place: str) -> str:
         plan = self.schema.fields.get(path)
-        if place == self.asked:
-            return self._open(place)
         if plan is None:
             if value is not None:
                 self._count("unknown", path)
