@@ -12,10 +12,14 @@ beside the two to which every number is the same token.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import json
+import multiprocessing
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import machine
 from transformers import TrainerCallback, TrainerState
@@ -57,6 +61,12 @@ class OnTheWay(TrainerCallback):
         print(f"step {state.global_step}: log-MAE {metrics['eval_log_mae']:.4f}", flush=True)  # type: ignore[index]
 
 
+def compared(options: argparse.Namespace, config: TwinConfig, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The figures of some of the models, or of all."""
+    train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
+    return compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()], names)
+
+
 def main() -> None:
     """Trains both, prints every figure, and writes them if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
@@ -67,6 +77,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=40_000, help="texts to learn from, at most")
     parser.add_argument("--test", type=int, default=4_000, help="texts to be measured on, at most")
     parser.add_argument("--valueless", action="store_true", help="a third model, to which all numbers are the same")
+    parser.add_argument("--apart", action="store_true", help="train the models in processes of their own, side by side")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", help="write the figures to this file")
     usual = TwinConfig()
@@ -81,8 +92,14 @@ def main() -> None:
     parts = {"recipe": options.recipe, "embedder": embedder, "head": {"kind": options.head}}
     config = TwinConfig(valueless=options.valueless, **parts, **sizes)
     start = time.perf_counter()
-    train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
-    figures = compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()])
+    if options.apart:  # each in a process of its own: the machine's cores, or an accelerator, are shared by them
+        names = [(name,) for name in (BLIND, SENSE, VALUELESS)[: 2 + options.valueless]]
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(len(names), mp_context=context) as pool:
+            parts = list(pool.map(functools.partial(compared, options, config), names))
+        figures = {name: found for part in parts for name, found in part.items()}
+    else:
+        figures = compared(options, config)
     for name, found in figures.items():
         print(f"{name:14}", "  ".join(f"{key} {value:.4f}" for key, value in found.items()))
     others = [name for name in (BLIND, VALUELESS) if name in figures]

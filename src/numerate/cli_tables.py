@@ -76,7 +76,10 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             ),
         ] = False,
         recompute: Annotated[
-            bool, typer.Option("--recompute", help="Of numerals-2018: all figures again from the predictions.")
+            bool,
+            typer.Option(
+                "--recompute", help="Of numerals-2018 and literacy tables: all figures again from the predictions."
+            ),
         ] = False,
         encoder: Annotated[list[str] | None, typer.Option(help="Of literacy tables, only this; repeatable.")] = None,
         train: Annotated[str, typer.Option(help="In literacy tables: head (frozen encoder), all, or both.")] = "head",
@@ -99,13 +102,14 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
 
         if run not in RUNS + LITERACY:
             raise BadInput(f"unknown run {run!r}: {near_names(run, [*RUNS, *LITERACY])}")
-        if recompute and run != "numerals-2018":
-            raise BadInput(f"--recompute is of numerals-2018, however: {run!r}")
+        if recompute and run not in ("numerals-2018", *LITERACY):
+            raise BadInput(f"--recompute is of numerals-2018 and literacy tables, however: {run!r}")
         count = process_count(processes)
         if run in LITERACY:
             reproduce_literacy(
                 run, output, models=tuple(model or ()), data=data, corpora=tuple(corpus or ()), scale=scale,
-                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save, say=typer.echo,
+                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save, recompute=recompute,
+                say=typer.echo,
             )  # fmt: skip
             return
         chosen = tuple(model or ())

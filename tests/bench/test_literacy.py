@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import number_data
@@ -12,7 +13,7 @@ from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
 from numerate.attach import attach
-from numerate.bench.literacy import LiteracyGrid, best_on_dev, best_rate, comparison, finals_of, run_grids
+from numerate.bench.literacy import LiteracyGrid, best_on_dev, best_rate, comparison, finals_of, recompute, run_grids
 from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of, grids_for, load_tables, paper_of, parts_of
 from numerate.cli import app
 from numerate.commands.fill import fill
@@ -229,6 +230,34 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     at = [name.strip() for name in header.split("|")].index("of the best baseline")
     ratios = {cells[1].strip(): cells[at].strip() for cells in (line.split("|") for line in lines)}
     assert min(float(ratios[name]) for name in ("median", "unit median", "spelled")) == 1.0
+
+
+def test_figures_come_out_again_of_the_predictions(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
+    found = recompute(grid, folder / "out")
+    assert len(found) == 2 * 2 + 1 and all(found.values())
+    shutil.copytree(folder / "out", tmp_path / "out")
+    file = next((tmp_path / "out" / grid.name).glob("exponent-rate*-seed1-epochs2.json"))
+    known = json.loads(file.read_text("utf-8"))
+    known["figures"]["results"]["plain"]["all"]["nats"] += 1e-6
+    file.write_text(json.dumps(known), "utf-8")
+    comparison_file = tmp_path / "out" / grid.name / "exponent-against-default.json"
+    known = json.loads(comparison_file.read_text("utf-8"))
+    known["figures"]["unit"]["nats_change"]["high"] += 1e-6
+    comparison_file.write_text(json.dumps(known), "utf-8")
+    wrong = [name for name, same in recompute(grid, tmp_path / "out").items() if not same]
+    assert wrong == [file.stem, "exponent-against-default"]
+
+
+def test_the_command_computes_again(folder: Path, tmp_path: Path) -> None:
+    shared = ["--data", str(folder / "data"), "--model", str(folder / "bert"), "-o", str(tmp_path), "--corpus", "units"]
+    shared += ["--encoder", "num+mog"]
+    for more, code, says in (
+        (["--recompute"], 2, "there are no predictions to compute from"),
+        ([], 0, "masked-numbers.md"),
+        (["--recompute"], 0, "num+mog-rate0.001-seed0-epochs1: the same"),
+    ):
+        result = CliRunner().invoke(app, ["reproduce", "masked-numbers", *shared, *more])
+        assert result.exit_code == code and says in result.output, result.output
 
 
 def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:

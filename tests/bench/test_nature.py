@@ -11,6 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from numerate.bench import nature_runs
 from numerate.bench.nature import (
     TABLES,
     NatureTable,
@@ -28,6 +29,7 @@ from numerate.bench.result import read_predictions
 from numerate.cli import app
 from numerate.config import ConfigError
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
+from numerate.tasks.temperature_fields import synthetic_field
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,6 +141,53 @@ def test_rates_are_tried_and_a_stopped_run_goes_on(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in lines[1:]] == [final.name]
     again = read_predictions(folder / f"{final.name}.npz")
     assert all(torch.equal(before[name], again[name]) for name in before)
+
+
+def test_results_of_other_settings_are_not_taken(tmp_path: Path) -> None:
+    whole = config_for("xval-table4", "tiny", ("xval+scalar",))
+    cell = dataclasses.replace(whole.cell, looks=0, dev=4, test=4, examples=8)
+    config = dataclasses.replace(whole, budgets={"samples": 8.0}, cell=cell)
+    reproduce(config, tmp_path, say=lambda line: None)
+    other = dataclasses.replace(config, cell=dataclasses.replace(cell, width=16))
+    with pytest.raises(ValueError, match=r"-samples\.json is there with width 32 and not 16: give another folder"):
+        reproduce(other, tmp_path, say=lambda line: None)
+    # What needs no learning belongs to the settings, too.
+    folder = folder_of(tmp_path, config)
+    (final,) = config.finals("xval+scalar", 3e-3)["samples"]
+    (folder / f"{final.name}.json").unlink()
+    longer = dataclasses.replace(config, cell=dataclasses.replace(cell, test=6))
+    count = read_baselines(folder)["yesterday"]["test last"]["mse"]["count"]
+    reproduce(longer, tmp_path, say=lambda line: None)
+    assert read_baselines(folder)["yesterday"]["test last"]["mse"]["count"] > count
+
+
+def test_a_file_has_a_table_of_its_own_and_its_place_is_not_told(tmp_path: Path) -> None:
+    file = tmp_path / "somewhere" / "weather.npz"
+    file.parent.mkdir()
+    synthetic_field(days=30, shape=(4, 4)).save(file)
+    command = ["reproduce", "xval-table4", "-o", str(tmp_path / "out"), "--model", "xval+scalar", "--data", str(file)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert [one.name for one in (tmp_path / "out").glob("*.md")] == ["xval-table4-weather.md"]
+    for written in (tmp_path / "out" / "temperature-weather").glob("*.json"):
+        text = written.read_text("utf-8")
+        assert "weather.npz" in text and "somewhere" not in text, written.name
+
+
+def test_the_weights_that_did_best_on_dev_are_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = config_for("xval-table4", "tiny", ("xval+scalar",)).cell
+    cell = dataclasses.replace(whole, encoding="xval+scalar", looks=4, dev=4, test=4, examples=16, amount=64.0)
+    ends = []
+    for order in ([1.0, 3.0, 2.0, 3.0, 3.0], [3.0, 1.0, 2.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0, 3.0]):
+        told = iter(order)
+        monkeypatch.setattr(nature_runs, "missed", lambda dev, told=told: next(told))
+        figures = run_cell(cell, tmp_path / "cells", tmp_path / "data")
+        looks = figures["training"]["looks"]
+        assert [look["step"] for look in looks] == [1, 2, 3, 4]
+        ends.append((figures["training"]["kept"], figures["dev"]["last"]["mse"]["value"]))
+        # What is measured is what the look saw.
+        assert ends[-1][1] == pytest.approx(looks[ends[-1][0] - 1]["last"], rel=1e-6)
+    assert [kept for kept, _ in ends] == [1, 2, 4] and len({value for _, value in ends}) == 3
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 
 from numerate.batch import NumberTable
 from numerate.bench import asking
-from numerate.bench.nature_asking import Said, answers, likelihoods, scores
+from numerate.bench.nature_asking import Said, answers, likelihoods, missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records, nature_encoding
 from numerate.bench.nature_records import Records, Shape
 from numerate.config import ConfigError
@@ -109,6 +110,18 @@ def test_figures_by_hand() -> None:
     shown = {name: round(one["value"], 6) for name, one in found.items()}
     assert shown == {"mse": 2.5, "invalid": 0.333333, "variance": 2.0, "coverage": 0.666667, "crps": 0.7}
     assert "coverage" not in scores(values, gold, Said(values))
+
+
+def test_what_is_missed_of_several_questions() -> None:
+    gold = torch.tensor([1.0, 3.0, 5.0, 7.0])  # their variance is 5
+    half = scores(gold + 5**0.5 / 2, gold)  # a quarter of it
+    exact, none = scores(gold, gold), scores(torch.full((4,), float("nan")), gold)
+    some = scores(torch.tensor([1.0, 3.0, float("nan"), float("nan")]), gold)
+    assert math.exp(missed({"a": half})) == pytest.approx(0.25, rel=1e-5)
+    assert math.exp(missed({"a": none})) == pytest.approx(1.0)
+    assert math.exp(missed({"a": some})) == pytest.approx(0.5)
+    # One that is exact counts for much, but others still count.
+    assert math.exp(missed({"a": exact, "b": half})) == pytest.approx((1e-6 * 0.25) ** 0.5, rel=1e-5)
 
 
 def test_joined_answers_weigh_their_scores() -> None:

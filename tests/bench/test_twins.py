@@ -6,6 +6,7 @@ import json
 import statistics
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from numerate.bench.twins import (
     Twins,
     _batches,
     ask_twin,
+    compare_twins,
     measure_twin,
     train_twin,
 )
@@ -120,3 +122,19 @@ def test_the_benchmark_runs_on_made_up_texts(tmp_path: Path) -> None:
     figures = written["figures"]
     assert figures["ratio"] == figures[SENSE]["log_mae"] / figures[BLIND]["log_mae"]
     assert written["config"]["recipe"] == "luna" and written["config"]["steps"] == 2
+
+
+def test_a_model_comes_out_the_same_without_the_others() -> None:
+    config = TwinConfig.from_dict(CONFIG.to_dict() | {"valueless": True, "schooling": 2, "recipe": "luna"})
+    both = compare_twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS)
+    for name in (SENSE, VALUELESS):
+        alone = compare_twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS, names=(name,))
+        assert {BLIND, SENSE, VALUELESS} & set(alone) == {name} and alone[name] == both[name]
+
+
+def test_schooling_changes_the_embedder_alone() -> None:
+    config = TwinConfig.from_dict(CONFIG.to_dict() | {"recipe": "luna"})
+    plain = Twins(TEXTS["train"], TEXTS["test"], config).models[SENSE].state_dict()
+    schooled = Twins(TEXTS["train"], TEXTS["test"], replace(config, schooling=2)).models[SENSE].state_dict()
+    changed = {key.partition(".")[0] for key, value in plain.items() if not torch.equal(value, schooled[key])}
+    assert changed == {"embedder"}

@@ -22,7 +22,17 @@ from numerate.tasks.literacy import PLAIN, LiteracyConfig
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["BASE", "GROUPS", "LiteracyGrid", "best_on_dev", "best_rate", "comparison", "finals_of", "run_grids"]
+__all__ = [
+    "BASE",
+    "GROUPS",
+    "LiteracyGrid",
+    "best_on_dev",
+    "best_rate",
+    "comparison",
+    "finals_of",
+    "recompute",
+    "run_grids",
+]
 
 BASE = "default"
 """What all encoders are held against."""
@@ -173,6 +183,34 @@ def comparison(grid: LiteracyGrid, encoder: str, output: str | Path) -> dict[str
     return json.loads(file.read_text(encoding="utf-8"))["figures"] if file.is_file() else {}
 
 
+def recompute(grid: LiteracyGrid, output: str | Path) -> dict[str, bool]:
+    """Whether the figures of each cell and comparison come out again from the predictions beside them, by name."""
+    import numpy as np
+
+    from numerate.tasks.literacy_cell import figures_of
+
+    found, folder = {}, Path(output) / grid.name
+    for encoder in grid.encoders:
+        for cell in finals_of(grid, encoder, output):
+            config, same = LiteracyConfig.from_dict(cell["config"]), True
+            for split, path in cell["predictions"].items():
+                with np.load(path, allow_pickle=False) as file:
+                    same &= _alike(figures_of(config, split, dict(file)), cell["results"][split])
+            found[cell["name"]] = same
+        if known := comparison(grid, encoder, output):
+            found[f"{encoder}-against-{BASE}"] = _alike(_compared(grid, encoder, folder), known)
+    return found
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether figures are the same but for the last digits, in which machines differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other
+
+
 def _of_encoder(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
     """All cells of one encoder, one after the other, on texts that are encoded once."""
     for cell in grid.tries(encoder):
@@ -207,8 +245,6 @@ def _run(
 
 def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
     """Compares an encoder with the base on all seeds, and writes it down."""
-    from numerate.tasks.literacy_cell import compare_cells
-
     one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
     if not one or not other:
         return
@@ -217,11 +253,22 @@ def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[
     file = folder / f"{encoder}-against-{BASE}.json"
     if file.is_file() and json.loads(file.read_text(encoding="utf-8"))["config"] == config:
         return
+    found = _compared(grid, encoder, folder)
+    write(file, config=config, figures=found)
+    change = found["unit"]["nats_change"]["estimate"]
+    shown = "none" if change is None else f"{100 * change:+.2f} %"
+    say(f"{folder.name}, {encoder}: unit words {shown} against {BASE}")
+
+
+def _compared(grid: LiteracyGrid, encoder: str, folder: Path) -> dict[str, Any]:
+    """An encoder against the base by group of words, and on texts without numbers."""
+    from numerate.tasks.literacy_cell import compare_cells
+
+    one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
     found: dict[str, Any] = compare_cells(one, other, groups=GROUPS, resamples=grid.resamples)
     if PLAIN in one[0]["predictions"]:
         found[PLAIN] = compare_cells(one, other, PLAIN, groups=("all",), resamples=grid.resamples)["all"]
-    write(file, config=config, figures=_finite(found))
-    say(f"{folder.name}, {encoder}: unit words {100 * found['unit']['ratio'] - 100:+.2f} % against {BASE}")
+    return _finite(found)
 
 
 def _file(folder: Path, encoder: str, cell: LiteracyConfig) -> Path:

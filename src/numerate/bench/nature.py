@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import tempfile
 from dataclasses import dataclass, field
 from importlib import resources
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from numerate.bench.nature_asking import scores
+from numerate.bench.nature_asking import missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, nature_encoding
 from numerate.bench.nature_runs import ends_of, run_cell
 from numerate.bench.pool import run_jobs
@@ -171,11 +170,15 @@ def reproduce(
 
     Returns:
         The learning rate that each encoding chose.
+
+    Raises:
+        ValueError: There is a result of other settings.
     """
     folder = folder_of(output, config)
+    baseline = folder / "baselines.json"
     with tempfile.TemporaryDirectory(prefix="numerate-") as data:
         missing = [name for name in config.encodings if not _is_done(config, folder, name)]
-        if missing or not (folder / "baselines.json").is_file():
+        if missing or not baseline.is_file() or config.cell.differs(baseline):
             _prepare(config, folder, data, say)
         jobs = {name: functools.partial(_row, config, name, folder, data) for name in missing}
         if missing:
@@ -188,7 +191,7 @@ def best_rate(config: NatureTable, folder: str | Path, encoding: str) -> float:
     tries = sorted(config.tries(encoding), key=lambda cell: cell.rate)
     if not tries:
         return config.rates[0]
-    return min(tries, key=lambda cell: _missed(read_figures(Path(folder) / f"{cell.name}.json")["dev"])).rate
+    return min(tries, key=lambda cell: missed(read_figures(Path(folder) / f"{cell.name}.json")["dev"])).rate
 
 
 def read_cells(config: NatureTable, folder: str | Path, rates: dict[str, float]) -> dict[str, dict[str, list[Any]]]:
@@ -244,14 +247,22 @@ def _prepare(config: NatureTable, folder: Path, data: str, say: Callable[[str], 
     if "residual" in config.budgets:
         NatureData(dataclasses.replace(config.cell, residual=True), data).prepare()
     say(f"{config.cell.examples:,} training records were made in {time.perf_counter() - start:.1f} s")
-    write(folder / "baselines.json", config=config.cell.to_dict(), figures=baselines(source))
+    write(folder / "baselines.json", config=config.cell.told(), figures=baselines(source))
 
 
 def _is_done(config: NatureTable, folder: Path, name: str) -> bool:
-    if not all((folder / f"{cell.name}.json").is_file() for cell in config.tries(name)):
+    if not all(_is_there(folder, cell) for cell in config.tries(name)):
         return False
     finals = config.finals(name, best_rate(config, folder, name))
-    return all((folder / f"{cell.name}.json").is_file() for cells in finals.values() for cell in cells)
+    return all(_is_there(folder, cell) for cells in finals.values() for cell in cells)
+
+
+def _is_there(folder: Path, cell: NatureCell) -> bool:
+    """Whether a cell has been trained; one with other settings is an error, for nobody would see it in the table."""
+    file = folder / f"{cell.name}.json"
+    if (otherwise := cell.differs(file)) is not None:
+        raise ValueError(f"{file.name} is there with {otherwise}: give another folder, or delete it")
+    return file.is_file()
 
 
 def _row(config: NatureTable, name: str, folder: Path, data: str, say: Callable[[str], None]) -> None:
@@ -259,18 +270,8 @@ def _row(config: NatureTable, name: str, folder: Path, data: str, say: Callable[
     for choose in (False, True):
         finals = config.finals(name, best_rate(config, folder, name)) if choose else {"": config.tries(name)}
         for cell in (cell for cells in finals.values() for cell in cells):
-            if not (folder / f"{cell.name}.json").is_file():
+            if not _is_there(folder, cell):
                 say(_told(cell, run_cell(cell, folder, data, test=choose)))
-
-
-def _missed(dev: dict[str, Any]) -> float:
-    """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all."""
-    logs = []
-    for found in dev.values():
-        mse, invalid, variance = found["mse"]["value"], found["invalid"]["value"], found["variance"]["value"]
-        error = variance if mse is None else (1 - invalid) * mse + invalid * variance
-        logs.append(math.log(max(error, 1e-30) / max(variance, 1e-30)))
-    return sum(logs) / len(logs)
 
 
 def _told(cell: NatureCell, figures: dict[str, Any]) -> str:

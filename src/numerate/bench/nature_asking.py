@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.bench.nature_rows import Rows
     from numerate.model import NumberModel
 
-__all__ = ["LEVEL", "Said", "answers", "likelihoods", "scores"]
+__all__ = ["LEVEL", "Said", "answers", "likelihoods", "missed", "scores"]
 
 LEVEL = 0.9
 """Of the intervals."""
@@ -76,6 +76,27 @@ def scores(values: Tensor, gold: Tensor, said: Said | None = None) -> dict[str, 
         found["coverage"] = metrics.coverage(said.intervals[:, 0], said.intervals[:, 1], gold)
         found["crps"] = Score(said.crps, said.count)
     return {name: score.to_dict() for name, score in found.items()}
+
+
+def missed(dev: dict[str, Any]) -> float:
+    """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all.
+
+    A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
+
+    Args:
+        dev: By question, what `scores` found.
+
+    Example:
+        >>> found = {"a": scores(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 2.0]))}
+        >>> round(math.exp(missed(found)), 3)
+        2.0
+    """
+    logs = []
+    for found in dev.values():
+        mse, invalid, variance = found["mse"]["value"], found["invalid"]["value"], found["variance"]["value"]
+        error = variance if mse is None else (1 - invalid) * mse + invalid * variance
+        logs.append(math.log(max(error / max(variance, 1e-30), 1e-6)))
+    return sum(logs) / len(logs)
 
 
 @torch.no_grad()

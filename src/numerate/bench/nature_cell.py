@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -88,6 +89,21 @@ class NatureCell(TrunkCell):
         """A file name that says which cell of a table it is."""
         what = f"-{self.budget}{'-residual' if self.residual else ''}"
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}{what}"
+
+    def told(self) -> dict[str, Any]:
+        """The settings as they are written: of a file the name, not where it was on this machine."""
+        told: dict[str, Any] = json.loads(json.dumps(self.to_dict()))
+        if "source" in self.task_options:
+            told["task_options"]["source"] = Path(self.task_options["source"]).name
+        return told
+
+    def differs(self, file: str | Path) -> str | None:
+        """How a result that is there was made otherwise than wanted now; None if it was not, or is not there."""
+        if not Path(file).is_file():
+            return None
+        there, wanted = json.loads(Path(file).read_text(encoding="utf-8"))["config"], self.told()
+        odd = [key for key in wanted if there.get(key) != wanted[key]]
+        return ", ".join(f"{key} {there.get(key)!r} and not {wanted[key]!r}" for key in odd) or None
 
     @property
     def splits(self) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from numerate.bench.nature_asking import Said, answers, likelihoods, scores
+from numerate.bench.nature_asking import Said, answers, likelihoods, missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
 from numerate.bench.nature_rows import Rows
 from numerate.bench.result import write, write_predictions
@@ -51,6 +51,8 @@ def train(model: NumberModel, cell: NatureCell, records: Records, look: Any = No
 def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bool = True) -> dict[str, Any]:
     """Trains and tests one cell, and writes its files into the folder; the figures.
 
+    Tested are the weights that did best on dev records, of those at the looks and at the end.
+
     Args:
         cell: The cell.
         folder: Where to write.
@@ -66,11 +68,19 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bo
     def measured() -> dict[str, Any]:
         return {ask: _measured(source, "dev", held, ask, _said(model, held, dev, ask)) for ask in cell.splits["test"]}
 
+    best = _Best(model)
+
     def look() -> dict[str, Any]:
-        return {ask: found["mse"]["value"] for ask, found in measured().items()}
+        found = measured()
+        best.see(found)
+        return {ask: one["mse"]["value"] for ask, one in found.items()}
 
     trained = train(model, cell, training, look if cell.looks else None)
-    figures: dict[str, Any] = {"training": trained, "parameters": model.trainable_parameters()[1], "dev": measured()}
+    ended = measured()
+    at = best.restore(ended)
+    trained["kept"] = trained["steps"] if at is None else trained["looks"][at]["step"]
+    figures: dict[str, Any] = {"training": trained, "parameters": model.trainable_parameters()[1]}
+    figures["dev"] = ended if at is None else measured()
     columns: dict[str, torch.Tensor] = {}
     for split, asks in cell.splits.items() if test else ():
         records = source.records(split)
@@ -89,8 +99,30 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bo
         columns["kelvin"] = torch.tensor(source.task.kelvin, dtype=torch.float64)
     if columns:
         write_predictions(target / f"{cell.name}.npz", columns, exact=[name for name in columns if "gold" in name])
-    write(target / f"{cell.name}.json", config=cell.to_dict(), figures=figures)
+    write(target / f"{cell.name}.json", config=cell.told(), figures=figures)
     return figures
+
+
+class _Best:
+    """The weights that did best on dev records: a few weeks of weather are soon known by heart."""
+
+    def __init__(self, model: NumberModel) -> None:
+        self.model, self.least, self.at, self.looks = model, math.inf, 0, 0
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def see(self, dev: dict[str, Any]) -> None:
+        """Keeps the weights as they are now, if none did better before."""
+        if (now := missed(dev)) < self.least:
+            self.least, self.at = now, self.looks
+            self.weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+        self.looks += 1
+
+    def restore(self, dev: dict[str, Any]) -> int | None:
+        """Puts the kept weights back, and says which look they are from; None if those of the end do as well."""
+        if not self.weights or missed(dev) <= self.least:
+            return None
+        self.model.load_state_dict(self.weights)
+        return self.at
 
 
 def _said(model: NumberModel, records: Records, rows: list[Rows], ask: str) -> Said:

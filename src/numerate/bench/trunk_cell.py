@@ -115,6 +115,8 @@ def take_steps(
 ) -> dict[str, Any]:
     """Trains with `NumberTrainer` for so many steps on batches that are cut already: steps, seconds, losses on the way.
 
+    Seconds are those of training; looks take theirs besides.
+
     Args:
         model: To be trained.
         cell: Says how.
@@ -129,12 +131,16 @@ def take_steps(
     from numerate.training.batches import the_batch
 
     looks: list[dict[str, Any]] = []
+    looking: list[float] = []
 
     class Looks(transformers.TrainerCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             every = max(1, steps // max(1, cell.looks))
             if look is not None and state.global_step % every == 0:
+                _wait_for(device)
+                began = time.perf_counter()
                 looks.append({"step": state.global_step} | look())
+                looking.append(time.perf_counter() - began)
 
     on_cpu = device.type == "cpu"
     with tempfile.TemporaryDirectory() as folder:
@@ -155,9 +161,16 @@ def take_steps(
         trainer.remove_callback(transformers.PrinterCallback)
         start = time.perf_counter()
         trainer.train()
-        seconds = time.perf_counter() - start
+        _wait_for(device)
+        seconds = time.perf_counter() - start - sum(looking)
     losses = [{"step": e["step"], "loss": e["loss"]} for e in trainer.state.log_history if "loss" in e]
     return {"steps": steps, "seconds": round(seconds, 2), "losses": losses, "looks": looks}
+
+
+def _wait_for(device: torch.device) -> None:
+    """Until an accelerator has done what it was told."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def compile_blocks(model: NumberModel, backend: Any = "inductor") -> None:

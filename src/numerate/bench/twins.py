@@ -276,6 +276,7 @@ def compare_twins(
     unit_words: Sequence[str] = (),
     device: str = "cpu",
     callbacks: Sequence[Any] = (),
+    names: Sequence[str] = (),
 ) -> dict[str, dict[str, float]]:
     """Trains both twins and measures them: the figures of each, and of the baselines, by name.
 
@@ -286,12 +287,14 @@ def compare_twins(
         unit_words: Words that count as units.
         device: "cpu", or "cuda" for an accelerator.
         callbacks: As the Trainer takes them; of both trainings.
+        names: Only these of the models; each comes out as it would beside the others.
     """
     twins = Twins(train, test, config, unit_words)
-    for name in twins.models:
+    outcomes: dict[str, Outcome] = {}
+    for name in names or twins.models:
         train_twin(twins, name, device=device, callbacks=callbacks)
-    outcomes = {name: measure_twin(twins, name) for name in twins.models}
-    one = outcomes[SENSE]
+        outcomes[name] = measure_twin(twins, name)
+    one = next(iter(outcomes.values()))
     return twins.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
 
 

@@ -35,6 +35,7 @@ def reproduce_literacy(
     plain: str | None = None,
     processes: int = 1,
     save: bool = False,
+    recompute: bool = False,
     say: Callable[[str], None],
 ) -> None:
     """Trains the cells that have no result yet in the output folder, and renders a table there.
@@ -52,6 +53,7 @@ def reproduce_literacy(
         plain: A file of texts, of which those without numbers are measured.
         processes: So many encoders at a time.
         save: Keep the model of each encoder's first seed.
+        recompute: Train nothing, and compute every figure that is there again from the predictions beside it.
         say: Prints a line.
     """
     if not models:
@@ -69,6 +71,9 @@ def reproduce_literacy(
             for which in (("head", "all") if train == "both" else (train,))
             for grid in grids_for(trained, scale, train=which, save=save, **options)  # type: ignore[arg-type]
         ]
+        if recompute:
+            _recompute(grids, output, say)
+            return
         try:
             run_grids(grids, output, processes=processes, say=say)
         finally:  # a table of what there is, even if some encoders failed
@@ -78,6 +83,19 @@ def reproduce_literacy(
                     say(str(file))
     except (ValueError, LookupError, OSError, RuntimeError) as error:
         raise BadInput(" ".join(str(error).split())[:500]) from None
+
+
+def _recompute(grids: list[LiteracyGrid], output: str, say: Callable[[str], None]) -> None:
+    from numerate.bench.literacy import recompute
+
+    found = {f"{grid.name}, {name}": same for grid in grids for name, same in recompute(grid, output).items()}
+    for name, same in found.items():
+        say(f"{name}: {'the same' if same else 'OTHERWISE'}")
+    wrong = [name for name, same in found.items() if not same]
+    if not found:
+        raise BadInput(f"{output}: there are no predictions to compute from")
+    if wrong:
+        raise BadInput(f"{len(wrong)} of {len(found)} do not come out again: {'; '.join(wrong)}")
 
 
 def _tables(name: str, grids: list[LiteracyGrid], output: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.bench.compare import mean_and_spread
@@ -14,7 +15,6 @@ from numerate.report.tables import Cell, Table, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numerate.bench.nature import NatureTable
 
@@ -27,6 +27,8 @@ _FORM = ".3g"
 
 def write_nature(name: str, config: NatureTable, output: Path, rates: dict[str, float]) -> list[Path]:
     """Writes `<name>.md` into the output folder, and `table.json`, `index.html` and figures beside the cells.
+
+    Of temperatures from a file, `<name>-<its name>.md`: several files have a table each.
 
     Args:
         name: `xval-table4` or `xval-table5`.
@@ -46,9 +48,12 @@ def write_nature(name: str, config: NatureTable, output: Path, rates: dict[str, 
     plain = {
         row: {budget: [_without_cell(run) for run in runs] for budget, runs in of.items()} for row, of in cells.items()
     }
-    write(folder / "table.json", config=config.to_dict(), figures={"cells": plain, "baselines": simple, "rates": rates})
+    settings = config.to_dict() | {"cell": config.cell.told()}
+    write(folder / "table.json", config=settings, figures={"cells": plain, "baselines": simple, "rates": rates})
     parts: list[tuple[str, list[Any]]] = [("Tables", list(tables)), ("Figures", list(figures.values()))]
-    text = write_whole(output / f"{name}.md", "\n".join(shown.markdown() for shown in tables).encode())
+    source = config.cell.task_options.get("source", "synthetic")
+    title = name if source == "synthetic" else f"{name}-{Path(source).stem}"
+    text = write_whole(output / f"{title}.md", "\n".join(shown.markdown() for shown in tables).encode())
     return [text, folder / "table.json", page(name, parts, folder / "index.html"), *files]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import time
 from pathlib import Path
@@ -14,13 +15,14 @@ from numerate.tasks import literacy
 from numerate.tasks.literacy import PLAIN, LiteracyConfig
 from numerate.tasks.masked_number import MaskedNumber
 from numerate.tasks.masked_word import MaskedWord
+from numerate.tasks.number_guesses import NumberGuesses, baselines_and
 from numerate.tasks.spelled_number import SpelledNumber
 from numerate.tasks.word_scores import WordScores, compare, summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["MOVES", "compare_cells", "run_cell"]
+__all__ = ["MOVES", "compare_cells", "figures_of", "run_cell"]
 
 MOVES = 0.1
 """From this total variation on, a word's prediction moves with the number."""
@@ -46,21 +48,20 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     if config.save is not None:
         model.save_pretrained(config.save, backbone=True)
     seconds, results, files = {"train": time.perf_counter() - begin}, {}, {}
-    name = hashlib.sha256(config.to_json().encode()).hexdigest()[:16]
+    told = dataclasses.replace(config, output=None, save=None)  # where things go makes no other cell of it
+    name = hashlib.sha256(told.to_json().encode()).hexdigest()[:16]
     for split in (*config.splits, *([PLAIN] if config.plain and words else [])):
         start = time.perf_counter()
-        columns: dict[str, np.ndarray] = {}
         if isinstance(task, MaskedWord):
-            scores = _as_written(task.evaluate(model, split))
-            groups = literacy.load_split(config, split)[1].strata()
+            scores = task.evaluate(model, split)
+            # As precise as the file has them, so that its figures are these to the last digit.
             columns = {"nll": scores.nll.astype(np.float32)}
             columns |= {"better": scores.better.astype(np.int32), "equal": scores.equal.astype(np.int32)}
             if config.shift is not None and split != PLAIN:
-                columns["shift"] = shift = task.shift(model, split, config.shift)
-                groups |= {"moves": shift >= MOVES, "stays": shift < MOVES}
-            results[split] = summaries(scores, groups)
+                columns["shift"] = task.shift(model, split, config.shift).astype(np.float32)
         else:
-            results[split], columns = task.evaluate(model, split)
+            columns = task.guess(model, split).columns()
+        results[split] = figures_of(config, split, columns)
         if config.output is not None:
             file = Path(config.output) / f"{name}-{split}.npz"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,9 +74,20 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     return {"config": config.to_dict(), **counts, **done, "seconds": seconds, "results": results, "predictions": files}
 
 
-def _as_written(scores: WordScores) -> WordScores:
-    """Losses as precise as the file has them, so that its figures are these to the last digit."""
-    return WordScores(scores.nll.astype(np.float32).astype(np.float64), scores.better, scores.equal)
+def figures_of(config: LiteracyConfig, split: str, columns: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The figures of a split by group of words or by system, from what was predicted and nothing else.
+
+    Args:
+        config: The cell.
+        split: Which.
+        columns: As `run_cell` writes them.
+    """
+    if config.predict != "words":
+        return baselines_and(NumberGuesses.of(columns), config, split)
+    groups = literacy.load_split(config, split)[1].strata()
+    if "shift" in columns:
+        groups |= {"moves": columns["shift"] >= MOVES, "stays": columns["shift"] < MOVES}
+    return summaries(WordScores.of(columns), groups)
 
 
 def compare_cells(

@@ -13,7 +13,7 @@ from numerate.tasks import literacy
 from numerate.tasks.word_positions import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numerate.tasks.literacy import LiteracyConfig
     from numerate.tasks.number_sentences import NumberSentence
@@ -59,18 +59,22 @@ class NumberGuesses:
             f"wrong_{k}": v for k, v in self.wrong.items()
         }
 
+    @classmethod
+    def of(cls, columns: Mapping[str, np.ndarray]) -> NumberGuesses:
+        """Guesses from columns by name; the way back."""
+        wrong = {name.removeprefix("wrong_"): columns[name] for name in columns if name.startswith("wrong_")}
+        return cls(**{name: columns[name] for name in ("gold", *COLUMNS)}, wrong=wrong)
 
-def baselines_and(
-    guesses: NumberGuesses, config: LiteracyConfig, split: str
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Figures of a model's guesses and of the baselines by name, and the columns they are computed from."""
+
+def baselines_and(guesses: NumberGuesses, config: LiteracyConfig, split: str) -> dict[str, Any]:
+    """Figures of a model's guesses and of the baselines, by name."""
     train, test = (literacy.load_split(config, name)[0] for name in ("train", split))
     results = {"model": figures(guesses)}
     for name, median in baselines(train, test).items():
         nothing = np.full(len(median), np.nan)
         columns = dict.fromkeys(COLUMNS, nothing) | {"median": median}
         results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
-    return results, guesses.columns()
+    return results
 
 
 def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:

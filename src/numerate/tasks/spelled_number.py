@@ -181,7 +181,8 @@ class SpelledNumber:
 
     def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Figures of the model and of the baselines by name, and the columns they are computed from."""
-        return baselines_and(self.guess(model, split), self.config, split)
+        guesses = self.guess(model, split)
+        return baselines_and(guesses, self.config, split), guesses.columns()
 
     def _logits(self, model: NumberModel, fields: dict[str, Tensor], place: Tensor) -> Tensor:
         """Logits of the tokenizer's tokens at one place of each row: (B, V)."""

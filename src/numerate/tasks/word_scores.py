@@ -59,7 +59,13 @@ class WordScores:
     def load(cls, path: str | Path) -> WordScores:
         """Reads what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
-            return cls(file["nll"].astype(np.float64), file["better"].astype(np.int64), file["equal"].astype(np.int64))
+            return cls.of(file)
+
+    @classmethod
+    def of(cls, columns: Mapping[str, np.ndarray]) -> WordScores:
+        """Scores from columns by name."""
+        better, equal = (columns[name].astype(np.int64) for name in ("better", "equal"))
+        return cls(columns["nll"].astype(np.float64), better, equal)
 
 
 def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, float | int | None]:
