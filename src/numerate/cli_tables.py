@@ -108,8 +108,8 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         if run in LITERACY:
             reproduce_literacy(
                 run, output, models=tuple(model or ()), data=data, corpora=tuple(corpus or ()), scale=scale,
-                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save, recompute=recompute,
-                say=typer.echo,
+                encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save,
+                recompute=recompute, say=typer.echo,
             )  # fmt: skip
             return
         chosen = tuple(model or ())
