@@ -192,7 +192,7 @@ def run_cell(
         found = task.measure(answers(model, held), held_truth)
         values = {name: found[name].to_dict()["value"] for name in ("exact_match", "log_smape", "r2")}
         if say is not None:
-            told = (f"{name} {value:.4f}" for name, value in values.items() if value is not None)
+            told = (f"{name} {value:.6g}" for name, value in values.items() if value is not None)
             say(f"{config.name}, on the way: {', '.join(told)}")
         return values
 

@@ -155,7 +155,7 @@ def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[
 def _told(cell: CellConfig, figures: dict[str, Any]) -> str:
     test, trained = figures["test"], figures["training"]
     shown = [
-        f"{name} {test[name]['value']:.4f}"
+        f"{name} {test[name]['value']:.6g}"
         for name in ("exact_match", "r2", CHOSEN_BY)
         if test[name]["value"] is not None
     ]
