@@ -71,6 +71,25 @@ def test_labels_say_what_stands_beside_the_number() -> None:
     assert positions.strata()["1e2"].sum() == first.sum()
 
 
+@pytest.mark.parametrize("recipe", ["num", "in-place"])
+@pytest.mark.parametrize("numbers", ["annotated", "all"])
+def test_words_that_make_a_number_larger_are_its_unit_if_they_are_not_annotated(recipe: str, numbers: str) -> None:
+    text = "Cats cost 5 million of 30 percent, 7% and 2 million."
+    rows = [{"comment": text, "offset": text.index(n), "length": len(n), "number": n} for n in ("5", "30", "7")]
+    sentences, tokenizer = [sentence_of_row(row) for row in rows], tokenizer_of("bert")
+    positions = WordPositions.of(sentences, tokenizer)
+
+    def said(row: int, label: str) -> str:
+        chosen = (positions.sentence == row) & positions.strata()[label]
+        return "".join(text[a:b] for a, b in zip(positions.start[chosen], positions.end[chosen], strict=True))
+
+    assert [said(row, "unit") for row in range(3)] == ["million", "percent", "%"]
+    assert [said(row, "all").count("million") for row in range(3)] == [1, 0, 0]  # the last is another number's
+    assert [said(row, "all").count("percent") for row in range(3)] == [0, 1, 0]
+    model = attach(backbone_of("bert"), tokenizer, recipe)
+    assert (encode(model.processor, sentences, positions, numbers).places >= 0).all()
+
+
 def test_near_is_three_tokens_on_either_side() -> None:
     tokenizer = tokenizer_of("bert")
     positions = WordPositions.of(SENTENCES[:1], tokenizer)

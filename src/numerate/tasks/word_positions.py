@@ -204,11 +204,23 @@ def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
 
 
 def _taken(sentence: NumberSentence) -> bytearray:
-    """Which characters belong to a number, whoever reads it: 1, else 0."""
-    taken = bytearray(len(sentence.text))
-    spans = [(span[0], span[1]) for reader in _readers for span in reader.spans(sentence.text)]
-    for start, end in [*spans, *([(sentence.numeral.start, sentence.numeral.end)] if sentence.numeral else [])]:
+    """Which characters belong to a number, whoever reads it: 1, else 0.
+
+    Of what a reader draws to the annotated number, words are its unit and not taken: the `mln` of `5 mln`, where only
+    the 5 is annotated.
+    """
+    text, own = sentence.text, sentence.numeral
+    taken = bytearray(len(text))
+    spans = [(span[0], span[1]) for reader in _readers for span in reader.spans(text)]
+    for start, end in spans:
         taken[start:end] = b"\x01" * (end - start)
+    if own is not None:
+        for start, end in spans:
+            if start < own.end and end > own.start:
+                free = (at for at in range(start, end) if text[at].isalpha() or text[at] == "%")
+                for at in free:
+                    taken[at] = 0
+        taken[own.start : own.end] = b"\x01" * (own.end - own.start)
     return taken
 
 
@@ -244,7 +256,7 @@ def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
         start += 1
     if sentence.unit is not None and text.startswith(sentence.unit, start):
         return start, start + len(sentence.unit)
-    end = start
+    end = start + text.startswith("%", start)
     while end < len(text) and text[end].isalpha():
         end += 1
     return (start, end) if end > start else None
