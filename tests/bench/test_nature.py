@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from numerate.bench import nature_runs
+from numerate.bench import nature_runs, trunk_cell
 from numerate.bench.nature import (
     TABLES,
     NatureTable,
@@ -188,6 +189,21 @@ def test_the_weights_that_did_best_on_dev_are_tested(tmp_path: Path, monkeypatch
         # What is measured is what the look saw.
         assert ends[-1][1] == pytest.approx(looks[ends[-1][0] - 1]["last"], rel=1e-6)
     assert [kept for kept, _ in ends] == [1, 2, 4] and len({value for _, value in ends}) == 3
+
+
+def test_looks_are_not_counted_as_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = config_for("xval-table4", "tiny").cell
+    cell = dataclasses.replace(whole, encoding="xval+scalar", looks=2, examples=16, amount=64.0)
+    records = NatureData(cell, tmp_path).records("train")
+    now = [0.0]
+    monkeypatch.setattr(trunk_cell, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def look() -> dict[str, float]:
+        now[0] += 7.0
+        return {"at": now[0]}
+
+    found = train(build(cell, records), cell, records, look)
+    assert [one["at"] for one in found["looks"]] == [7.0, 14.0] and found["seconds"] == 0.0
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:
