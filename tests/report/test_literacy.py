@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from numerate.bench.literacy import LiteracyGrid
-from numerate.report.literacy import against_base
+from numerate.report import literacy
+from numerate.report.literacy import against_base, word_table
 from numerate.tasks.literacy import LiteracyConfig
 
 if TYPE_CHECKING:
@@ -55,3 +56,16 @@ def test_who_comes_as_far_as_the_aim(train: str, met: str, sure: str, tmp_path: 
     row = dict(zip(shown.head, next(row for row in shown.body if row[0].text == "far"), strict=True))
     assert row["unit, %"].text == "-10.00 [-11.50, -8.50]" and row["all, nats"].text.startswith("+0.0040 [")
     assert not any("on dev" in line for line in shown.notes)  # nothing was tried
+
+
+def test_words_that_an_encoder_lacks_are_counted_below(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    grid = LiteracyGrid(encoders={"default": {}, "num": {}}, cell=LiteracyConfig(source="x", model="x"))
+
+    def finals(grid: LiteracyGrid, encoder: str, output: Path) -> list[dict[str, Any]]:
+        row = {"nats": 1.0, "ppl": 2.7, "ppl_2nats": 2.0, "missing": 0 if encoder == "default" else 7}
+        return [{"results": {"test": {"all": row}}}] * 2
+
+    monkeypatch.setattr(literacy, "finals_of", finals)
+    assert (
+        word_table("literacy-table3", grid, tmp_path, "all").notes[-1].endswith("(comparisons leave both out): num 7.")
+    )

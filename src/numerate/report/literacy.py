@@ -45,14 +45,21 @@ def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> 
     """A table as the papers have it, nats and perplexity first: one group of words, means over seeds."""
     corpus = grid.name.partition("-")[0]
     split, group = (PLAIN, "all") if part == PLAIN else ("test", part)
-    rows = {}
+    rows, missing = {}, {}
     for encoder in grid.encoders:
         known = [cell["results"].get(split, {}).get(group, {}) for cell in finals_of(grid, encoder, output)]
+        if known and known[0].get("missing"):
+            missing[encoder] = known[0]["missing"]
         rows[encoder] = {
             column: _mean([row.get(key) for row in known], _FORMS[column]) for column, key in _MEASURES.items()
         }
     title = f"{about(name)}: {part}, {_title(grid)}"
-    notes = ("PPL e is e to the power of nats; PPL is 2 to it, as the papers print it. ±: 95 % over seeds.",)
+    notes = ["PPL e is e to the power of nats; PPL is 2 to it, as the papers print it. ±: 95 % over seeds."]
+    if missing:
+        counts = ", ".join(f"{encoder} {count}" for encoder, count in missing.items())
+        notes.append(
+            f"Words that an encoder has no token for, left out of its row (comparisons leave both out): {counts}."
+        )
     paper = paper_of(name, corpus, part) or None
     return table(rows, _FORMS, best=_BEST, paper=paper, corner="encoder", title=title, notes=notes)
 
