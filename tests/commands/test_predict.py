@@ -80,6 +80,18 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     assert when["median"].split(".")[0].removesuffix("Z") + "Z" in shown and "…" not in shown
 
 
+def test_fields_can_be_left_out_by_the_command_line(places: dict[str, str], tmp_path: Path) -> None:
+    command = ["train", "records", "--data", places["file"], "--output-dir", str(tmp_path / "out"), "--scale", "tiny"]
+    done = CliRunner().invoke(app, [*command, *CPU, "data.leave_out=[plot, height (m)]"])
+    assert done.exit_code == 0, done.output
+    schema = RecordModel.load(tmp_path / "out").schema
+    assert [path for path, each in schema.fields.items() if each.left_out] == ["plot", '["height (m)"]']
+    assert schema.write({"plot": "a", "height (m)": 2.0, "mass": 3}, "mass").count('"') == 6  # when, mass, flag
+    command[5] = str(tmp_path / "other")
+    done = CliRunner().invoke(app, [*command, *CPU, "data.leave_out=[plott]"])
+    assert done.exit_code != 0 and "unknown field 'plott' to leave out: did you mean 'plot'" in done.output
+
+
 def test_faults_are_one_line(places: dict[str, str], tmp_path: Path) -> None:
     model, file = places["model"], places["file"]
     for arguments, options, message in (

@@ -79,7 +79,7 @@ class RecordRun:
             raise RunError(f"data.split: records are not split by a field, however: {data.split!r}; give files")
         train = RecordFiles(_several(data.train), data.format, data.limit)
         dev = None if data.dev is None else RecordFiles(_several(data.dev), data.format, data.dev_limit)
-        return cls.of_rows(run, train, folder, dev)
+        return cls.of_rows(run, train, folder, dev, leave_out=data.leave_out)
 
     @classmethod
     def of_rows(

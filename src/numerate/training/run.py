@@ -143,6 +143,7 @@ class DataPlan(Config):
         test: The same, for `numerate eval`.
         text: The field that holds the text, by its dotted path; null for the whole line (records).
         records: Each row is a record, and its fields are made alike (`numerate.records`); `text` is null then.
+        leave_out: Of records, the fields that the model is not to see, such as row numbers.
         format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default what the name ends in.
         split: A field that says `train`, `dev` (or `validation`) or `test`: then `train` may be all there is.
         max_tokens: Longer texts are cut; by default where the model's positions end.
@@ -158,6 +159,7 @@ class DataPlan(Config):
     test: str | tuple[str, ...] | None = None
     text: str | None = "text"
     records: bool = False
+    leave_out: tuple[str, ...] = ()
     format: Literal["jsonl", "json", "txt", "csv", "tsv", "parquet", "hub"] | None = None
     split: str | None = None
     max_tokens: int | None = None
@@ -170,6 +172,8 @@ class DataPlan(Config):
         for name in ("max_tokens", "limit", "dev_limit", "sample"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"data config: {name} must be positive, however: {value}")
+        if self.leave_out and not self.records:
+            raise ConfigError(f"data config: only records have fields to leave out, however: {self.leave_out}")
 
 
 @dataclass(frozen=True, kw_only=True)
