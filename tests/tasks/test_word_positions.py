@@ -90,6 +90,20 @@ def test_words_that_make_a_number_larger_are_its_unit_if_they_are_not_annotated(
     assert (encode(model.processor, sentences, positions, numbers).places >= 0).all()
 
 
+def test_pieces_of_a_unit_are_no_whole_words() -> None:
+    tokenizer = tokenizer_of("bert")
+    texts = ["A cat weighs 5 kg.", "Some 5 cats ran."]
+    rows = [{"comment": text, "offset": text.index("5"), "length": 1, "number": 5} for text in texts]
+    positions = WordPositions.of([sentence_of_row(row) for row in rows], tokenizer)
+    for row, word in enumerate(("kg", "cats")):
+        pieces = len(tokenizer(word, add_special_tokens=False)["input_ids"])
+        mine = positions.sentence == row
+        assert (mine & positions.labels["unit"]).sum() == pieces
+        assert (mine & positions.labels["whole"]).sum() == (1 if pieces == 1 else 0)
+    sizes = [len(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in ("kg", "cats")]
+    assert min(sizes) == 1 and max(sizes) > 1  # both kinds are there
+
+
 def test_near_is_three_tokens_on_either_side() -> None:
     tokenizer = tokenizer_of("bert")
     positions = WordPositions.of(SENTENCES[:1], tokenizer)

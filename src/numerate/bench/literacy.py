@@ -36,7 +36,7 @@ __all__ = [
 
 BASE = "default"
 """What all encoders are held against."""
-GROUPS = ("all", "unit", "other", "next", "near", "moves")
+GROUPS = ("all", "unit", "whole", "other", "next", "near", "moves")
 """The groups of words that are compared."""
 _PATHS = ("source", "model", "plain", "output", "save")
 

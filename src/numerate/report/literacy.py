@@ -32,7 +32,7 @@ SLACK = 0.005
 """So many nats worse may all words be, and texts without numbers."""
 BASELINES = ("median", "unit median", "spelled", "default+mog")
 """What every number head has to beat: no words at all, the unit alone, a number-blind model, and that of 2018."""
-_GROUPS = ("all", "unit", "near", "moves")
+_GROUPS = ("all", "unit", "whole", "near", "moves")
 _NUMBERS = {
     "log_mae": (".3f", "min"), "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
     "coverage_90": (".3f", None), "nats": (".3f", "min"),
@@ -89,7 +89,8 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
     columns = {f"{group}, nats": "+.4f" for group in shown if any(f"{group}, nats" in row for row in rows.values())}
     columns |= {"unit, %": "+.2f", "hit@1, %": ".2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
     notes = (
-        "Less is better. Brackets: 99 %, sentences drawn with replacement, losses averaged over seeds. "
+        "Less is better. whole: unit words of one token; what other pieces of a word give away is not in it. "
+        "Brackets: 99 %, sentences drawn with replacement, losses averaged over seeds. "
         "hit@1, with the papers' bootstrap of single words, and the tests (p) are of all words.",
         *_aim(grid, output),
     )

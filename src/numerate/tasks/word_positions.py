@@ -42,7 +42,8 @@ class WordPositions:
         end: (N,) int64, behind the last.
         target: (N,) int64, the token's id.
         labels: (N,) bool by name: `next`, the token right behind the annotated number; `unit`, the tokens of its unit,
-            or of the word behind it where the data names none; `near`, at most three tokens from it; `other`, no unit.
+            or of the word behind it where the data names none; `whole`, those of them that are a word by themselves
+            (the `##n` beside it gives the `ml` of `mln` away); `near`, at most three tokens from it; `other`, no unit.
         magnitude: (N,) int64, floor(log10 |number|) of the sentence's annotated number; `NO_NUMBER` for none and for 0.
         lengths: (S,) int64, tokens of each sentence.
 
@@ -90,11 +91,12 @@ class WordPositions:
                 away = 10**6 if first < 0 else max(first - place, place - last)
                 unit = behind is not None and start < behind[1] and end > behind[0]
                 after = first >= 0 and place == last + 1
-                rows.append((index, start, end, token, after, unit, away <= NEAR, power))
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
-        labels = dict(zip(("next", "unit", "near"), columns[4:7].astype(bool), strict=True))
+                whole = unit and not _goes_on(sentence.text, start, end)
+                rows.append((index, start, end, token, after, unit, whole, away <= NEAR, power))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T
+        labels = dict(zip(("next", "unit", "whole", "near"), columns[4:8].astype(bool), strict=True))
         lengths = np.array([len(row) for row in batch["input_ids"]] if texts else [], dtype=np.int64)
-        index, starts, ends, targets, powers = columns[[0, 1, 2, 3, 7]]
+        index, starts, ends, targets, powers = columns[[0, 1, 2, 3, 8]]
         return cls(index, starts, ends, targets, labels | {"other": ~labels["unit"]}, powers, lengths)
 
     def __len__(self) -> int:
@@ -231,6 +233,11 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether a word goes on before or behind a part of it."""
+    return text[max(start - 1, 0) : start].isalpha() or text[end : end + 1].isalpha()
 
 
 def unit_of(sentence: NumberSentence) -> str | None:
