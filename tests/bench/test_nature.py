@@ -24,9 +24,10 @@ from numerate.bench.nature import (
     read_baselines,
     reproduce,
 )
-from numerate.bench.nature_cell import NatureCell, NatureData, build
+from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
 from numerate.bench.nature_runs import run_cell, train
 from numerate.bench.result import read_predictions
+from numerate.bench.trunk_cell import steps_for
 from numerate.cli import app
 from numerate.config import ConfigError
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
@@ -204,6 +205,28 @@ def test_looks_are_not_counted_as_training(tmp_path: Path, monkeypatch: pytest.M
 
     found = train(build(cell, records), cell, records, look)
     assert [one["at"] for one in found["looks"]] == [7.0, 14.0] and found["seconds"] == 0.0
+
+
+def test_a_step_takes_what_batches_of_all_shapes_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = config_for("xval-table4", "tiny").cell
+    cell = dataclasses.replace(whole, encoding="xval+scalar", examples=16, batch=2, budget="seconds", amount=60.0)
+    records = NatureData(cell, tmp_path).records("train")
+    model, now, asked = build(cell, records), [0.0], []
+    ready = Ready(encode_records(model, records, torch.device("cpu")), cell)
+    monkeypatch.setattr(trunk_cell, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    class Uneven:
+        """The second half, of another shape, takes three times as long; the first time, all takes longer."""
+
+        def __len__(self) -> int:
+            return 100
+
+        def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+            now[0] += (1.0 if index < 50 else 3.0) + (0.0 if index in asked else 9.0)
+            asked.append(index)
+            return ready[0]
+
+    assert steps_for(model, cell, Uneven(), 1.0) == 30  # type: ignore[arg-type]
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:
