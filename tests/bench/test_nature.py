@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def test_settings(table: str, scale: str) -> None:
     config = config_for(table, scale)
     columns, paper = paper_of(table)
-    assert len(config.encodings) == 9 and set(paper) <= set(config.encodings)
+    assert len(config.encodings) == 10 and set(paper) <= set(config.encodings)
     assert all(set(row) <= set(columns.values()) for row in paper.values())
     assert set(config.budgets) == ({"samples"} if table == "xval-table5" else set(columns))
     assert len(config.rates) == (1 if scale == "tiny" else 3)

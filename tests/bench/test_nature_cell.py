@@ -187,6 +187,16 @@ def test_in_place_is_the_recipe() -> None:
     assert options["head"]["kind"] == "mixture" and options["embedder"]["kind"] == "log-fourier"
 
 
+def test_waves_are_of_the_values_themselves() -> None:
+    options = nature_encoding("periodic+mixture").options
+    assert options["embedder"] == {"kind": "periodic", "scale": "none", "sigma": 0.5}
+    records = some_records()
+    model = build(dataclasses.replace(CELL, encoding="periodic+mixture"), records)
+    assert model.embedder is not None and model.embedder.config.scale == "none"  # type: ignore[attr-defined]
+    (part, _) = encode_records(model, records, torch.device("cpu"))
+    assert bool(answers(model, part, "a", size=7).values.isfinite().all())
+
+
 def test_records_are_made_once(tmp_path: Path) -> None:
     cell = NatureCell(task="temperature", task_options={"stations": [2, 3]}, examples=5, dev=3, test=4)
     data = NatureData(cell, tmp_path)

@@ -127,6 +127,10 @@ def nature_encoding(name: str) -> Encoding:
     found = encoding_of(name)
     if found.causal or name == "keep":
         raise ConfigError(f"records are filled in at once; {name!r} is said token by token or leaks its length")
+    if found.options.get("embedder") == {"kind": "periodic"}:
+        # Numbers of these records lie near 0: waves of the value itself, as in the run `records`.
+        waves = {"kind": "periodic", "scale": "none", "sigma": 0.5}
+        return dataclasses.replace(found, options=found.options | {"embedder": waves})
     return found
 
 
