@@ -132,6 +132,17 @@ def test_a_model_comes_out_the_same_without_the_others() -> None:
         assert {BLIND, SENSE, VALUELESS} & set(alone) == {name} and alone[name] == both[name]
 
 
+def test_texts_that_are_cut_leave_a_model_without_values_more_numbers() -> None:
+    long = [f"{text} It was 1,234 m, then 56.7 kg, then 890 km, then 12 in." for text in TEXTS["test"][:20]]
+    config = replace(CONFIG, recipe="luna", valueless=True, length=24, number_ratio=0.9)
+    twins = Twins(TEXTS["train"], long, config)
+    counts = [sum(map(len, twins.numerals[name])) for name in (SENSE, VALUELESS)]
+    assert counts[0] < counts[1]
+    outcome = measure_twin(twins, VALUELESS)
+    assert len(outcome.unit) == len(outcome.gold) > counts[0] // 2
+    assert set(outcome.gold.tolist()) <= {numeral.value for row in twins.numerals[VALUELESS] for numeral in row}
+
+
 def test_schooling_changes_the_embedder_alone() -> None:
     config = TwinConfig.from_dict(CONFIG.to_dict() | {"recipe": "luna"})
     plain = Twins(TEXTS["train"], TEXTS["test"], config).models[SENSE].state_dict()

@@ -156,6 +156,7 @@ class Twins:
         models: By name: `BLIND`, `SENSE`, and maybe `VALUELESS`.
         rows: What each is trained on; the same for both twins.
         held_out: What each is measured on.
+        numerals: The numerals of each held-out text, as far as it is kept.
         numbers: The numbers of the training texts, flat, and `units` the unit of each.
     """
 
@@ -193,11 +194,13 @@ class Twins:
         blind, sense = self.models[BLIND], self.models[SENSE]
         sense.load_state_dict(blind.state_dict(), strict=False)
         rows, numerals = self._encoded(SENSE, train)
-        held_out, self.numerals = self._encoded(SENSE, test, first=len(train))
+        held_out, kept = self._encoded(SENSE, test, first=len(train))
         self.rows, self.held_out = {BLIND: rows, SENSE: rows}, {BLIND: held_out, SENSE: held_out}
+        self.numerals = {BLIND: kept, SENSE: kept}
         if config.valueless:
             self.rows[VALUELESS] = self._encoded(VALUELESS, train)[0]
-            self.held_out[VALUELESS] = self._encoded(VALUELESS, test, first=len(train))[0]
+            self.held_out[VALUELESS], more = self._encoded(VALUELESS, test, first=len(train))
+            self.numerals[VALUELESS] = more  # of a long text it keeps more: its numbers are shorter
         flat = [numeral for row in numerals for numeral in row]
         self.numbers, self.units = NumberTable.of_numerals(flat), [numeral.unit or "" for numeral in flat]
         for model in self.models.values():
@@ -323,7 +326,7 @@ def measure_twin(twins: Twins, name: str, size: int = 128) -> Outcome:
             columns = [output.numbers.median(), *output.numbers.interval(LEVEL), table.values()[rows, places]]
             numbers.append([column.double()[kept].cpu() for column in columns])
             for row, place in zip(rows[kept].tolist(), places[kept].tolist(), strict=True):
-                unit.append(twins.numerals[part * size + row][place].unit or "")
+                unit.append(twins.numerals[name][part * size + row][place].unit or "")
         hidden = (task.labels != -100) & (batch["number_slots"] == 0)
         gold, scores = task.labels[hidden], output.logits[hidden].float().log_softmax(-1)
         surprise = -scores.gather(1, gold[:, None])[:, 0]
