@@ -37,7 +37,6 @@ SIZES = (
     "vocabulary",
     "number_ratio",
     "number_weight",
-    "schooling",
     "seed",
 )
 """Options that go to `TwinConfig` as they are."""

@@ -153,7 +153,7 @@ def test_luna_learns_from_the_numbers_of_made_up_texts() -> None:
 
 
 def test_a_model_comes_out_the_same_without_the_others() -> None:
-    config = TwinConfig.from_dict(CONFIG.to_dict() | {"valueless": True, "schooling": 2, "recipe": "luna"})
+    config = TwinConfig.from_dict(CONFIG.to_dict() | {"valueless": True, "recipe": "luna"})
     both = compare_twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS)
     for name in (SENSE, VALUELESS):
         alone = compare_twins(TEXTS["train"], TEXTS["test"], config, UNIT_WORDS, names=(name,))
@@ -169,11 +169,3 @@ def test_texts_that_are_cut_leave_a_model_without_values_more_numbers() -> None:
     outcome = measure_twin(twins, VALUELESS)
     assert len(outcome.unit) == len(outcome.gold) > counts[0] // 2
     assert set(outcome.gold.tolist()) <= {numeral.value for row in twins.numerals[VALUELESS] for numeral in row}
-
-
-def test_schooling_changes_the_embedder_alone() -> None:
-    config = TwinConfig.from_dict(CONFIG.to_dict() | {"recipe": "luna"})
-    plain = Twins(TEXTS["train"], TEXTS["test"], config).models[SENSE].state_dict()
-    schooled = Twins(TEXTS["train"], TEXTS["test"], replace(config, schooling=2)).models[SENSE].state_dict()
-    changed = {key.partition(".")[0] for key, value in plain.items() if not torch.equal(value, schooled[key])}
-    assert changed == {"embedder"}

@@ -23,7 +23,6 @@ from numerate.found import NumberCollator
 from numerate.registry import objectives
 from numerate.slots import table_of
 from numerate.training.run import TokenizerPlan
-from numerate.training.schooling import school
 from numerate.training.scratch import train_tokenizer
 
 if TYPE_CHECKING:
@@ -64,8 +63,6 @@ class TwinConfig(Config):
         evaluations: How often the held-out texts are looked at on the way, for the learning curve.
         seed: Of weights, masks and order.
         valueless: Whether there is a third one that sees no values.
-        schooling: For so many steps the embedder learns what numbers are worth before it meets texts; see
-            `numerate.training.schooling`. The blind one has nothing to school.
     """
 
     kind: ClassVar[str] = "twins"
@@ -86,7 +83,6 @@ class TwinConfig(Config):
     number_weight: float = 1.0
     seed: int = 0
     valueless: bool = False
-    schooling: int = 0
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "layers", "width", "steps", "batch", "length", "evaluations"):
@@ -206,8 +202,6 @@ class Twins:
         for model in self.models.values():
             if hasattr(model.head, "fit"):
                 model.head.fit(self.numbers)  # type: ignore[union-attr, operator]
-        if config.schooling and sense.embedder is not None:
-            school(sense.embedder, self.numbers, steps=config.schooling, seed=config.seed)
         ids = {self.tokenizer.convert_tokens_to_ids(word.lower()) for word in unit_words}
         self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
 

@@ -168,7 +168,7 @@ def prepare(
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)
     if is_new and "train" in data:
-        fit_parts(model, data["train"], run.model.schooling)
+        fit_parts(model, data["train"])
     return Prepared(run, model, data)
 
 

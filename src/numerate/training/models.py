@@ -22,7 +22,6 @@ from numerate.scaling import Scaling
 from numerate.training.checkpoints import atomic
 from numerate.training.data import given_folder, texts_of
 from numerate.training.run import RunError
-from numerate.training.schooling import school
 from numerate.training.scratch import fetched, new_backbone, set_dropout, train_tokenizer
 
 if TYPE_CHECKING:
@@ -79,32 +78,20 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     return _frozen(model, run)
 
 
-def fit_parts(model: NumberModel, rows: Shards, schooling: int = 0) -> None:
+def fit_parts(model: NumberModel, rows: Shards) -> None:
     """Fits what is fitted to data (vocabularies, components, bins) to the numbers of the training texts.
 
     Without it a head with a vocabulary would know no number at all, and learn nothing but that all are unknown.
-
-    Args:
-        model: Whose embedder and head are fitted.
-        rows: The training texts.
-        schooling: For so many steps the embedder learns its numbers' values first; see `numerate.training.schooling`.
     """
     head = None if model.head is None or type(model.head).fit is Head.fit else model.head
     embedder = None if model.embedder is None or type(model.embedder).fit is Embedder.fit else model.embedder
-    if schooling and model.embedder is None:
-        raise RunError(f"model: schooling is for an embedder, and the model has none: schooling={schooling}")
-    if head is None and embedder is None and not schooling:
+    if head is None and embedder is None:
         return
     table = _numbers_of(rows).to(model.device)
     if head is not None:
         head.fit(table)
     if embedder is not None:
         embedder.fit(table.values())
-    if schooling and model.embedder is not None:
-        try:
-            school(model.embedder, table, steps=schooling)
-        except ValueError as error:
-            raise RunError(f"model: {error}") from None
 
 
 def _numbers_of(rows: Shards) -> NumberTable:

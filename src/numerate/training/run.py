@@ -96,8 +96,6 @@ class ModelPlan(Config):
             embeddings stays as it is but for its bias).
         reset_head: Draw the weights of the backbone's language-model head anew.
         dropout: Of the whole backbone, instead of its config's.
-        schooling: For so many steps the embedder learns its numbers' values before any text is read; see
-            `numerate.training.schooling`.
     """
 
     kind: ClassVar[str] = "model"
@@ -119,7 +117,6 @@ class ModelPlan(Config):
     freeze: Literal["no", "backbone", "encoder"] = "no"
     reset_head: bool = False
     dropout: float | None = None
-    schooling: int = 0
 
     def __post_init__(self) -> None:
         if (self.checkpoint is None) == (self.scratch is None):
@@ -129,8 +126,6 @@ class ModelPlan(Config):
             )
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise ConfigError(f"model config: dropout must lie from 0 to below 1, however: {self.dropout}")
-        if self.schooling < 0:
-            raise ConfigError(f"model config: schooling must not be negative, however: {self.schooling}")
 
 
 @dataclass(frozen=True, kw_only=True)
