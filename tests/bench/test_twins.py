@@ -128,9 +128,9 @@ def test_the_benchmark_runs_on_made_up_texts(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_luna_learns_from_the_numbers_of_real_texts(shared: Path) -> None:
     """Against the twin that sees no values; one that reads sub-words learns to spell them out (docs/training.md)."""
-    train, test = (_units(shared, split, count) for split, count in (("train", 34_560), ("test", 2_000)))
+    train, test = (_units(shared, split, count) for split, count in (("train", 34_560), ("test", 4_320)))
     config = TwinConfig(
-        recipe="luna", embedder={"kind": "char-lstm", "size": "0.1M"}, vocabulary=2000, steps=1500, valueless=True
+        recipe="luna", embedder={"kind": "char-lstm", "size": "0.1M"}, vocabulary=2000, steps=2500, valueless=True
     )
     found = compare_twins(train, test, config, names=(SENSE, VALUELESS))
     print({name: figures["log_mae"] for name, figures in found.items()})
