@@ -11,7 +11,7 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate.attach import attach
-from numerate.tasks import literacy
+from numerate.tasks import literacy_fit
 from numerate.tasks.literacy import LiteracyConfig
 from numerate.tasks.masked_word import MaskedWord
 from numerate.tasks.picked_states import picks_states, states_at
@@ -49,7 +49,7 @@ def test_training_gives_the_same_weights(recipe: str, tmp_path: Path, monkeypatc
     config = LiteracyConfig(source=source, model=folder, recipe=recipe, epochs=2, batch=16, most_train=32, train="all")
     states = []
     for picked in (True, False):
-        monkeypatch.setattr(literacy, "picks_states", lambda model, picked=picked: picked)
+        monkeypatch.setattr(literacy_fit, "picks_states", lambda model, picked=picked: picked)
         task = MaskedWord(replace(config))
         model = task.build()
         for module in model.modules():  # whose draws depend on the shape
