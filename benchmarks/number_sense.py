@@ -28,17 +28,7 @@ from numerate.bench.twins import BLIND, SENSE, VALUELESS, TwinConfig, compare_tw
 from numerate.tasks.things import UNIT_WORDS, thing_texts
 
 BAR = 0.8
-SIZES = (
-    "steps",
-    "batch",
-    "rate",
-    "width",
-    "layers",
-    "vocabulary",
-    "number_ratio",
-    "number_weight",
-    "seed",
-)
+SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
 """Options that go to `TwinConfig` as they are."""
 
 
@@ -95,8 +85,9 @@ def main() -> None:
         names = [(name,) for name in (BLIND, SENSE, VALUELESS)[: 2 + options.valueless]]
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(len(names), mp_context=context) as pool:
-            parts = list(pool.map(functools.partial(compared, options, config), names))
-        figures = {name: found for part in parts for name, found in part.items()}
+            each = list(pool.map(functools.partial(compared, options, config), names))
+        # Baselines are those of the first, as they are where all are trained here.
+        figures = {name: found for one in reversed(each) for name, found in one.items()}
     else:
         figures = compared(options, config)
     for name, found in figures.items():

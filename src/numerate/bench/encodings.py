@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SPOKEN", "WRITTEN", "Encoding", "encoding_names", "encoding_of", "grid"]
 
-WRITTEN = ("p10", "p1000", "b1999", "fp15", "keep")
+_RANGED = ("p10", "p1000", "b1999", "fp15")
+_RANGED_DIGITS = 8
+"""Whole digits that xVal's texts have exponents for; the paper's own products of 5 digits have more."""
+WRITTEN = (*_RANGED, "keep")
 """Notations whose tokens are filled in all at once, each by itself, as in xVal's masked training."""
 SPOKEN: dict[str, dict[str, Any]] = {"digits": {}, "digits-reversed": {"reverse": True}, "digits-3": {"group": 3}}
 """Notations of as many tokens as the number has digits. They are said one after the other by a model that only looks
@@ -24,9 +27,6 @@ back: filled in all at once, their number would tell the answer's length."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits"}
 _DIGITS = ("fourier", "fourier-digits")
 _MOST_DIGITS = 15
-_RANGED = ("p10", "p1000", "b1999", "fp15")
-_RANGED_DIGITS = 8
-"""Whole digits that xVal's texts have exponents for; the paper's own products of 5 digits have more."""
 
 
 @dataclass(frozen=True)
