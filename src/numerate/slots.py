@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.batch import GIVEN, NumberTable
+from numerate.fixed_shapes import has_fixed_shapes, where_true
 from numerate.heads.copied import Earlier
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     if flat.bits.numel() == 0:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
     # To find the distinct ones takes longer than a cheap embedder, and their number is no static shape to compile.
-    if not embedder.costly or torch.compiler.is_compiling():
+    if not embedder.costly or has_fixed_shapes():
         return embedder(flat).reshape(shape)
     # Eight characters make an integer: rows are sorted by few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
@@ -186,7 +187,7 @@ def number_positions(
         seen = (previous >= 0) & before.bool().gather(1, previous.clamp(0, slots.shape[1] - 1))
         wanted = wanted if stay else wanted & seen
         position = torch.where(seen, previous, position)
-    rows, numbers = wanted.nonzero(as_tuple=True)
+    rows, numbers = where_true(wanted)
     return rows, position[rows, numbers], numbers
 
 

@@ -45,6 +45,8 @@ class CellConfig(TrunkCell):
         task_options: What differs from the preset, such as `{"digits": [2, 4]}`.
         scaling: How values get near 0 for encodings that need it (xVal): `range`, `standard` or `log`.
         splits: Test sets beside `test`, such as `longer`.
+        recorded: Whether steps are recorded and replayed on an accelerator, where an encoding can be: see
+            `RecordedTrainer`. Small models then take several times as many.
     """
 
     kind: ClassVar[str] = "compare-cell"
@@ -52,6 +54,7 @@ class CellConfig(TrunkCell):
     task_options: dict[str, Any] = field(default_factory=dict)
     scaling: Literal["range", "standard", "log"] = "range"
     splits: tuple[str, ...] = ()
+    recorded: bool = False
 
     def __post_init__(self) -> None:
         encoding_of(self.encoding)
@@ -138,7 +141,16 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     """
     ready = _Ready(asked, config.batch, config.seed)
     steps = steps_for(model, config, ready, asked.tokens / len(asked))
-    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look)
+    numbers = config.batch if config.recorded and _can_be_recorded(model, asked) else None
+    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, numbers)
+
+
+def _can_be_recorded(model: NumberModel, asked: Asked) -> bool:
+    """Whether a model can be, and whether every text asks for one number, so that every batch predicts as many."""
+    from numerate.training import RecordedTrainer
+
+    wanted = asked.fields.get("number_wanted")
+    return RecordedTrainer.can_record(model) and (wanted is None or bool((wanted.sum(1) == 1).all()))
 
 
 class Prepared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import tempfile
 import time
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ def take_steps(
     steps: int,
     device: torch.device,
     look: Any = None,
+    numbers: int | None = None,
 ) -> dict[str, Any]:
     """Trains with `NumberTrainer` for so many steps on batches that are cut already: steps, seconds, losses on the way.
 
@@ -124,10 +126,11 @@ def take_steps(
         steps: How many.
         device: Which that is.
         look: Called a few times on the way; what it gives is kept.
+        numbers: For steps that are recorded and replayed, how many numbers each batch predicts; see `RecordedTrainer`.
     """
     import transformers
 
-    from numerate.training import NumberTrainer
+    from numerate.training import NumberTrainer, RecordedTrainer
     from numerate.training.batches import the_batch
 
     looks: list[dict[str, Any]] = []
@@ -155,7 +158,8 @@ def take_steps(
             compile_blocks(model)
         if cell.precision == "tf32":
             torch.set_float32_matmul_precision("high")
-        trainer = NumberTrainer(
+        kind = NumberTrainer if numbers is None else functools.partial(RecordedTrainer, numbers=numbers)
+        trainer = kind(
             model, arguments, data_collator=the_batch, train_dataset=ready, callbacks=[Looks()], number_metrics=False
         )
         trainer.remove_callback(transformers.PrinterCallback)

@@ -23,7 +23,7 @@ __all__ = ["DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]
 
 def _powers(places: int, device: torch.device) -> Tensor:
     """int64 (P,): 10^(P-1) ... 1."""
-    return torch.tensor([10**k for k in reversed(range(places))], dtype=torch.int64, device=device)
+    return torch.pow(10, torch.arange(places - 1, -1, -1, device=device))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from numerate.fixed_shapes import has_fixed_shapes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -120,7 +122,7 @@ def token_loss(
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
-    if known is None and not shift and not torch.compiler.is_compiling():  # few tokens of a masked batch have a label
+    if known is None and not shift and not has_fixed_shapes():  # few tokens of a masked batch have a label
         logits, labels = logits[wanted], labels[wanted]
         own = own if own is None else own[wanted]
         wanted = torch.ones_like(labels, dtype=torch.bool)

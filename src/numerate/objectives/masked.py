@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -98,7 +99,7 @@ class Masked(Objective):
         table, slots = table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
-        special = torch.isin(ids, torch.tensor(vocabulary.special_ids, device=ids.device))
+        special = torch.isin(ids, _specials(vocabulary, ids.device))
         attention = batch.get("attention_mask")
         present = torch.ones_like(ids, dtype=torch.bool) if attention is None else attention.bool()
         if not config.joint:
@@ -169,6 +170,17 @@ def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> 
             path = "" if numeral is None else numeral.path
             wanted[row, column] = bool(path) and any(fnmatchcase(path, pattern) for pattern in patterns)
     return wanted
+
+
+def _specials(vocabulary: Vocabulary, device: torch.device) -> Tensor:
+    """The special ids, brought to a device once: each time again would make every step wait for it."""
+    ids = vocabulary.special_ids
+    return torch.tensor(ids, device=device) if torch.compiler.is_compiling() else _on_device(ids, device)
+
+
+@functools.cache
+def _on_device(ids: tuple[int, ...], device: torch.device) -> Tensor:
+    return torch.tensor(ids, device=device)
 
 
 def _random_words(drawn: Tensor, vocabulary: Vocabulary) -> Tensor:

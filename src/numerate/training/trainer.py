@@ -167,10 +167,14 @@ class NumberTrainer(Trainer):
         taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
         if self._counts is not None:
             taken["loss_counts"] = self._counts
-        loss = super().training_step(model, taken, *positional, **options)
+        loss = self._forward_and_back(model, taken, *positional, **options)
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
         self.throughput.add(inputs)
         return loss
+
+    def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
+        """A micro-batch's loss, detached, with its gradients added to the weights'."""
+        return super().training_step(model, inputs, *positional, **options)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
