@@ -4,22 +4,42 @@ import pytest
 import torch
 
 from numerate.bench.cell import CellConfig, Prepared, build
-from numerate.fixed_shapes import fixed_count, has_fixed_shapes, where_true
+from numerate.fixed_shapes import Counts, chosen_rows, fixed_counts, has_fixed_shapes, numbers_where, tokens_where
 
-ENCODINGS = ("p10", "fp15", "xval+scalar", "xval+mixture", "float+mixture", "fourier", "bits", "log-fourier", "digits", "keep")  # fmt: skip
+TOKENS = {"p10": 5, "fp15": 1, "xval+scalar": 0, "xval+mixture": 0, "float+mixture": 0, "fourier": 0, "bits": 0,
+          "log-fourier": 0, "digits": None, "keep": None}  # fmt: skip
+"""How many tokens of a text are predicted; None where texts differ."""
 
 
 def test_places_are_those_of_nonzero() -> None:
     wanted = torch.rand(5, 7, generator=torch.Generator().manual_seed(0)) < 0.4
-    with fixed_count(int(wanted.sum())):
-        assert has_fixed_shapes()
-        told = where_true(wanted)
+    count, places = int(wanted.sum()), wanted.nonzero(as_tuple=True)
+    for counts in (None, Counts(count, count)):
+        if counts is None:
+            found = [numbers_where(wanted), tokens_where(wanted)]
+            assert not has_fixed_shapes()
+        else:
+            with fixed_counts(counts):
+                found = [numbers_where(wanted), tokens_where(wanted)]
+                assert has_fixed_shapes()
+        for told in found:
+            assert told is not None
+            assert torch.equal(torch.stack(told), torch.stack(places))
+    with fixed_counts(Counts(count)):
+        assert tokens_where(wanted) is None
     assert not has_fixed_shapes()
-    for one, other in zip(told, wanted.nonzero(as_tuple=True), strict=True):
-        assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_rows_are_those_of_an_index_and_so_are_their_gradients() -> None:
+    states = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True)
+    rows, columns = torch.tensor([0, 2, 2, 0]), torch.tensor([1, 3, 0, 1])
+    weights = torch.randn(4, 5, dtype=torch.float64)
+    (mine,) = torch.autograd.grad((chosen_rows(states, rows, columns) * weights).sum(), states)
+    (torchs,) = torch.autograd.grad((states[rows, columns] * weights).sum(), states)
+    torch.testing.assert_close(mine, torchs)
+
+
+@pytest.mark.parametrize("encoding", TOKENS)
 def test_loss_and_gradients_are_the_same(encoding: str) -> None:
     config = CellConfig(task="multiply-3", encoding=encoding, examples=64, width=32, layers=1, heads=2)
     prepared = Prepared(config)
@@ -27,15 +47,18 @@ def test_loss_and_gradients_are_the_same(encoding: str) -> None:
     model = build(config, prepared.task).to(prepared.device).train()
     batch = asked[slice(0, 16)]
 
-    def taken() -> list[torch.Tensor]:
+    def taken() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         model.zero_grad()
         loss = model(**batch, return_loss=True).loss
         loss.backward()
-        return [loss.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)]
+        return loss.detach(), {
+            name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None
+        }
 
-    found_out = taken()
-    with fixed_count(16):
-        told = taken()
-    assert len(told) == len(found_out) > 10
-    for one, other in zip(told, found_out, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+    loss, gradients = taken()
+    with fixed_counts(Counts(1, TOKENS[encoding]).times(16)):
+        told, recorded = taken()
+    torch.testing.assert_close(told, loss)
+    assert len(recorded) > 10
+    for name, gradient in gradients.items():  # where no tokens are predicted, their layers get none
+        torch.testing.assert_close(recorded.get(name, torch.zeros_like(gradient)), gradient, rtol=1e-4, atol=1e-6)

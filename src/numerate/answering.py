@@ -9,6 +9,7 @@ from torch import Tensor
 
 from numerate.batch import ASKED, GIVEN
 from numerate.doors import NumberOutput, append_logits, rebuilt
+from numerate.fixed_shapes import chosen_rows, is_recorded
 from numerate.objectives.base import Pass, Task
 from numerate.objectives.cross_entropy import aligned, mean_over, sum_and_pick, token_loss
 from numerate.slots import earlier_numbers, number_positions, table_of
@@ -71,7 +72,8 @@ class Answers:
         if loss is not None:
             items["loss"] = loss
         result = rebuilt(output, items)
-        result.numbers, result.number_index = self._wanted_numbers(hidden, fields, every)
+        if not is_recorded():  # nobody would see them
+            result.numbers, result.number_index = self._wanted_numbers(hidden, fields, every)
         return result
 
     def _number_loss(
@@ -102,7 +104,7 @@ class Answers:
 
     def _at(self, hidden: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
         """Some hidden states, on our device: a backbone may be spread over several."""
-        return hidden.to(self.device)[rows, tokens]
+        return chosen_rows(hidden.to(self.device), rows, tokens)
 
     def _earlier(self, hidden: Tensor, fields: dict[str, Any], where: tuple[Tensor, Tensor, Tensor]) -> Earlier | None:
         """What a head that looks back may copy. A decoder's slots stand where it speaks, one token before it reads."""

@@ -1,13 +1,14 @@
 """Shapes that do not depend on what a batch says, for steps that are recorded once and then replayed (CUDA graphs).
 
-How many numbers of a batch are predicted is usually found out by looking, for which an accelerator has to be waited
-for, and which a recording cannot do. Where all batches have the same count, it can be told beforehand.
+How many numbers and tokens of a batch are predicted is usually found out by looking, for which an accelerator has to be
+waited for, and which a recording cannot do. Where all batches have the same counts, they can be told beforehand.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,39 +18,76 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["fixed_count", "has_fixed_shapes", "where_true"]
+__all__ = ["Counts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded", "numbers_where",
+           "tokens_where"]  # fmt: skip
 
-_count: ContextVar[int | None] = ContextVar("numbers predicted a batch", default=None)
+
+@dataclass(frozen=True)
+class Counts:
+    """What every batch has as many of.
+
+    Attributes:
+        numbers: Numbers that are predicted.
+        tokens: Tokens that are predicted; None if batches differ, and all positions are to be looked at.
+    """
+
+    numbers: int
+    tokens: int | None = None
+
+    def times(self, rows: int) -> Counts:
+        """Those of a batch of so many rows that have these each."""
+        return Counts(self.numbers * rows, None if self.tokens is None else self.tokens * rows)
+
+
+_counts: ContextVar[Counts | None] = ContextVar("what every batch has as many of", default=None)
 
 
 @contextmanager
-def fixed_count(numbers: int) -> Iterator[None]:
-    """Within, every batch is taken to have so many numbers to be predicted.
-
-    Args:
-        numbers: Of a batch; it is not checked, since that would be looking.
-    """
-    before = _count.set(numbers)
+def fixed_counts(counts: Counts) -> Iterator[None]:
+    """Within, every batch is taken to have these counts; that is not checked, since it would be looking."""
+    before = _counts.set(counts)
     try:
         yield
     finally:
-        _count.reset(before)
+        _counts.reset(before)
+
+
+def is_recorded() -> bool:
+    """Whether this is within `fixed_counts`."""
+    return _counts.get() is not None
 
 
 def has_fixed_shapes() -> bool:
-    """Whether no shape may depend on what a batch says: in `fixed_count`, and where a model is compiled."""
-    return _count.get() is not None or torch.compiler.is_compiling()
+    """Whether no shape may depend on what a batch says: within `fixed_counts`, and where a model is compiled."""
+    return is_recorded() or torch.compiler.is_compiling()
 
 
-def where_true(wanted: Tensor) -> tuple[Tensor, ...]:
-    """Where a mask is true, as `wanted.nonzero(as_tuple=True)`; in `fixed_count`, so many places.
+def numbers_where(wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Where a mask (B, M) of numbers is true, as `wanted.nonzero(as_tuple=True)`.
 
     Example:
-        >>> with fixed_count(2):
-        ...     where_true(torch.tensor([[True, False], [False, True]]))
+        >>> with fixed_counts(Counts(numbers=2)):
+        ...     numbers_where(torch.tensor([[True, False], [False, True]]))
         (tensor([0, 1]), tensor([0, 1]))
     """
-    count = _count.get()
-    if count is None:
-        return wanted.nonzero(as_tuple=True)
-    return torch.nonzero_static(wanted, size=count).unbind(1)
+    counts = _counts.get()
+    return _places(wanted, None if counts is None else counts.numbers)
+
+
+def tokens_where(wanted: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The same of a mask (B, T) of tokens; None where their count is not fixed and may not be looked at."""
+    counts = _counts.get()
+    if has_fixed_shapes() and (counts is None or counts.tokens is None):
+        return None
+    return _places(wanted, None if counts is None else counts.tokens)
+
+
+def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
+    found = wanted.nonzero() if count is None else torch.nonzero_static(wanted, size=count)
+    rows, columns = found.unbind(1)
+    return rows, columns
+
+
+def chosen_rows(states: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """`states[rows, columns]` of (B, T, D) states: (N, D). The way back is an addition, where that needs a sort."""
+    return states.flatten(0, 1).index_select(0, rows * states.shape[1] + columns)

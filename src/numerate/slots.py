@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.batch import GIVEN, NumberTable
-from numerate.fixed_shapes import has_fixed_shapes, where_true
+from numerate.fixed_shapes import has_fixed_shapes, numbers_where
 from numerate.heads.copied import Earlier
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def number_positions(
         seen = (previous >= 0) & before.bool().gather(1, previous.clamp(0, slots.shape[1] - 1))
         wanted = wanted if stay else wanted & seen
         position = torch.where(seen, previous, position)
-    rows, numbers = where_true(wanted)
+    rows, numbers = numbers_where(wanted)
     return rows, position[rows, numbers], numbers
 
 

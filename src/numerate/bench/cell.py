@@ -13,10 +13,11 @@ from torch.utils.data import Dataset
 from numerate.attach import attach
 from numerate.batch import NumberTable
 from numerate.bench.asked_tasks import task_of
-from numerate.bench.asking import Asked, answers, encode
+from numerate.bench.asking import CHUNK, Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
 from numerate.bench.trunk_cell import TrunkCell, fresh_trunk, steps_for, take_steps
+from numerate.fixed_shapes import Counts
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
 
@@ -141,16 +142,25 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     """
     ready = _Ready(asked, config.batch, config.seed)
     steps = steps_for(model, config, ready, asked.tokens / len(asked))
-    numbers = config.batch if config.recorded and _can_be_recorded(model, asked) else None
-    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, numbers)
+    counts = _counts_a_text(model, asked) if config.recorded else None
+    recorded = None if counts is None else counts.times(config.batch)
+    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, recorded)
 
 
-def _can_be_recorded(model: NumberModel, asked: Asked) -> bool:
-    """Whether a model can be, and whether every text asks for one number, so that every batch predicts as many."""
+def _counts_a_text(model: NumberModel, asked: Asked) -> Counts | None:
+    """How much each text predicts, if steps of the model can be recorded: that needs as many numbers in each."""
     from numerate.training import RecordedTrainer
 
-    wanted = asked.fields.get("number_wanted")
-    return RecordedTrainer.can_record(model) and (wanted is None or bool((wanted.sum(1) == 1).all()))
+    if not RecordedTrainer.can_record(model):
+        return None
+    numbers, tokens = set(), set()
+    for batch in asked.batches(CHUNK):
+        task: Any = model._task(batch, batch.get("labels"), return_loss=True)
+        tokens |= set((task.labels != -100).sum(1).unique().tolist())
+        numbers |= {0} if task.scored is None else set(task.scored.sum(1).unique().tolist())
+    if len(numbers) > 1:
+        return None
+    return Counts(numbers.pop(), tokens.pop() if len(tokens) == 1 else None)
 
 
 class Prepared:

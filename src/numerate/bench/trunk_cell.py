@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel
 
+    from numerate.fixed_shapes import Counts
     from numerate.model import NumberModel
 
 __all__ = ["TrunkCell", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
@@ -113,7 +114,7 @@ def take_steps(
     steps: int,
     device: torch.device,
     look: Any = None,
-    numbers: int | None = None,
+    recorded: Counts | None = None,
 ) -> dict[str, Any]:
     """Trains with `NumberTrainer` for so many steps on batches that are cut already: steps, seconds, losses on the way.
 
@@ -126,7 +127,7 @@ def take_steps(
         steps: How many.
         device: Which that is.
         look: Called a few times on the way; what it gives is kept.
-        numbers: For steps that are recorded and replayed, how many numbers each batch predicts; see `RecordedTrainer`.
+        recorded: For steps that are recorded and replayed, how much each batch predicts; see `RecordedTrainer`.
     """
     import transformers
 
@@ -158,7 +159,7 @@ def take_steps(
             compile_blocks(model)
         if cell.precision == "tf32":
             torch.set_float32_matmul_precision("high")
-        kind = NumberTrainer if numbers is None else functools.partial(RecordedTrainer, numbers=numbers)
+        kind = NumberTrainer if recorded is None else functools.partial(RecordedTrainer, counts=recorded)
         trainer = kind(
             model, arguments, data_collator=the_batch, train_dataset=ready, callbacks=[Looks()], number_metrics=False
         )

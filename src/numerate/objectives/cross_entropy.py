@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from numerate.fixed_shapes import has_fixed_shapes
+from numerate.fixed_shapes import chosen_rows, is_recorded, tokens_where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,9 +122,12 @@ def token_loss(
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
-    if known is None and not shift and not has_fixed_shapes():  # few tokens of a masked batch have a label
-        logits, labels = logits[wanted], labels[wanted]
-        own = own if own is None else own[wanted]
+    where = None if known is not None or shift else tokens_where(wanted)
+    if where is not None and is_recorded() and not len(where[0]):
+        return logits.new_zeros(())  # a way back through no rows would be as long as through all
+    if where is not None:  # few tokens of a masked batch have a label
+        logits, labels = chosen_rows(logits, *where), labels[where]
+        own = own if own is None else chosen_rows(own, *where)
         wanted = torch.ones_like(labels, dtype=torch.bool)
     whole, picked = sum_and_pick(logits, labels) if known is None else known
     if own is not None:
