@@ -154,6 +154,15 @@ def test_fit_takes_any_data(embedder: Embedder, values: list[float]) -> None:
     assert embedder(table(EXTREMES)).isfinite().all()
 
 
+def test_outermost_weights_multiply_every_vector(embedder: Embedder) -> None:
+    before, weights = embedder(table(ORDINARY)), [weight.clone() for weight in embedder.parameters()]
+    if embedder.scale_(3.0):
+        torch.testing.assert_close(embedder(table(ORDINARY)), 3 * before, rtol=1e-4, atol=1e-5)
+    else:
+        assert not embedder.outermost
+        assert all(torch.equal(*pair) for pair in zip(weights, embedder.parameters(), strict=True))
+
+
 def test_config_round_trip(embedder: Embedder) -> None:
     text = embedder.config.to_json()
     again = type(embedder).Config.from_json(text)

@@ -16,7 +16,7 @@ from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import CHUNK, Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
-from numerate.bench.trunk_cell import TrunkCell, fresh_trunk, steps_for, take_steps
+from numerate.bench.trunk_cell import TrunkCell, as_loud, fresh_trunk, steps_for, take_steps
 from numerate.fixed_shapes import Counts
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
@@ -81,6 +81,7 @@ def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     tokenizer = train_tokenizer(TokenizerPlan(vocabulary=1000), texts)
     longest = 4 * max(len(text) for text in texts) + 64
     backbone = fresh_trunk(config, tokenizer, longest, causal=encoding.causal)
+    encoding = as_loud(config, encoding, backbone)
     objective: Any = {"kind": "labelled"} if encoding.causal else {"kind": "masked", "what": "numbers"}
     model = attach(
         backbone,

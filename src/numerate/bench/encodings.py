@@ -6,6 +6,7 @@ A name is that of a notation or an embedder, and behind a `+` that of a head: `p
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ SPOKEN: dict[str, dict[str, Any]] = {"digits": {}, "digits-reversed": {"reverse"
 """Notations of as many tokens as the number has digits. They are said one after the other by a model that only looks
 back: filled in all at once, their number would tell the answer's length."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits"}
+_MADE_OF_OTHERS = ("sum", "concat", "levelled")
 _DIGITS = ("fourier", "fourier-digits")
 _MOST_DIGITS = 15
 
@@ -50,6 +52,19 @@ class Encoding:
         """Whether a head gives the answer, and not tokens."""
         return self.options.get("head") is not None
 
+    def levelled(self, size: float) -> Encoding:
+        """The same with vectors of this size at first, where numbers are vectors that are added to words.
+
+        Example:
+            >>> encoding_of("bits").levelled(2.0).options["embedder"]
+            {'kind': 'levelled', 'members': [{'kind': 'bits'}], 'size': 2.0}
+        """
+        embedder = self.options.get("embedder")
+        if embedder is None or self.options["placement"] != "add":
+            return self
+        wrapped = {"kind": "levelled", "members": [embedder], "size": size}
+        return dataclasses.replace(self, options=self.options | {"embedder": wrapped})
+
     def for_digits(self, integer_digits: int, fraction_digits: int) -> Encoding:
         """The same with as many digits as are needed, where there is a number of them to choose (FoNE, xVal's texts).
 
@@ -70,7 +85,12 @@ class Encoding:
 
 def encoding_names() -> list[str]:
     """All names that may stand before the `+`."""
-    return [*WRITTEN, *SPOKEN, "xval", *(name for name in embedders.names() if name not in ("sum", "concat"))]
+    return [
+        *WRITTEN,
+        *SPOKEN,
+        "xval",
+        *(name for name in embedders.names() if name not in ("sum", "concat", "levelled")),
+    ]
 
 
 def encoding_of(name: str) -> Encoding:

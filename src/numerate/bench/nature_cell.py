@@ -22,7 +22,7 @@ from numerate.batch import NumberTable
 from numerate.bench.encodings import Encoding, encoding_of
 from numerate.bench.nature_records import Records, planet_records, temperature_records_of
 from numerate.bench.nature_rows import NumberWriter, Rows, encode_rows
-from numerate.bench.trunk_cell import TrunkCell, fresh_trunk
+from numerate.bench.trunk_cell import TrunkCell, as_loud, fresh_trunk
 from numerate.config import ConfigError
 from numerate.record_vocabulary import record_tokenizer
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
@@ -184,6 +184,7 @@ def build(cell: NatureCell, records: Records) -> NumberModel:
     numbers = max(part.shape[1] for part in records.numbers)
     # More digits before the point are all that can make a record longer than the first of its shape.
     backbone = fresh_trunk(cell, tokenizer, characters + 2 * numbers)
+    encoding = as_loud(cell, encoding, backbone)
     model = attach(
         backbone,
         tokenizer,

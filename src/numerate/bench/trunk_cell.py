@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel
 
+    from numerate.bench.encodings import Encoding
     from numerate.fixed_shapes import Counts
     from numerate.model import NumberModel
 
-__all__ = ["TrunkCell", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
+__all__ = ["TrunkCell", "as_loud", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class TrunkCell(Config):
         layers: its blocks,
         heads: and their heads.
         dropout: Of the trunk.
+        loudness: How large number vectors are at first, in the size of the words': see `LevelledEmbedder`. Fresh
+            embedders differ a hundredfold in it, which would decide what is compared. 0 leaves them as they come.
         dev: Examples that learning rates are chosen by.
         test: Examples of each test set.
         looks: How often dev examples are looked at on the way; 0 for never.
@@ -63,6 +66,7 @@ class TrunkCell(Config):
     layers: int = 4
     heads: int = 4
     dropout: float = 0.0
+    loudness: float = 2.0
     dev: int = 1000
     test: int = 4000
     looks: int = 5
@@ -74,6 +78,8 @@ class TrunkCell(Config):
         for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
+        if not self.loudness >= 0:
+            raise ConfigError(f"loudness must not be negative, however: {self.loudness}")
         if not self.amount > 0 or not self.rate > 0:
             raise ConfigError(f"amount and rate must be positive, however: {self.amount=}, {self.rate=}")
 
@@ -97,6 +103,14 @@ def fresh_trunk(cell: TrunkCell, tokenizer: Any, positions: int, *, causal: bool
         max_position_embeddings=positions, pad_token_id=tokenizer.pad_token_id, token_head="linear",  # noqa: S106
     )  # fmt: skip
     return (AutoModelForCausalLM if causal else AutoModelForMaskedLM).from_config(sizes)
+
+
+def as_loud(cell: TrunkCell, encoding: Encoding, backbone: PreTrainedModel) -> Encoding:
+    """An encoding whose vectors start as large beside a backbone's words as the cell wants them."""
+    if not cell.loudness:
+        return encoding
+    words: Any = backbone.get_input_embeddings().weight
+    return encoding.levelled(cell.loudness * float(words.detach().square().mean().sqrt()))
 
 
 def steps_for(model: NumberModel, cell: TrunkCell, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:

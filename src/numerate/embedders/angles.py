@@ -66,6 +66,7 @@ class DiceEmbedder(Embedder):
     """
 
     Config = DiceConfig
+    outermost = ("project",)
     continuous = True
     rotation: Tensor
 
@@ -155,6 +156,7 @@ class PeriodicEmbedder(Embedder):
     """
 
     Config = PeriodicConfig
+    outermost = ("linear",)
     continuous = True
     through_zero = True
 

@@ -47,6 +47,7 @@ class Embedder(nn.Module):
         signed: Whether x and -x are claimed to differ.
         costly: Whether a number costs so much that finding the repeated ones of a batch pays.
         width: Columns of the output: `dim`, or 1 for an embedder made to scale the [NUM] row.
+        outermost: Names of the weights, or of layers, that multiply every vector if they are multiplied.
     """
 
     Config: ClassVar[type[Config]]
@@ -54,6 +55,7 @@ class Embedder(nn.Module):
     through_zero: bool = False
     signed: bool = True
     costly: bool = False
+    outermost: ClassVar[tuple[str, ...]] = ()
     _anchor: Tensor
 
     def __init__(self, dim: int, config: Config) -> None:
@@ -74,6 +76,18 @@ class Embedder(nn.Module):
     def fit(self, values: Tensor) -> None:
         """Fits what is fitted to data (bins, scales) on float64 `values`; most embedders have nothing to fit."""
         del values
+
+    @torch.no_grad()
+    def scale_(self, factor: float) -> bool:
+        """Multiplies every vector by a factor, by way of the `outermost` weights; False if there are none."""
+        own = [
+            weight
+            for name, weight in self.named_parameters()
+            if any(name == outer or name.startswith(f"{outer}.") for outer in self.outermost)
+        ]
+        for weight in own:
+            weight.mul_(factor)
+        return bool(own)
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, width)."""

@@ -76,6 +76,7 @@ class ExponentEmbedder(Embedder):
     """
 
     Config = ExponentConfig
+    outermost = ("bins", "negative")
     edge_bits: Tensor
 
     def __init__(self, dim: int, config: ExponentConfig) -> None:
@@ -166,6 +167,7 @@ class PiecewiseEmbedder(Embedder):
     """
 
     Config = PiecewiseConfig
+    outermost = ("linear", "linear0")
     continuous = True
     through_zero = True
     left_bits: Tensor

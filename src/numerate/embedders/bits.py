@@ -96,6 +96,7 @@ class FloatEmbedder(Embedder):
     """
 
     Config = FloatConfig
+    outermost = ("first",)  # all behind it has no bias, and ReLU passes factors on
 
     def __init__(self, dim: int, config: FloatConfig) -> None:
         super().__init__(dim, config)
@@ -152,6 +153,7 @@ class BitsEmbedder(Embedder):
     """
 
     Config = BitsConfig
+    outermost = ("project",)
 
     def __init__(self, dim: int, config: BitsConfig) -> None:
         super().__init__(dim, config)

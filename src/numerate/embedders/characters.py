@@ -129,6 +129,7 @@ class CharLSTMEmbedder(Embedder):
     """
 
     Config = CharLSTMConfig
+    outermost = ("out",)
     costly = True
 
     def __init__(self, dim: int, config: CharLSTMConfig) -> None:
@@ -180,6 +181,7 @@ class CharFormerEmbedder(Embedder):
     """
 
     Config = CharFormerConfig
+    outermost = ("out",)
     costly = True
 
     def __init__(self, dim: int, config: CharFormerConfig) -> None:

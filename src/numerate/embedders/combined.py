@@ -15,13 +15,13 @@ from numerate.registry import embedders
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
 
-__all__ = ["ConcatConfig", "ConcatEmbedder", "SumConfig", "SumEmbedder"]
+__all__ = ["Combined", "ConcatConfig", "ConcatEmbedder", "SumConfig", "SumEmbedder", "build_member", "check_members"]
 
 _DEEPEST = 4
 _QUANTITY_AND_FORM: tuple[dict[str, Any], ...] = ({"kind": "log-fourier"}, {"kind": "char-lstm", "size": "0.1M"})
 
 
-def _check_members(members: Any, depth: int = 1) -> None:
+def check_members(members: Any, depth: int = 1) -> None:
     """Raises a ConfigError, or ValueError, unless every member is `{"kind": ..., options}` of a registered embedder."""
     if depth > _DEEPEST:
         raise ConfigError(f"members may be nested {_DEEPEST} deep at most")
@@ -34,11 +34,12 @@ def _check_members(members: Any, depth: int = 1) -> None:
         if kind not in embedders:
             raise ConfigError(f"a member has the unknown kind {kind!r:.60}")
         if "members" in member:
-            _check_members(member["members"], depth + 1)
+            check_members(member["members"], depth + 1)
         embedders[kind].Config.from_dict({**member, "kind": embedders.name_of(kind)})
 
 
-def _build_member(member: dict[str, Any], dim: int) -> Embedder:
+def build_member(member: dict[str, Any], dim: int) -> Embedder:
+    """An embedder of width `dim` from `{"kind": ..., options}`."""
     built = embedders[member["kind"]].build(dim, **{**member, "kind": embedders.name_of(member["kind"])})
     if built.width != dim:
         raise ValueError(f"{member['kind']!r} gives {built.width} columns where {dim} are needed")
@@ -57,10 +58,10 @@ class SumConfig(Config):
     members: tuple[dict[str, Any], ...] = _QUANTITY_AND_FORM
 
     def __post_init__(self) -> None:
-        _check_members(self.members)
+        check_members(self.members)
 
 
-class _Combined(Embedder):
+class Combined(Embedder):
     """Members, and what follows from them."""
 
     members: nn.ModuleList
@@ -79,7 +80,7 @@ class _Combined(Embedder):
 
 
 @embedders.register("sum")
-class SumEmbedder(_Combined):
+class SumEmbedder(Combined):
     """The sum of several embedders of width `dim`; by default quantity (`log-fourier`) and written form (`char-lstm`).
 
     What each member does with 0, -0, negatives, infinities, NaN and overflow, the sum does.
@@ -100,7 +101,7 @@ class SumEmbedder(_Combined):
 
     def __init__(self, dim: int, config: SumConfig) -> None:
         super().__init__(dim, config)
-        self._adopt([_build_member(member, dim) for member in config.members])
+        self._adopt([build_member(member, dim) for member in config.members])
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
@@ -121,13 +122,13 @@ class ConcatConfig(Config):
     widths: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check_members(self.members)
+        check_members(self.members)
         if self.widths is not None and len(self.widths) != len(self.members):
             raise ValueError(f"widths must name one width a member, however: {self.widths=}, {len(self.members)=}")
 
 
 @embedders.register("concat")
-class ConcatEmbedder(_Combined):
+class ConcatEmbedder(Combined):
     """Several embedders side by side, each with its share of the columns.
 
     What each member does with 0, -0, negatives, infinities, NaN and overflow, its columns do. `scaled-value` can be a
@@ -152,7 +153,7 @@ class ConcatEmbedder(_Combined):
         widths = config.widths or tuple(share + (k < over) for k in range(len(config.members)))
         if sum(widths) != dim or min(widths) < 1:
             raise ValueError(f"widths must be positive and make up dim, however: {widths=}, {dim=}")
-        self._adopt([_build_member(member, width) for member, width in zip(config.members, widths, strict=True)])
+        self._adopt([build_member(member, width) for member, width in zip(config.members, widths, strict=True)])
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""

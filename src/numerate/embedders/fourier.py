@@ -64,6 +64,7 @@ class FourierEmbedder(Embedder):
     """
 
     Config = FourierConfig
+    outermost = ("project",)
     periods: Tensor
 
     def __init__(self, dim: int, config: FourierConfig) -> None:
@@ -161,6 +162,7 @@ class LogFourierEmbedder(Embedder):
     """
 
     Config = LogFourierConfig
+    outermost = ("network.2",)
     continuous = True
     through_zero = True
 

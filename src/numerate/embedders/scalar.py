@@ -106,6 +106,7 @@ class ValueEmbedder(_Projection):
     """
 
     Config = ValueConfig
+    outermost = ("outer",)
     through_zero = True
     n_marks = 3
 
@@ -147,6 +148,7 @@ class LogValueEmbedder(_Projection):
     """
 
     Config = LogValueConfig
+    outermost = ("outer",)
     n_marks = 5
 
     def _scalar(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
