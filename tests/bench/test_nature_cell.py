@@ -192,7 +192,8 @@ def test_waves_are_of_the_values_themselves() -> None:
     assert options["embedder"] == {"kind": "periodic", "scale": "none", "sigma": 0.5}
     records = some_records()
     model = build(dataclasses.replace(CELL, encoding="periodic+mixture"), records)
-    assert model.embedder is not None and model.embedder.config.scale == "none"  # type: ignore[attr-defined]
+    embedder: Any = model.embedder
+    assert embedder.members[0].config.scale == "none"
     (part, _) = encode_records(model, records, torch.device("cpu"))
     assert bool(answers(model, part, "a", size=7).values.isfinite().all())
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch.utils.data import Dataset
 
-from numerate.attach import attach
 from numerate.batch import NumberTable
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import CHUNK, Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
-from numerate.bench.trunk_cell import TrunkCell, as_loud, fresh_trunk, steps_for, take_steps
+from numerate.bench.trunk_cell import TrunkCell, attach_loud, fresh_trunk, steps_for, take_steps
 from numerate.fixed_shapes import Counts
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
@@ -81,16 +80,9 @@ def build(config: CellConfig, task: AskedNumberTask) -> NumberModel:
     tokenizer = train_tokenizer(TokenizerPlan(vocabulary=1000), texts)
     longest = 4 * max(len(text) for text in texts) + 64
     backbone = fresh_trunk(config, tokenizer, longest, causal=encoding.causal)
-    encoding = as_loud(config, encoding, backbone)
     objective: Any = {"kind": "labelled"} if encoding.causal else {"kind": "masked", "what": "numbers"}
-    model = attach(
-        backbone,
-        tokenizer,
-        reader="standard",
-        objective=objective,
-        **encoding.options,
-        **_scaled(config, encoding, texts),
-    )
+    scaled = _scaled(config, encoding, texts)
+    model = attach_loud(config, encoding, backbone, tokenizer, reader="standard", objective=objective, **scaled)
     _fit(model, texts, task.answer_slot)
     return model
 

@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from numerate.attach import attach, load_recipe
+from numerate.attach import load_recipe
 from numerate.batch import NumberTable
 from numerate.bench.encodings import Encoding, encoding_of
 from numerate.bench.nature_records import Records, planet_records, temperature_records_of
 from numerate.bench.nature_rows import NumberWriter, Rows, encode_rows
-from numerate.bench.trunk_cell import TrunkCell, as_loud, fresh_trunk
+from numerate.bench.trunk_cell import TrunkCell, attach_loud, fresh_trunk
 from numerate.config import ConfigError
 from numerate.record_vocabulary import record_tokenizer
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
@@ -184,15 +184,15 @@ def build(cell: NatureCell, records: Records) -> NumberModel:
     numbers = max(part.shape[1] for part in records.numbers)
     # More digits before the point are all that can make a record longer than the first of its shape.
     backbone = fresh_trunk(cell, tokenizer, characters + 2 * numbers)
-    encoding = as_loud(cell, encoding, backbone)
-    model = attach(
+    model = attach_loud(
+        cell,
+        encoding,
         backbone,
         tokenizer,
         reader="records",
         # Kept as they are written, only the comma says where one number ends.
         implied_commas=cell.encoding != IN_PLACE,
         objective={"kind": "masked", "what": "numbers"},
-        **encoding.options,
     )
     values = torch.from_numpy(np.concatenate([part[:_FITTED_ON].reshape(-1) for part in records.numbers]))
     if model.embedder is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from numerate.attach import attach
 from numerate.backbones import register_backbones
 from numerate.config import Config, ConfigError
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.fixed_shapes import Counts
     from numerate.model import NumberModel
 
-__all__ = ["TrunkCell", "as_loud", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
+__all__ = ["TrunkCell", "attach_loud", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,8 @@ class TrunkCell(Config):
         heads: and their heads.
         dropout: Of the trunk.
         loudness: How large number vectors are at first, in the size of the words': see `LevelledEmbedder`. Fresh
-            embedders differ a hundredfold in it, which would decide what is compared. 0 leaves them as they come.
+            embedders differ a hundredfold in it, which would decide what is compared. Tokens of our own start as large
+            as words. 0 leaves both as they come, which is made for pretrained models.
         dev: Examples that learning rates are chosen by.
         test: Examples of each test set.
         looks: How often dev examples are looked at on the way; 0 for never.
@@ -105,12 +107,25 @@ def fresh_trunk(cell: TrunkCell, tokenizer: Any, positions: int, *, causal: bool
     return (AutoModelForCausalLM if causal else AutoModelForMaskedLM).from_config(sizes)
 
 
-def as_loud(cell: TrunkCell, encoding: Encoding, backbone: PreTrainedModel) -> Encoding:
-    """An encoding whose vectors start as large beside a backbone's words as the cell wants them."""
-    if not cell.loudness:
-        return encoding
+def attach_loud(
+    cell: TrunkCell, encoding: Encoding, backbone: PreTrainedModel, tokenizer: Any, **options: Any
+) -> NumberModel:
+    """Attaches an encoding to a fresh trunk, its numbers and tokens as large beside the words as the cell wants them.
+
+    Args:
+        cell: Says how loud.
+        encoding: Says how numbers are written.
+        backbone: The trunk.
+        tokenizer: Its tokenizer.
+        **options: Of `attach`, beside the encoding's.
+    """
     words: Any = backbone.get_input_embeddings().weight
-    return encoding.levelled(cell.loudness * float(words.detach().square().mean().sqrt()))
+    size = float(words.detach().square().mean().sqrt())
+    encoding = encoding.levelled(cell.loudness * size) if cell.loudness else encoding
+    model = attach(backbone, tokenizer, **encoding.options, **options)
+    if cell.loudness:
+        torch.nn.init.normal_(model.own_rows, std=size)
+    return model
 
 
 def steps_for(model: NumberModel, cell: TrunkCell, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:
