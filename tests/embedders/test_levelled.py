@@ -76,6 +76,7 @@ def test_cells_bring_numbers_to_the_size_of_words(encoding: str, levelled: bool)
     if isinstance(model.embedder, LevelledEmbedder):
         batch = model.processor(task_of("add-6", {}).texts("train", 300), padding=True, return_tensors="pt")
         values = batch["number_bits"].view(torch.float64)[batch["number_given"] == 1]
-        size = model.embedder(NumberTable.of_values(values.tolist())).square().mean().sqrt()
+        embedder: LevelledEmbedder = model.embedder
+        size = embedder(NumberTable.of_values(values.tolist())).square().mean().sqrt()
         words = model.backbone.get_input_embeddings().weight.square().mean().sqrt()
         assert (size / words).item() == pytest.approx(2.0, rel=0.05)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numerate.model import NumberModel
     from numerate.tasks.asked_number import AskedNumberTask, Truth
 
-__all__ = ["CellConfig", "Prepared", "build", "run_cell", "train"]
+__all__ = ["CellConfig", "Prepared", "build", "counts_a_text", "run_cell", "train"]
 
 FITTED_ON = 20_000
 """Texts that a tokenizer, a scaling and a head are fitted on."""
@@ -135,17 +135,15 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     """
     ready = _Ready(asked, config.batch, config.seed)
     steps = steps_for(model, config, ready, asked.tokens / len(asked))
-    counts = _counts_a_text(model, asked) if config.recorded else None
+    from numerate.training import RecordedTrainer
+
+    counts = counts_a_text(model, asked) if config.recorded and RecordedTrainer.can_record(model) else None
     recorded = None if counts is None else counts.times(config.batch)
     return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, recorded)
 
 
-def _counts_a_text(model: NumberModel, asked: Asked) -> Counts | None:
-    """How much each text predicts, if steps of the model can be recorded: that needs as many numbers in each."""
-    from numerate.training import RecordedTrainer
-
-    if not RecordedTrainer.can_record(model):
-        return None
+def counts_a_text(model: NumberModel, asked: Asked) -> Counts | None:
+    """How much each text predicts; None if not all have as many numbers, so that steps cannot be recorded."""
     numbers, tokens = set(), set()
     for batch in asked.batches(CHUNK):
         task: Any = model._task(batch, batch.get("labels"), return_loss=True)
