@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from numerate.fixed_shapes import Counts, fixed_counts
 from numerate.training.trainer import NumberTrainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from torch import nn
 
 __all__ = ["RecordedTrainer"]
 
@@ -25,7 +24,7 @@ class RecordedTrainer(NumberTrainer):
     """`NumberTrainer` that records its first forward and backward pass as a CUDA graph, and replays it for all others.
 
     A step of a small model is hundreds of kernels of microseconds each, which take longer to launch than to run; a
-    recording is launched at once. Clipping, guard, optimizer and schedule are as ever.
+    recording is launched at once. Gradients are clipped in it, too; guard, optimizer and schedule are as ever.
 
     What can be recorded: batches of tensors, all of one shape, on the accelerator already, with as much to be predicted
     in each; one accelerator, no gradient accumulation; a model whose passes do not depend on what a batch
@@ -42,7 +41,7 @@ class RecordedTrainer(NumberTrainer):
         if self.args.gradient_accumulation_steps > 1 or self.args.world_size > 1:
             raise ValueError("a step of several batches or processes cannot be recorded; use NumberTrainer")
         self.counts = counts
-        self._replay: Callable[[dict[str, Any]], Tensor] | None = None
+        self._recording: _Recording | None = None
 
     @staticmethod
     def can_record(model: Any) -> bool:
@@ -50,39 +49,71 @@ class RecordedTrainer(NumberTrainer):
         return torch.cuda.is_available() and not getattr(model.embedder, "costly", False)
 
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
-        if self._replay is None:
+        if self._recording is None:
             again = super()._forward_and_back
-            self._replay = _record(
-                model, inputs, lambda batch: again(model, batch, *positional, **options), self.counts
-            )
-        return self._replay(inputs)
+
+            def step(batch: dict[str, Any]) -> Tensor:
+                return again(model, batch, *positional, **options)
+
+            self._recording = _Recording(model, inputs, step, self.counts, self.args.max_grad_norm or math.inf)
+        return self._recording.replay(inputs)
+
+    def _clip_grad_norm(self, model: nn.Module) -> Any:
+        return super()._clip_grad_norm(model) if self._recording is None else self._recording.norm
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        if grad_norm is None and self._recording is not None:
+            grad_norm = self._recording.norm
+        return super()._get_grad_norm(model, grad_norm)
 
 
-def _record(
-    model: nn.Module, example: dict[str, Any], step: Callable[[dict[str, Any]], Tensor], counts: Counts
-) -> Callable[[dict[str, Any]], Tensor]:
-    """A function that replays a step: what it is given is copied to where the recording reads, and gradients back."""
-    batch = {key: value.clone() for key, value in example.items()}
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    graph = torch.cuda.CUDAGraph()
-    with fixed_counts(counts):
-        with torch.cuda.stream(side):
-            for _ in range(_REHEARSALS):
-                model.zero_grad(set_to_none=True)
-                step(dict(batch))
-        torch.cuda.current_stream().wait_stream(side)
-        model.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph):
-            loss = step(dict(batch))
-    gradients = [(weight, weight.grad) for weight in model.parameters() if weight.grad is not None]
+class _Recording:
+    """A step of training as a CUDA graph: forward, backward, and gradients clipped.
 
-    def replay(inputs: dict[str, Any]) -> Tensor:
-        for key, value in batch.items():
+    Args:
+        model: Whose gradients it makes.
+        example: A batch like all others.
+        step: Makes gradients of a batch, and gives its loss.
+        counts: What every batch predicts as much of.
+        longest: Norm that gradients are clipped to.
+
+    Attributes:
+        norm: (), of the last gradients before they were clipped.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        example: dict[str, Any],
+        step: Callable[[dict[str, Any]], Tensor],
+        counts: Counts,
+        longest: float,
+    ) -> None:
+        self._batch = {key: value.clone() for key, value in example.items()}
+        self._graph = torch.cuda.CUDAGraph()
+
+        def whole() -> tuple[Tensor, Tensor]:
+            loss = step(dict(self._batch))
+            return loss, nn.utils.clip_grad_norm_(model.parameters(), longest)
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with fixed_counts(counts):
+            with torch.cuda.stream(side):
+                for _ in range(_REHEARSALS):
+                    model.zero_grad(set_to_none=True)
+                    whole()
+            torch.cuda.current_stream().wait_stream(side)
+            model.zero_grad(set_to_none=True)
+            with torch.cuda.graph(self._graph):
+                self._loss, self.norm = whole()
+        self._gradients = [(weight, weight.grad) for weight in model.parameters() if weight.grad is not None]
+
+    def replay(self, inputs: dict[str, Any]) -> Tensor:
+        """The loss of a batch, which is copied to where the recording reads; gradients are put where they belong."""
+        for key, value in self._batch.items():
             value.copy_(inputs[key])
-        graph.replay()
-        for weight, gradient in gradients:  # an optimizer's zero_grad takes them away
+        self._graph.replay()
+        for weight, gradient in self._gradients:  # an optimizer's zero_grad takes them away
             weight.grad = gradient
-        return loss.clone()
-
-    return replay
+        return self._loss.clone()
