@@ -4,7 +4,15 @@ import pytest
 import torch
 
 from numerate.bench.cell import CellConfig, Prepared, build
-from numerate.fixed_shapes import Counts, chosen_rows, fixed_counts, has_fixed_shapes, numbers_where, tokens_where
+from numerate.fixed_shapes import (
+    Counts,
+    chosen_rows,
+    fixed_counts,
+    has_fixed_shapes,
+    is_recorded,
+    numbers_where,
+    tokens_where,
+)
 
 TOKENS = {"p10": 5, "fp15": 1, "xval+scalar": 0, "xval+mixture": 0, "float+mixture": 0, "fourier": 0, "bits": 0,
           "log-fourier": 0, "digits": None, "keep": None}  # fmt: skip
@@ -28,6 +36,14 @@ def test_places_are_those_of_nonzero() -> None:
     with fixed_counts(Counts(count)):
         assert tokens_where(wanted) is None
     assert not has_fixed_shapes()
+
+
+def test_compiled_code_looks_at_nothing() -> None:
+    def doubled_unless_looked_at(wanted: torch.Tensor) -> torch.Tensor:
+        return wanted + 1.0 if is_recorded() or tokens_where(wanted > 0) is not None else wanted * 2.0
+
+    compiled = torch.compile(doubled_unless_looked_at, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(torch.full((2, 3), 4.0)), torch.full((2, 3), 8.0))
 
 
 def test_rows_are_those_of_an_index_and_so_are_their_gradients() -> None:

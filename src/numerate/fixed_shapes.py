@@ -7,7 +7,6 @@ waited for, and which a recording cannot do. Where all batches have the same cou
 from __future__ import annotations
 
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,22 +38,24 @@ class Counts:
         return Counts(self.numbers * rows, None if self.tokens is None else self.tokens * rows)
 
 
-_counts: ContextVar[Counts | None] = ContextVar("what every batch has as many of", default=None)
+# A plain name of the module, which `torch.compile` can follow; it cannot follow a ContextVar.
+_counts: Counts | None = None
 
 
 @contextmanager
 def fixed_counts(counts: Counts) -> Iterator[None]:
     """Within, every batch is taken to have these counts; that is not checked, since it would be looking."""
-    before = _counts.set(counts)
+    global _counts
+    before, _counts = _counts, counts
     try:
         yield
     finally:
-        _counts.reset(before)
+        _counts = before
 
 
 def is_recorded() -> bool:
     """Whether this is within `fixed_counts`."""
-    return _counts.get() is not None
+    return _counts is not None
 
 
 def has_fixed_shapes() -> bool:
@@ -70,16 +71,14 @@ def numbers_where(wanted: Tensor) -> tuple[Tensor, Tensor]:
         ...     numbers_where(torch.tensor([[True, False], [False, True]]))
         (tensor([0, 1]), tensor([0, 1]))
     """
-    counts = _counts.get()
-    return _places(wanted, None if counts is None else counts.numbers)
+    return _places(wanted, None if _counts is None else _counts.numbers)
 
 
 def tokens_where(wanted: Tensor) -> tuple[Tensor, Tensor] | None:
     """The same of a mask (B, T) of tokens; None where their count is not fixed and may not be looked at."""
-    counts = _counts.get()
-    if has_fixed_shapes() and (counts is None or counts.tokens is None):
+    if has_fixed_shapes() and (_counts is None or _counts.tokens is None):
         return None
-    return _places(wanted, None if counts is None else counts.tokens)
+    return _places(wanted, None if _counts is None else _counts.tokens)
 
 
 def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
