@@ -202,6 +202,8 @@ class Twins:
         for model in self.models.values():
             if hasattr(model.head, "fit"):
                 model.head.fit(self.numbers)  # type: ignore[union-attr, operator]
+            if model.embedder is not None:
+                model.embedder.fit(self.numbers.values())
         ids = {self.tokenizer.convert_tokens_to_ids(word.lower()) for word in unit_words}
         self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
 
