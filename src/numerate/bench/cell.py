@@ -133,10 +133,10 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
         asked: The training texts, on the device that training takes.
         look: Called with the step a few times on the way; what it gives is kept.
     """
-    ready = _Ready(asked, config.batch, config.seed)
-    steps = steps_for(model, config, ready, asked.tokens / len(asked))
     from numerate.training import RecordedTrainer
 
+    ready = _Ready(asked, config.batch, config.seed)
+    steps = steps_for(model, config, ready, asked.tokens / len(asked))
     counts = counts_a_text(model, asked) if config.recorded and RecordedTrainer.can_record(model) else None
     recorded = None if counts is None else counts.times(config.batch)
     return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, recorded)

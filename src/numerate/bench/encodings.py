@@ -85,12 +85,7 @@ class Encoding:
 
 def encoding_names() -> list[str]:
     """All names that may stand before the `+`."""
-    return [
-        *WRITTEN,
-        *SPOKEN,
-        "xval",
-        *(name for name in embedders.names() if name not in ("sum", "concat", "levelled")),
-    ]
+    return [*WRITTEN, *SPOKEN, "xval", *(name for name in embedders.names() if name not in _MADE_OF_OTHERS)]
 
 
 def encoding_of(name: str) -> Encoding:
