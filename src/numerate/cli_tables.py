@@ -26,6 +26,7 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         budget: Annotated[str, typer.Option(help="What is equal: samples, tokens or seconds.")] = "samples",
         amount: Annotated[float | None, typer.Option(help="How much of it, for each training.")] = None,
         rates: Annotated[str, typer.Option(help="Learning rates to choose from on dev texts.")] = "3e-4,1e-3,3e-3",
+        rate_share: Annotated[float, typer.Option(help="Share of the amount that a try of a rate gets.")] = 0.25,
         seeds: Annotated[int, typer.Option(help="Trainings of each encoding.")] = 3,
         scale: Annotated[str, typer.Option(help="tiny or small.")] = "small",
         option: Annotated[list[str] | None, typer.Option(help="Of every training, as width=128; repeatable.")] = None,
@@ -41,8 +42,8 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
 
         compare_encodings(
             output, task=task, encodings=_names(encodings), heads=_names(heads), budget=budget, amount=amount,
-            rates=parsed_rates(rates), seeds=seeds, scale=scale, options=parsed_options(option or []),
-            processes=process_count(processes), say=typer.echo,
+            rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale,
+            options=parsed_options(option or []), processes=process_count(processes), say=typer.echo,
         )  # fmt: skip
 
     @app.command()

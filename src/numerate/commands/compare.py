@@ -29,6 +29,7 @@ def compare_encodings(
     budget: str,
     amount: float | None,
     rates: tuple[float, ...],
+    rate_share: float,
     seeds: int,
     scale: str,
     options: dict[str, Any],
@@ -45,6 +46,7 @@ def compare_encodings(
         budget: `samples`, `tokens` or `seconds`.
         amount: How much; None for the scale's.
         rates: Learning rates to choose from.
+        rate_share: Share of the budget that a try of one gets.
         seeds: Trainings of each.
         scale: `tiny` or `small`.
         options: More of a cell's options, such as `width`.
@@ -66,7 +68,9 @@ def compare_encodings(
         shared = CellConfig.from_dict({"task": task, "budget": budget} | _SCALES[scale] | options)
         if amount is not None:
             shared = dataclasses.replace(shared, amount=amount)
-        config = CompareConfig(encodings=tuple(grid(encodings, heads)), rates=rates, seeds=seeds, cell=shared)
+        config = CompareConfig(
+            encodings=tuple(grid(encodings, heads)), rates=rates, rate_share=rate_share, seeds=seeds, cell=shared
+        )
     except (ConfigError, UnknownNameError, ValueError, OSError) as error:
         raise BadInput(str(error)) from None
     chosen = compare(config, output, processes=processes, say=say)

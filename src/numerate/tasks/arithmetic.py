@@ -8,7 +8,8 @@ What is asked is the last number of each text, `123 * 456 = 56088`. The exercise
 | `expressions-2`, `-3`, `-4` | xVal's Table 3: random trees of so many operands over + - * |
 | `wide-add`, `wide-multiply`, `wide-divide`, `wide-mean`, `wide-std`, `wide-power`, `wide` | BitTokens': up to 15
 significant digits, magnitudes from 1e-14 to 1e14, both uniform; `wide` mixes all |
-| `add-6`, `subtract-6`, `add-60`, `decimal-add-6`, `decimal-multiply-3` | FoNE's |
+| `add-6`, `subtract-6-larger-first`, `add-60`, `decimal-add-6`, `decimal-multiply-3` | FoNE's, whose numbers have no
+sign; `subtract-6` has its operands in any order |
 
 An answer is exact, or the nearest decimal of `significant` digits to what is. Exercises are drawn in blocks that depend
 on config, seed, split and place alone, so that any part of a stream can be had at any time. Which split an exercise
@@ -284,6 +285,7 @@ def _presets() -> dict[str, ArithmeticConfig]:
     whole: dict[str, tuple[dict[str, Any], int]]
     whole = {f"multiply-{n}": ({"operations": ("*",)}, n) for n in (3, 4, 5)}
     whole |= {f"add-{n}": ({"operations": ("+",)}, n) for n in (6, 60)} | {"subtract-6": ({"operations": ("-",)}, 6)}
+    whole |= {"subtract-6-larger-first": ({"operations": ("-",), "larger_first": True}, 6)}
     whole |= {"decimal-add-6": ({"operations": ("+",), "decimals": 3}, 6)}
     whole |= {"decimal-multiply-3": ({"operations": ("*",), "decimals": 2}, 3)}
     found = {
