@@ -107,10 +107,16 @@ def compare(
 
 
 def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float:
-    """The learning rate whose try did best on dev texts; the smallest of those that did equally well."""
+    """The learning rate whose try did best on dev texts; the smallest of those that did equally well.
+
+    Where several rates have been trained on the whole budget, these are the tries: one of a part may tell nothing yet.
+    """
     tries = [cell for cell in config.tries() if cell.encoding == encoding]
     if not tries:
         return config.rates[0]
+    whole = [dataclasses.replace(cell, amount=config.cell.amount) for cell in tries]
+    there = [cell for cell in whole if (Path(folder) / f"{cell.name}.json").is_file()]
+    tries = there if len(there) > 1 else tries
 
     def score(cell: CellConfig) -> float:
         value = read_figures(Path(folder) / f"{cell.name}.json")["dev"][CHOSEN_BY]["value"]
