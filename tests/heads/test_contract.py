@@ -16,7 +16,7 @@ from numerate.batch import PADDING
 from numerate.heads.base import Head, NumberDistribution, from_order, to_order
 from numerate.heads.combination import CombinationDistribution
 from numerate.heads.digit_rnn import DigitDistribution
-from numerate.heads.enumerated import StringDistribution
+from numerate.heads.enumerated import EnumeratedDistribution, StringDistribution
 from numerate.heads.written import strings_of_texts
 from numerate.registry import heads
 
@@ -175,7 +175,7 @@ def test_samples_agree_with_cdf(distribution: NumberDistribution) -> None:
 
 def test_mean_agrees_with_quantiles(distribution: NumberDistribution) -> None:
     """The mean is that of the quantile function over (0, 1), unless nearly all of it lies in the tails."""
-    if isinstance(distribution, StringDistribution):  # step by step, and so exactly
+    if isinstance(distribution, EnumeratedDistribution):  # step by step, and so exactly
         shares = distribution.support().shares()
         at = distribution.quantile((shares.cumsum(1) - shares / 2).clamp(0, 1))
         torch.testing.assert_close(distribution.mean(), (at * shares).sum(1), rtol=1e-9, atol=0)
@@ -205,7 +205,7 @@ def test_density_is_the_slope_of_the_cdf_or_mass_its_jump(distribution: NumberDi
         atom = distribution.cdf(zero) - distribution.cdf(zero - 5e-324)
         total = distribution.cdf(ends[:, -1].contiguous()) - distribution.cdf(ends[:, 0].contiguous())
         torch.testing.assert_close(pieces.sum(1) + atom, total, atol=2e-3, rtol=0)
-    elif isinstance(distribution, StringDistribution):
+    elif isinstance(distribution, EnumeratedDistribution):
         support = distribution.support()
         drawn = distribution.sample(40, generator=torch.Generator().manual_seed(3))
         for values in (distribution.mode(), distribution.median(), torch.zeros(ROWS).double(), *drawn):
@@ -230,9 +230,9 @@ def legendre(count: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy((nodes + 1) / 2), torch.from_numpy(weights / 2)
 
 
-def test_strings_sum_to_one(distribution: NumberDistribution) -> None:
+def test_enumerated_numbers_sum_to_one(distribution: NumberDistribution) -> None:
     """Those of the support and the unseen ones; step by step, what has ended and what is still open."""
-    if not isinstance(distribution, StringDistribution):
+    if not isinstance(distribution, EnumeratedDistribution):
         return
     support = distribution.support()
     torch.testing.assert_close(support.log_masses.exp().sum(-1) + distribution.unseen, torch.ones(ROWS).double())
@@ -265,6 +265,9 @@ def test_mass_at_the_written_precision(distribution: NumberDistribution) -> None
         parts = [member.log_mass(numbers) for member in distribution.members]
         together = (distribution.log_weights + torch.stack(parts, dim=-1)).exp().sum(-1).log()
         torch.testing.assert_close(distribution.log_mass(numbers), together)
+        return
+    if isinstance(distribution, EnumeratedDistribution):  # as much of it as is enumerated
+        assert (distribution.log_mass(numbers) >= distribution.log_prob(numbers) - 1e-12).all()
         return
     half = 0.5 * 10.0 ** numbers.precision.double()
     expected = distribution.cdf(values + half) - distribution.cdf(values - half)

@@ -25,9 +25,9 @@ WRITTEN = (*_RANGED, "keep")
 SPOKEN: dict[str, dict[str, Any]] = {"digits": {}, "digits-reversed": {"reverse": True}, "digits-3": {"group": 3}}
 """Notations of as many tokens as the number has digits. They are said one after the other by a model that only looks
 back: filled in all at once, their number would tell the answer's length."""
-_USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits"}
+_USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits", "residues": "residues"}
 _MADE_OF_OTHERS = ("sum", "concat", "levelled")
-_DIGITS = ("fourier", "fourier-digits")
+_DIGITS = ("fourier", "fourier-digits", "residues")
 _MOST_DIGITS = 15
 
 
@@ -66,7 +66,9 @@ class Encoding:
         return dataclasses.replace(self, options=self.options | {"embedder": wrapped})
 
     def for_digits(self, integer_digits: int, fraction_digits: int) -> Encoding:
-        """The same with as many digits as are needed, where there is a number of them to choose (FoNE, xVal's texts).
+        """The same with as many digits as are needed, where there is a number of them to choose.
+
+        That is FoNE's vectors and heads, residues, and xVal's texts.
 
         Example:
             >>> encoding_of("p10").for_digits(10, 0).options["notation"]  # up to 999E+7

@@ -1,4 +1,4 @@
-"""Distributions over numerals as they are written, by the strings that are enumerated."""
+"""Distributions over more numbers than can be summed over, by the most probable ones; and over numerals as written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numerate.heads.written import strings_of
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
 
-__all__ = ["StringDistribution", "Support"]
+__all__ = ["EnumeratedDistribution", "StringDistribution", "Support"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,43 +86,22 @@ class Support:
         return self.values[index] if self.values.dim() == 1 else self.values.gather(1, index)
 
 
-class StringDistribution(NumberDistribution):
-    """N distributions over *strings*: `log_prob` is that of the numeral as it is written, "1.50" or "1.5".
+class EnumeratedDistribution(NumberDistribution):
+    """N distributions over more numbers than can be summed over: the most probable ones are enumerated.
 
-    What speaks of values (`cdf`, `quantile`, `mean`, `median`, `mode`, `interval`, `sample`) comes from the strings
-    that `support` enumerates and is conditional on them, so that cdf(inf) is 1; `unseen` says how much probability
-    lies elsewhere.
+    What speaks of values (`cdf`, `quantile`, `mean`, `median`, `mode`, `interval`, `sample`) comes from those that
+    `support` enumerates and is conditional on them, so that cdf(inf) is 1; `unseen` says how much probability lies
+    elsewhere.
     """
 
     @abstractmethod
     def support(self) -> Support:
-        """The strings that are enumerated, with their values and probabilities."""
-
-    @abstractmethod
-    def log_prob_strings(self, strings: Tensor) -> Tensor:
-        """Log-probability of each row's string, (N, 32) ids as `strings_of` gives them: (N,), differentiable."""
-
-    @property
-    def is_written(self) -> bool:
-        """Whether `log_prob` is that of a number as it is written: it is."""
-        return True
-
-    def mass_scores(self, candidates: NumberTable) -> Tensor:
-        """`log_mass`, here `log_prob`, of each of C candidates for each row: (N, C)."""
-        return self.scores(candidates)
+        """The numbers that are enumerated, with their probabilities."""
 
     @property
     def unseen(self) -> Tensor:
-        """The probability of all strings outside the support: (N,)."""
+        """The probability of all numbers outside the support: (N,)."""
         return self.support().unseen
-
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of each row's number as it is written: (N,), differentiable."""
-        return self.log_prob_strings(strings_of(numbers)).masked_fill(~numbers.values().isfinite(), -torch.inf)
-
-    def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
-        """`log_prob` with that of "unknown" shared by all unknown types (Ueberla): (N,); here nothing is unknown."""
-        return self.log_prob(numbers)
 
     def cdf(self, values: Tensor) -> Tensor:
         """P(X <= value), given the support: (N,), or (N, C) for values of that shape; NaN at NaN."""
@@ -141,9 +120,34 @@ class StringDistribution(NumberDistribution):
         return self.support().mean()
 
     def mode(self) -> Tensor:
-        """Value of the most probable string of the support: (N,)."""
+        """Value of the most probable number of the support: (N,)."""
         return self.support().mode()
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples, given the support."""
         return self.support().sample(count, generator)
+
+
+class StringDistribution(EnumeratedDistribution):
+    """N distributions over *strings*: `log_prob` is that of the numeral as it is written, "1.50" or "1.5"."""
+
+    @abstractmethod
+    def log_prob_strings(self, strings: Tensor) -> Tensor:
+        """Log-probability of each row's string, (N, 32) ids as `strings_of` gives them: (N,), differentiable."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether `log_prob` is that of a number as it is written: it is."""
+        return True
+
+    def mass_scores(self, candidates: NumberTable) -> Tensor:
+        """`log_mass`, here `log_prob`, of each of C candidates for each row: (N, C)."""
+        return self.scores(candidates)
+
+    def log_prob(self, numbers: NumberTable) -> Tensor:
+        """Log-probability of each row's number as it is written: (N,), differentiable."""
+        return self.log_prob_strings(strings_of(numbers)).masked_fill(~numbers.values().isfinite(), -torch.inf)
+
+    def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
+        """`log_prob` with that of "unknown" shared by all unknown types (Ueberla): (N,); here nothing is unknown."""
+        return self.log_prob(numbers)

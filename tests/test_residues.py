@@ -1,0 +1,56 @@
+"""Remainders and the way back, against Python's own whole numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numerate.residues import from_residues, grid_units, moduli_for, residues_of
+
+
+@pytest.mark.parametrize("digits", range(1, 16))
+def test_moduli_tell_all_numbers_apart(digits: int) -> None:
+    moduli = moduli_for(digits)
+    assert all(math.gcd(a, b) == 1 for a, b in itertools.combinations(moduli, 2))
+    assert 2 * 10**digits < math.prod(moduli) < 2**53
+
+
+@pytest.mark.parametrize("digits", [0, 16])
+def test_digits_that_no_float_holds(digits: int) -> None:
+    with pytest.raises(ValueError, match=f"digits={digits}"):
+        moduli_for(digits)
+
+
+@given(st.lists(st.integers(-(10**15) + 1, 10**15 - 1), max_size=8))
+def test_there_and_back(numbers: list[int]) -> None:
+    moduli = moduli_for(15)
+    units = torch.tensor(numbers, dtype=torch.int64)
+    residues = residues_of(units, moduli)
+    assert residues.tolist() == [[number % modulus for modulus in moduli] for number in numbers]
+    assert from_residues(residues, moduli).tolist() == numbers
+
+
+@given(st.integers(-99_999, 99_999), st.integers(-99_999, 99_999))
+def test_sums_and_products_are_local(one: int, other: int) -> None:
+    moduli = moduli_for(10)
+    a, b = (residues_of(torch.tensor([number]), moduli) for number in (one, other))
+    by = torch.tensor(moduli)
+    for joined, worth in (((a + b) % by, one + other), ((a - b) % by, one - other), ((a * b) % by, one * other)):
+        assert from_residues(joined, moduli).tolist() == [worth]
+
+
+@given(st.integers(-(10**8), 10**8), st.integers(0, 5))
+def test_decimals_are_whole_on_the_grid(number: int, places: int) -> None:
+    value = float(Decimal(number).scaleb(-places))
+    assert grid_units(torch.tensor([value], dtype=torch.float64), 15, places).tolist() == [number]
+
+
+def test_beyond_the_digits() -> None:
+    values = torch.tensor([1e300, -1e5, 99.96, 0.25, 0.35], dtype=torch.float64)
+    assert grid_units(values, 3, 1).tolist() == [999, -999, 999, 2, 4]
