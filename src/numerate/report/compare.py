@@ -8,6 +8,7 @@ from numerate.bench.compare import folder_of, mean_and_spread, read_cells
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import read_predictions, write
 from numerate.report.pages import page
+from numerate.report.paired import example_figures, paired_table
 from numerate.report.saving import write_whole
 from numerate.report.tables import Cell, Table, table
 
@@ -67,13 +68,13 @@ def comparison_table(found: Mapping[str, Mapping[str, Any]], title: str, notes: 
 def group_table(
     cells: Mapping[str, Sequence[Mapping[str, Any]]], group: str, metric: str, split: str = "test"
 ) -> Table | None:
-    """One metric for each label of a group, such as the digits of an answer; None if nothing is grouped so."""
+    """One metric for each label of a group, such as the digits of an answer; None if there are not two of them."""
     key = f"{split} by {group}"
     labels: list[str] = []
     for runs in cells.values():
         for run in runs:
             labels += [label for label in run.get(key, {}) if label not in labels]
-    if not labels:
+    if len(labels) < 2:
         return None
     labels.sort(key=lambda label: (not label.isdigit(), int(label) if label.isdigit() else 0, label))
     factor = 100.0 if metric in _IN_PERCENT else 1.0
@@ -136,6 +137,8 @@ def write_comparison(config: CompareConfig, output: str | Path, rates: dict[str,
         for metric in ("exact_match", "log_smape")
         if (made := group_table(cells, group, metric))
     ]
+    if paired := paired_table(example_figures(config, folder, cells), f"{config.cell.task}, test, by example"):
+        tables.append(paired)
     write(folder / "compare.json", config=config.to_dict(), figures=found)
     text = write_whole(folder / "compare.md", "\n".join(shown.markdown() for shown in tables).encode())
     parts: list[tuple[str, list[Any]]] = [("Figures", list(tables))]

@@ -1,0 +1,71 @@
+"""How sure a comparison is of its order: intervals over the test examples, which all encodings share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.bench.asked_tasks import task_of
+from numerate.bench.result import read_predictions
+from numerate.metrics import right_digits
+from numerate.metrics.significance import bootstrap
+from numerate.report.tables import Table, table
+from numerate.tasks.asked_number import compared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from numerate.bench.compare import CompareConfig
+    from numerate.metrics.significance import Interval
+
+__all__ = ["example_figures", "paired_table"]
+
+_RESAMPLES = 2000
+_NOTE = (
+    "95 % intervals by bootstrap over the test examples, of means over seeds; behind the best: its figure less this "
+    "one's, example by example. They say how sure the order of these models is, not how another training would end. "
+    "Where all N examples are alike the interval has no width, though as many as 3 in N may be otherwise."
+)
+
+
+def example_figures(
+    config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, dict[str, Tensor]]:
+    """For each encoding whose predictions are there, `exact` and `digits` of every test example: (N,), seeds' means."""
+    task = task_of(config.cell.task, config.cell.task_options)
+    truth = task.truth("test", config.cell.test)
+    gold = torch.as_tensor(truth.values, dtype=torch.float64)
+    found: dict[str, dict[str, Tensor]] = {}
+    for name, runs in cells.items():
+        files = [file for run in runs if (file := folder / f"{run['cell'].name}.npz").is_file()]
+        said = [read_predictions(file)["test_predicted"].to(torch.float64) for file in files]
+        if not said or any(len(one) != len(gold) for one in said):
+            continue
+        exact = [torch.from_numpy(compared(one.numpy(), truth)[1]).to(torch.float64) for one in said]
+        digits = [right_digits(one, gold) for one in said]
+        found[name] = {"exact": torch.stack(exact).mean(0), "digits": torch.stack(digits).mean(0)}
+    return found
+
+
+def paired_table(figures: Mapping[str, Mapping[str, Tensor]], title: str) -> Table | None:
+    """Each encoding's figures with intervals, and how far behind the best it is; None if there are fewer than two."""
+    if len(figures) < 2:
+        return None
+    rows: dict[str, dict[str, str]] = {name: {} for name in figures}
+    for key, label in (("exact", "exact %"), ("digits", "log-sMAPE %")):
+        best = max(figures, key=lambda name: float(figures[name][key].nanmean()))
+        for name, one in figures.items():
+            rows[name][label] = _told(bootstrap(one[key], resamples=_RESAMPLES))
+            behind = bootstrap(figures[best][key], one[key], resamples=_RESAMPLES)
+            rows[name][f"{label}, behind the best"] = "the best" if name == best else _told(behind)
+    columns = dict.fromkeys(next(iter(rows.values())), "")
+    return table(rows, columns, corner="encoding", title=title, notes=[_NOTE])
+
+
+def _told(found: Interval) -> str:
+    estimate, low, high = (round(100 * value, 2) + 0.0 for value in (found.estimate, found.low, found.high))
+    return f"{estimate:.2f} ({low:.2f} to {high:.2f})"

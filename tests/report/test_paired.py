@@ -1,0 +1,59 @@
+"""Intervals over the test examples of a comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.bench.asked_tasks import task_of
+from numerate.bench.cell import CellConfig
+from numerate.bench.compare import CompareConfig
+from numerate.bench.result import write_predictions
+from numerate.report.paired import example_figures, paired_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIG = CompareConfig(encodings=("p10", "digits"), rates=(1e-3,), seeds=2, cell=CellConfig(task="multiply-3", test=40))
+
+
+def predicted(folder: Path, cell: CellConfig, wrong: int, off: float = 7.0) -> dict[str, Any]:
+    """Predictions of which the first so many are wrong."""
+    gold = torch.from_numpy(task_of("multiply-3").truth("test", 40).values)
+    said = gold.clone()
+    said[:wrong] += off
+    write_predictions(
+        folder / f"{cell.name}.npz", {"test_predicted": said, "test_gold": gold}, exact=("test_predicted",)
+    )
+    return {"cell": cell}
+
+
+def test_means_over_seeds(tmp_path: Path) -> None:
+    first, second = (cell for cell in CONFIG.finals({"p10": 1e-3, "digits": 1e-3}) if cell.encoding == "p10")
+    cells = {"p10": [predicted(tmp_path, first, 10), predicted(tmp_path, second, 20)], "digits": [{"cell": first}][:0]}
+    figures = example_figures(CONFIG, tmp_path, cells)
+    assert list(figures) == ["p10"]
+    assert figures["p10"]["exact"].tolist() == [0.0] * 10 + [0.5] * 10 + [1.0] * 20
+    assert bool((figures["p10"]["digits"][20:] == 1).all()) and bool((figures["p10"]["digits"][:10] < 0.5).all())
+    assert paired_table(figures, "one alone") is None
+
+
+def test_how_far_behind_the_best() -> None:
+    good = {"exact": torch.ones(400), "digits": torch.ones(400)}
+    poor = {"exact": (torch.arange(400) % 4 > 0).double(), "digits": torch.full((400,), 0.5)}
+    shown = paired_table({"poor": poor, "good": good}, "both")
+    assert shown is not None
+    assert [cell.text for cell in shown.body[1]] == [
+        "good", "100.00 (100.00 to 100.00)", "the best", "100.00 (100.00 to 100.00)", "the best",
+    ]  # fmt: skip
+    _, exact, behind, digits, behind_digits = (cell.text for cell in shown.body[0])
+    assert exact.startswith("75.00 (7") and behind.startswith("25.00 (2")
+    assert digits == behind_digits == "50.00 (50.00 to 50.00)"
+    assert "95 %" in shown.notes[0]
+
+
+def test_predictions_of_other_examples_are_left_out(tmp_path: Path) -> None:
+    cell = CONFIG.finals({"p10": 1e-3, "digits": 1e-3})[0]
+    write_predictions(tmp_path / f"{cell.name}.npz", {"test_predicted": torch.zeros(3)})
+    assert example_figures(CONFIG, tmp_path, {"p10": [{"cell": cell}]}) == {}
