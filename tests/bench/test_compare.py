@@ -15,7 +15,7 @@ from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import answers, encode
 from numerate.bench.cell import CellConfig, Prepared, build, run_cell, train
 from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread
-from numerate.bench.result import read_predictions
+from numerate.bench.result import read_predictions, write
 from numerate.bench.trunk_cell import compile_blocks
 from numerate.config import ConfigError
 from numerate.report.compare import summary, write_comparison
@@ -30,7 +30,9 @@ TINY: dict[str, Any] = {
     "task": "add-6", "task_options": {"digits": [1, 2], "beyond": {}}, "examples": 60, "amount": 120, "batch": 20,
     "width": 16, "layers": 1, "heads": 2, "dev": 20, "test": 30, "looks": 1,
 }  # fmt: skip
-ALL = ("p10", "fp15", "keep", "digits", "digits-reversed", "xval", "fourier", "bits", "log-fourier", "char-lstm")
+ALL = (
+    "p10", "fp15", "keep", "digits", "digits-reversed", "xval", "fourier", "bits", "residues", "log-fourier", "char-lstm",
+)  # fmt: skip
 
 
 def tiny(**options: Any) -> CellConfig:
@@ -147,6 +149,23 @@ def test_a_comparison_chooses_rates_and_goes_on(tmp_path: Path, monkeypatch: pyt
     assert "best of 2 rates" in files[1].read_text("utf-8") and files[2].read_text("utf-8").startswith(
         "<!doctype html>"
     )
+
+
+def test_rates_of_whole_trainings_are_chosen_by_these(tmp_path: Path) -> None:
+    config = CompareConfig(encodings=("p10",), rates=(1e-4, 1e-3, 1e-2), rate_share=0.5, cell=tiny())
+
+    def found(rate: float, amount: float, value: float | None) -> None:
+        figures = {"dev": {"log_smape": {"value": value}}}
+        name = dataclasses.replace(config.cell, encoding="p10", rate=rate, amount=amount).name
+        write(tmp_path / f"{name}.json", config={}, figures=figures)
+
+    for rate, value in zip(config.rates, (0.2, 0.1, None), strict=True):
+        found(rate, 60, value)
+    assert best_rate(config, tmp_path, "p10") == 1e-4
+    found(1e-4, 120, 0.3)  # a single one has no rival
+    assert best_rate(config, tmp_path, "p10") == 1e-4
+    found(1e-2, 120, 0.4)
+    assert best_rate(config, tmp_path, "p10") == 1e-2
 
 
 def test_several_tasks_for_one_model() -> None:
