@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,8 @@ TINY: dict[str, Any] = {
     "width": 16, "layers": 1, "heads": 2, "dev": 20, "test": 30, "looks": 1,
 }  # fmt: skip
 ALL = (
-    "p10", "fp15", "keep", "digits", "digits-reversed", "xval", "fourier", "bits", "residues", "log-fourier", "char-lstm",
+    "p10", "fp15", "keep", "digits", "digits-reversed", "xval", "fourier", "bits", "residues", "log-fourier",
+    "char-lstm",
 )  # fmt: skip
 
 
