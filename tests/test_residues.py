@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from decimal import Decimal
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numerate.residues import from_residues, grid_units, moduli_for, residues_of
+from numerate.residues import from_residues, moduli_for, residues_of
 
 
 @pytest.mark.parametrize("digits", range(1, 16))
@@ -43,14 +42,3 @@ def test_sums_and_products_are_local(one: int, other: int) -> None:
     by = torch.tensor(moduli)
     for joined, worth in (((a + b) % by, one + other), ((a - b) % by, one - other), ((a * b) % by, one * other)):
         assert from_residues(joined, moduli).tolist() == [worth]
-
-
-@given(st.integers(-(10**8), 10**8), st.integers(0, 5))
-def test_decimals_are_whole_on_the_grid(number: int, places: int) -> None:
-    value = float(Decimal(number).scaleb(-places))
-    assert grid_units(torch.tensor([value], dtype=torch.float64), 15, places).tolist() == [number]
-
-
-def test_beyond_the_digits() -> None:
-    values = torch.tensor([1e300, -1e5, 99.96, 0.25, 0.35], dtype=torch.float64)
-    assert grid_units(values, 3, 1).tolist() == [999, -999, 999, 2, 4]

@@ -11,7 +11,9 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["from_residues", "grid_units", "moduli_for", "residues_of"]
+from numerate.digit_grid import check_digits
+
+__all__ = ["from_residues", "moduli_for", "residues_of"]
 
 _MODULI = (5, 7, 8, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 """Small, and no two with a common factor; all together they tell 3.6e15 numbers apart."""
@@ -24,16 +26,9 @@ def moduli_for(digits: int) -> tuple[int, ...]:
         >>> moduli_for(6), math.prod(moduli_for(6))
         ((5, 7, 8, 9, 11, 13, 17), 6126120)
     """
-    if not 1 <= digits <= 15:
-        raise ValueError(f"a float64 holds 1 to 15 digits in all, however: {digits=}")
+    check_digits(digits, 0)
     count = next(k for k in range(1, len(_MODULI) + 1) if math.prod(_MODULI[:k]) > 2 * 10**digits)
     return _MODULI[:count]
-
-
-def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
-    """Finite values as whole multiples of 10^-n, the nearest (ties to even), held within so many digits: int64."""
-    highest = 10.0**digits - 1
-    return (values.clamp(-1e300, 1e300) * 10.0**fraction_digits).round().clamp(-highest, highest).to(torch.int64)
 
 
 def residues_of(units: Tensor, moduli: tuple[int, ...]) -> Tensor:

@@ -15,7 +15,7 @@ from numerate.bench import compare as bench
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import answers, encode
 from numerate.bench.cell import CellConfig, Prepared, build, run_cell, train
-from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread
+from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread, whole_tries
 from numerate.bench.result import read_predictions, write
 from numerate.bench.trunk_cell import compile_blocks
 from numerate.config import ConfigError
@@ -166,8 +166,15 @@ def test_rates_of_whole_trainings_are_chosen_by_these(tmp_path: Path) -> None:
     assert best_rate(config, tmp_path, "p10") == 1e-4
     found(1e-4, 120, 0.3)  # a single one has no rival
     assert best_rate(config, tmp_path, "p10") == 1e-4
+    assert whole_tries(config, tmp_path, "p10") == []
     found(1e-2, 120, 0.4)
     assert best_rate(config, tmp_path, "p10") == 1e-2
+    assert [cell.rate for cell in whole_tries(config, tmp_path, "p10")] == [1e-4, 1e-2]
+
+
+def test_a_try_of_the_whole_budget_is_a_final_one() -> None:
+    config = CompareConfig(encodings=("p10",), rates=(1e-4, 1e-3), rate_share=1, seeds=1, cell=tiny(splits=("longer",)))
+    assert config.tries()[0] == config.finals({"p10": 1e-4})[0]
 
 
 def test_several_tasks_for_one_model() -> None:

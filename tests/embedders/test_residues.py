@@ -34,5 +34,5 @@ def test_vectors_are_sums() -> None:
 
 
 def test_too_many_digits() -> None:
-    with pytest.raises(ValueError, match="digits=16"):
+    with pytest.raises(ValueError, match="integer_digits=10, fraction_digits=6"):
         ResiduesEmbedder.build(dim=6, integer_digits=10, fraction_digits=6)

@@ -21,7 +21,7 @@ def small(candidates: int) -> ResiduesDistribution:
 
 
 def enumerated(distribution: ResiduesDistribution, row: int) -> dict[float, float]:
-    """Each value's probability, by going through all whole numbers of tenths."""
+    """Each value's probability, by going through all whole numbers of tenths that the moduli tell apart."""
     log_five, log_seven, log_eight = distribution.log_residues[row].split((5, 7, 8))
     masses = {}
     for tenths in range(-139, 141):
@@ -34,18 +34,18 @@ def enumerated(distribution: ResiduesDistribution, row: int) -> dict[float, floa
 def test_all_numbers_enumerated() -> None:
     distribution = small(candidates=280)
     for row in range(3):
-        masses = enumerated(distribution, row)
+        every = enumerated(distribution, row)
+        masses = {value: mass for value, mass in every.items() if abs(value) < 10}  # as many digits as there are
+        total = math.fsum(masses.values())
         one, values = distribution[row], sorted(masses)
-        assert one.unseen.item() == pytest.approx(0.0, abs=1e-12)
-        assert one.support().values[0].tolist() == pytest.approx(values)
-        inside = [value for value in values if abs(value) < 10]
-        assert one.scores(table(inside))[0].exp().tolist() == pytest.approx([masses[v] for v in inside])
-        expected = [math.fsum(m for v, m in masses.items() if v <= value) for value in values]
+        assert one.unseen.item() == pytest.approx(1 - total)
+        assert one.scores(table(values))[0].exp().tolist() == pytest.approx([masses[v] for v in values])
+        expected = [math.fsum(m for v, m in masses.items() if v <= value) / total for value in values]
         assert one.cdf(f64([values]))[0].tolist() == pytest.approx(expected)
-        assert one.mean().item() == pytest.approx(math.fsum(v * m for v, m in masses.items()))
+        assert one.mean().item() == pytest.approx(math.fsum(v * m for v, m in masses.items()) / total)
         assert one.mode().item() == max(values, key=masses.__getitem__)
         for whole in (3.0, -7.0, 0.0):
-            near = math.fsum(m for v, m in masses.items() if abs(v - whole) <= 0.5)
+            near = math.fsum(m for v, m in masses.items() if whole - 0.5 < v <= whole + 0.5)
             assert one.log_mass(table([whole])).exp().item() == pytest.approx(near)
 
 
@@ -56,7 +56,29 @@ def test_the_most_probable_are_found() -> None:
         best = sorted(masses, key=masses.__getitem__)[-17:]
         support = distribution[row].support()
         assert support.values[0].tolist() == pytest.approx(sorted(best))
-        assert support.unseen.item() == pytest.approx(1 - math.fsum(masses[v] for v in best))
+        inside = [value for value in best if abs(value) < 10]
+        assert support.unseen.item() == pytest.approx(1 - math.fsum(masses[v] for v in inside))
+        assert [
+            v for v, m in zip(sorted(best), support.log_masses[0].tolist(), strict=True) if m > -math.inf
+        ] == sorted(inside)
+
+
+def test_what_is_said_has_so_many_digits() -> None:
+    head = fresh("residues", integer_digits=6, fraction_digits=0)
+    distribution = head(states(300))
+    mode = distribution.mode()
+    assert (mode.abs() < 1e6).all() and (distribution.sample(50).abs() < 1e6).all()
+    jump = distribution.support().shares().amax(1) * (1 - distribution.unseen)
+    torch.testing.assert_close(distribution.log_prob(table(mode)).exp(), jump)
+
+
+def test_gradients_do_not_depend_on_what_was_asked_before() -> None:
+    head = fresh("residues", integer_digits=1, fraction_digits=1)
+    hidden = states(3).requires_grad_()
+    plain = torch.autograd.grad(head(hidden).mean().sum(), hidden)[0]
+    distribution = head(hidden)
+    distribution.median()
+    torch.testing.assert_close(torch.autograd.grad(distribution.mean().sum(), hidden)[0], plain)
 
 
 def test_loss_is_the_mean_cross_entropy() -> None:

@@ -26,7 +26,7 @@ def predicted(folder: Path, cell: CellConfig, wrong: int, off: float = 7.0) -> d
     write_predictions(
         folder / f"{cell.name}.npz", {"test_predicted": said, "test_gold": gold}, exact=("test_predicted",)
     )
-    return {"cell": cell}
+    return {"cell": cell, "test": {"exact_match": {"value": 1 - wrong / 40}}}
 
 
 def test_means_over_seeds(tmp_path: Path) -> None:
@@ -55,5 +55,16 @@ def test_how_far_behind_the_best() -> None:
 
 def test_predictions_of_other_examples_are_left_out(tmp_path: Path) -> None:
     cell = CONFIG.finals({"p10": 1e-3, "digits": 1e-3})[0]
-    write_predictions(tmp_path / f"{cell.name}.npz", {"test_predicted": torch.zeros(3)})
+    other = torch.arange(40.0, dtype=torch.float64)
+    write_predictions(tmp_path / f"{cell.name}.npz", {"test_predicted": other, "test_gold": other})
     assert example_figures(CONFIG, tmp_path, {"p10": [{"cell": cell}]}) == {}
+
+
+def test_exact_is_left_out_where_floats_cannot_tell(tmp_path: Path) -> None:
+    cell = CONFIG.finals({"p10": 1e-3, "digits": 1e-3})[0]
+    run = predicted(tmp_path, cell, 10)
+    run["test"]["exact_match"]["value"] = 0.9  # as strings were compared
+    figures = example_figures(CONFIG, tmp_path, {"p10": [run]})
+    assert list(figures["p10"]) == ["digits"]
+    shown = paired_table({"p10": figures["p10"], "other": figures["p10"]}, "both")
+    assert shown is not None and shown.head == ("encoding", "log-sMAPE %", "log-sMAPE %, behind the best")

@@ -47,7 +47,9 @@ def test_what_cannot_be_recorded(tmp_path: Any) -> None:
         RecordedTrainer(model, several, train_dataset=[asked[slice(0, 2)]], counts=Counts(2, 0))
 
 
-@pytest.mark.parametrize("encoding", ["xval", "p10", "fourier", "digits"] if torch.cuda.is_available() else ["xval"])
+@pytest.mark.parametrize(
+    "encoding", ["xval", "p10", "fourier", "residues", "digits"] if torch.cuda.is_available() else ["xval"]
+)
 def test_losses_are_those_of_plain_steps(encoding: str) -> None:
     """Where there is nothing to record them, steps are plain ones, whatever the cell wants."""
     config, prepared, asked = of(encoding)

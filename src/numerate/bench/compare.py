@@ -25,7 +25,7 @@ from numerate.metrics.significance import mean_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["CompareConfig", "best_rate", "compare", "folder_of", "mean_and_spread", "read_cells"]
+__all__ = ["CompareConfig", "best_rate", "compare", "folder_of", "mean_and_spread", "read_cells", "whole_tries"]
 
 CHOSEN_BY = "log_smape"
 """What learning rates are chosen by on dev texts: the share of right leading digits, which all encodings have."""
@@ -63,8 +63,10 @@ class CompareConfig(Config):
         if len(self.rates) == 1:
             return []
         amount = self.cell.amount * self.rate_share
+        # A try of the whole budget is a final one.
+        less: dict[str, Any] = {"looks": 0, "splits": ()} if self.rate_share < 1 else {}
         return [
-            dataclasses.replace(self.cell, encoding=name, rate=rate, seed=0, amount=amount, looks=0, splits=())
+            dataclasses.replace(self.cell, encoding=name, rate=rate, seed=0, amount=amount, **less)
             for name in self.encodings
             for rate in self.rates
         ]
@@ -111,18 +113,23 @@ def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float
 
     Where several rates have been trained on the whole budget, these are the tries: one of a part may tell nothing yet.
     """
-    tries = [cell for cell in config.tries() if cell.encoding == encoding]
+    tries = whole_tries(config, folder, encoding) or [cell for cell in config.tries() if cell.encoding == encoding]
     if not tries:
         return config.rates[0]
-    whole = [dataclasses.replace(cell, amount=config.cell.amount) for cell in tries]
-    there = [cell for cell in whole if (Path(folder) / f"{cell.name}.json").is_file()]
-    tries = there if len(there) > 1 else tries
 
     def score(cell: CellConfig) -> float:
         value = read_figures(Path(folder) / f"{cell.name}.json")["dev"][CHOSEN_BY]["value"]
         return -math.inf if value is None else value
 
     return max(sorted(tries, key=lambda cell: cell.rate), key=score).rate
+
+
+def whole_tries(config: CompareConfig, folder: str | Path, encoding: str) -> list[CellConfig]:
+    """The cells of seed 0 that were trained on the whole budget, if they are of two rates at least."""
+    tries = [cell for cell in config.tries() if cell.encoding == encoding]
+    whole = [dataclasses.replace(cell, amount=config.cell.amount) for cell in tries]
+    there = [cell for cell in whole if (Path(folder) / f"{cell.name}.json").is_file()]
+    return there if len(there) > 1 else []
 
 
 def read_cells(config: CompareConfig, folder: str | Path, rates: dict[str, float]) -> dict[str, list[dict[str, Any]]]:

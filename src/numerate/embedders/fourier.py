@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
+from numerate.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.embedders.base import Embedder, finite_values
 from numerate.registry import embedders
 
@@ -35,12 +36,7 @@ class FourierConfig(Config):
     map: Literal["linear", "pad"] = "linear"
 
     def __post_init__(self) -> None:
-        if self.integer_digits < 0 or self.fraction_digits < 0:
-            raise ValueError(f"digits must not be negative, however: {self.integer_digits=}, {self.fraction_digits=}")
-        if not 1 <= self.integer_digits + self.fraction_digits <= 15:
-            raise ValueError(
-                f"a float64 holds 1 to 15 digits in all, however: {self.integer_digits=}, {self.fraction_digits=}"
-            )
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @embedders.register("fourier", "fone")
@@ -77,12 +73,9 @@ class FourierEmbedder(Embedder):
             raise ValueError(f"dim must be at least {columns} to hold the digits, however: {dim=}")
         self.project = nn.Linear(columns, dim) if config.map == "linear" else None
 
-    def _unclamped(self, numbers: NumberTable) -> Tensor:
-        return (finite_values(numbers, limit=1e300)[0].abs() * float(10**self.fraction_digits)).round()
-
     def scaled_integers(self, numbers: NumberTable) -> Tensor:
         """round(|x| · 10^n), at most 10^(m+n) - 1, int64 (N,)."""
-        return self._unclamped(numbers).clamp_max(float(10**self.n_digits - 1)).to(torch.int64)
+        return grid_units(finite_values(numbers)[0].abs(), self.n_digits, self.fraction_digits)
 
     def features(self, numbers: NumberTable) -> Tensor:
         """float64 (N, 2 · (m + n) + 3): a pair for each place from the last digit up, then sign, overflow, NaN."""
@@ -95,7 +88,7 @@ class FourierEmbedder(Embedder):
         pairs = torch.stack([(2 * math.pi * turns).cos(), (2 * math.pi * turns).sin()], dim=-1).flatten(1)
         sign = torch.where(values < 0, -1.0, 1.0).to(torch.float64)
         shown = torch.cat([pairs, sign[:, None]], dim=-1).masked_fill(nan[:, None], 0.0)
-        overflow = self._unclamped(numbers) >= float(10**self.n_digits)
+        overflow = beyond_grid(values, self.n_digits, self.fraction_digits)
         return torch.cat([shown, torch.stack([overflow, nan], dim=-1).to(torch.float64)], dim=-1)
 
     def forward(self, numbers: NumberTable) -> Tensor:

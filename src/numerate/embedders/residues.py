@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
+from numerate.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.embedders.base import Embedder, finite_values
 from numerate.registry import embedders
-from numerate.residues import grid_units, moduli_for, residues_of
+from numerate.residues import moduli_for, residues_of
 
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
@@ -33,21 +34,19 @@ class ResiduesConfig(Config):
     fraction_digits: int = 5
 
     def __post_init__(self) -> None:
-        if self.integer_digits < 0 or self.fraction_digits < 0:
-            raise ValueError(f"digits must not be negative, however: {self.integer_digits=}, {self.fraction_digits=}")
-        moduli_for(self.integer_digits + self.fraction_digits)
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @embedders.register("residues")
 class ResiduesEmbedder(Embedder):
     """A vector for each remainder of round(x · 10^n) by some small moduli, summed; overflow and NaN have vectors, too.
 
-    The remainders of a sum or a product are the sums and products of the remainders, modulus by modulus, whatever the
-    sign: a model that computes needs small tables and no carries (compare `fourier`, in which sums are local and
-    products are not). Ours, after the residue number systems of hardware; the moduli are 5, 7, 8, 9, 11, 13, 17, ...,
-    as many as tell all numbers apart. How large a number is, remainders hide: put `log-fourier` beside them (`sum`)
-    where that matters. -0 is 0. From 10^m on, and at infinities, a number shows the highest that fits and a flag; NaN
-    shows its flag alone.
+    The remainders of a sum are the sums of the remainders, and of whole numbers (`fraction_digits=0`) those of a
+    product are the products, modulus by modulus, whatever the sign. A model that computes needs small tables and no carries;
+    compare `fourier`, in which sums are local and products are not. Ours, after the residue number systems of hardware.
+    The moduli are 5, 7, 8, 9, 11, 13, 17, ..., as many as tell all numbers apart. How large a number is, remainders
+    hide: put `log-fourier` beside them (`sum`) where that matters. -0 is 0. From 10^m on, and at infinities, a number
+    shows the highest that fits and a flag; NaN shows its flag alone.
 
     **Shape**
 
@@ -73,13 +72,13 @@ class ResiduesEmbedder(Embedder):
 
     def features(self, numbers: NumberTable) -> Tensor:
         """float64 (N, sum of the moduli + 2): a 1 for each remainder, then overflow, NaN."""
-        values, specials = finite_values(numbers, limit=1e300)
+        values, specials = finite_values(numbers)
         places = self.config.fraction_digits
         residues = residues_of(grid_units(values, self.digits, places), self.moduli)
         every = [torch.arange(modulus, device=values.device) for modulus in self.moduli]
         ones = [residues[:, k, None] == each for k, each in enumerate(every)]
         shown = torch.cat(ones, dim=-1).to(torch.float64) * (1 - specials[:, :1])
-        overflow = (values.abs() * 10.0**places).round() >= 10.0**self.digits
+        overflow = beyond_grid(values, self.digits, places)
         return torch.cat([shown, overflow[:, None].to(torch.float64), specials[:, :1]], dim=-1)
 
     def forward(self, numbers: NumberTable) -> Tensor:

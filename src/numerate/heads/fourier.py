@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
+from numerate.digit_grid import beyond_grid, check_digits
 from numerate.heads.base import Head, ValueDistribution
 from numerate.heads.places import below, log_between, log_equal
 from numerate.registry import heads
@@ -131,12 +132,7 @@ class FourierDigitsConfig(Config):
     fraction_digits: int = 5
 
     def __post_init__(self) -> None:
-        if self.integer_digits < 0 or self.fraction_digits < 0:
-            raise ValueError(f"digits must not be negative, however: {self.integer_digits=}, {self.fraction_digits=}")
-        if not 1 <= self.integer_digits + self.fraction_digits <= 15:
-            raise ValueError(
-                f"a float64 holds 1 to 15 digits in all, however: {self.integer_digits=}, {self.fraction_digits=}"
-            )
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @heads.register("fourier-digits", "fone")
@@ -178,8 +174,7 @@ class FourierDigitsHead(Head):
 
     def clamped(self, numbers: NumberTable) -> Tensor:
         """Numbers with more digits before the point than there are: (N,) bool."""
-        size = numbers.values().abs() * 10.0**self.config.fraction_digits
-        return self.valid(numbers) & (size.round() >= 10.0**self.places)
+        return self.valid(numbers) & beyond_grid(numbers.values(), self.places, self.config.fraction_digits)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         distribution = self.forward(hidden)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
+from numerate.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.heads.base import Head, ValueDistribution
 from numerate.heads.enumerated import EnumeratedDistribution, Support
 from numerate.registry import heads
-from numerate.residues import from_residues, grid_units, moduli_for, residues_of
+from numerate.residues import from_residues, moduli_for, residues_of
 
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
@@ -38,6 +38,7 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
     digits: int
     fraction_digits: int
     candidates: int
+    _supports: dict[bool, Support] = field(init=False, default_factory=dict, repr=False)
 
     def _tables(self) -> tuple[Tensor, ...]:
         return self.log_residues.split(self.moduli, dim=1)
@@ -49,16 +50,22 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
         """That of the nearest multiple, with those of the support that round to the number, too."""
-        half = 0.5 * torch.pow(10.0, precision.to(torch.float64).clamp(-330, 308))[..., None]
-        own = grid_units(values, self.digits, self.fraction_digits)[..., None]
+        half = 0.5 * torch.pow(10.0, precision.to(torch.float64).clamp(-330, 308))
         support = self.support()
-        others = grid_units(support.values, 15, self.fraction_digits)[:, None]
-        near = ((support.values[:, None] - values[..., None]).abs() <= half) & (others != own)
+        others, own = (grid_units(v, self.digits, self.fraction_digits) for v in (support.values, values))
+        low, high = (values - half)[..., None], (values + half)[..., None]
+        near = (support.values[:, None] > low) & (support.values[:, None] <= high) & (others[:, None] != own[..., None])
         apart = support.log_masses[:, None].masked_fill(~near, -torch.inf)
         return torch.cat([self._log_prob(values, precision)[..., None], apart], dim=-1).logsumexp(-1).clamp_max(0.0)
 
-    @functools.cached_property
-    def _support(self) -> Support:
+    def support(self) -> Support:
+        """The most probable numbers of each row, of `candidates` sets of remainders those with so many digits."""
+        wanted = torch.is_grad_enabled()
+        if wanted not in self._supports:
+            self._supports[wanted] = self._enumerated()
+        return self._supports[wanted]
+
+    def _enumerated(self) -> Support:
         # The best so many of the first moduli are all that can be among the best of one modulus more.
         tables = self._tables()
         best = tables[0].new_zeros(len(self), 1)
@@ -70,13 +77,10 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
             kept = chosen.gather(1, before[..., None].expand(-1, -1, chosen.shape[2]))
             chosen = torch.cat([kept, (place % table.shape[1])[..., None]], dim=-1)
         units, order = from_residues(chosen, self.moduli).sort(dim=1)
-        log_masses = best.gather(1, order)
+        # Past the digits lies what nothing was ever learnt from.
+        log_masses = best.gather(1, order).masked_fill(units.abs() >= 10**self.digits, -torch.inf)
         unseen = (1 - log_masses.exp().sum(-1)).clamp_min(0.0)
         return Support(units.to(torch.float64) / 10.0**self.fraction_digits, log_masses, unseen)
-
-    def support(self) -> Support:
-        """The most probable numbers of each row: `candidates` of them."""
-        return self._support
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +99,9 @@ class ResiduesHeadConfig(Config):
     candidates: int = 64
 
     def __post_init__(self) -> None:
-        if self.integer_digits < 0 or self.fraction_digits < 0:
-            raise ValueError(f"digits must not be negative, however: {self.integer_digits=}, {self.fraction_digits=}")
         if self.candidates < 1:
             raise ValueError(f"candidates must be positive, however: {self.candidates=}")
-        moduli_for(self.integer_digits + self.fraction_digits)
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @heads.register("residues")
@@ -107,9 +109,9 @@ class ResiduesHead(Head):
     """Scores for the remainders of round(x · 10^n) by some small moduli, as `ResiduesEmbedder` has them; ours.
 
     After a layer norm, a linear layer scores the remainders of each modulus. The loss is their cross-entropy, averaged
-    over the moduli. Remainders of sums, differences and products need no carries: made for exact arithmetic. Where
-    nothing is sure, so is nothing about the size: take `mixture` for that. Numbers beyond the digits are learnt from as
-    the highest one and reported by `clamped`; NaN and the infinities are no targets.
+    over the moduli. Remainders of sums, and of products of whole numbers, need no carries: made for exact arithmetic.
+    Where nothing is sure, so is nothing about the size: take `mixture` for that. Numbers beyond the digits are learnt
+    from as the highest one and reported by `clamped`; NaN and the infinities are no targets.
 
     **Shape**
 
@@ -141,8 +143,7 @@ class ResiduesHead(Head):
 
     def clamped(self, numbers: NumberTable) -> Tensor:
         """Numbers with more digits before the point than there are: (N,) bool."""
-        size = numbers.values().abs() * 10.0**self.config.fraction_digits
-        return self.valid(numbers) & (size.round() >= 10.0**self.digits)
+        return self.valid(numbers) & beyond_grid(numbers.values(), self.digits, self.config.fraction_digits)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         return -self.forward(hidden).log_prob(numbers) / len(self.moduli)

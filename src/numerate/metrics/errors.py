@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "adjusted_r2", "exponent_accuracy", "log_mae", "log_smape", "mae", "mape", "mdae", "mdape",
-    "order_of_magnitude", "r2", "right_digits", "rmse", "sign_accuracy", "smape",
+    "order_of_magnitude", "r2", "right_digit_shares", "rmse", "sign_accuracy", "smape",
 ]  # fmt: skip
 
 _TINY = 1e-100
@@ -184,11 +184,11 @@ def log_smape(predicted: Numbers, gold: Numbers) -> Score:
     return _with(score, mean_of(_right_digits(shares)))
 
 
-def right_digits(predicted: Numbers, gold: Numbers) -> Tensor:
+def right_digit_shares(predicted: Numbers, gold: Numbers) -> Tensor:
     """What `log_smape` is the mean of: (N,) float64, NaN where the gold value is none.
 
     Example:
-        >>> right_digits([1.0, 1.001, 5.0], [1.0, 1.0, float("nan")]).tolist()
+        >>> right_digit_shares([1.0, 1.001, 5.0], [1.0, 1.0, float("nan")]).tolist()
         [1.0, 0.22..., nan]
     """
     one, other = as_pair(predicted, gold)

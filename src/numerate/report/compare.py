@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numerate.bench.compare import folder_of, mean_and_spread, read_cells
+from numerate.bench.compare import folder_of, mean_and_spread, read_cells, whole_tries
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import read_predictions, write
 from numerate.report.pages import page
@@ -116,7 +116,7 @@ def write_comparison(config: CompareConfig, output: str | Path, rates: dict[str,
     folder = folder_of(output, config)
     cells = read_cells(config, folder, rates)
     found = summary(cells)
-    notes = _notes(config, found)
+    notes = _notes(config, found, folder)
     tables = [comparison_table(found, f"{config.cell.task}, test", notes)]
     tables += [
         comparison_table(summary(cells, split), f"{config.cell.task}, {split} (beyond what was trained)")
@@ -146,12 +146,15 @@ def write_comparison(config: CompareConfig, output: str | Path, rates: dict[str,
     return [folder / "compare.json", text, page(f"Comparison: {config.cell.task}", parts, folder / "index.html")]
 
 
-def _notes(config: CompareConfig, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    cell = config.cell
+def _notes(config: CompareConfig, found: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
+    cell, share = config.cell, f"{config.rate_share:.0%}"
+    chosen = f"each encoding has its best of {len(config.rates)} rates, chosen on dev texts with {share} of the budget"
+    if whole := {name: len(tried) for name in found if (tried := whole_tries(config, folder, name))}:
+        chosen += "".join(f"; {name} its best of {count}, with all of it" for name, count in whole.items())
     notes = [
         f"Equal {cell.budget}: {cell.amount:g}, batches of {cell.batch}, {cell.examples:,} different training texts, "
-        f"the same trunk ({cell.layers} x {cell.width}); each encoding has its best of {len(config.rates)} rates, "
-        f"chosen on dev texts with {config.rate_share:.0%} of the budget.",
+        f"the same trunk ({cell.layers} x {cell.width}); "
+        + (f"{chosen}." if len(config.rates) > 1 else f"one learning rate, {config.rates[0]:g}."),
         "± is half of a 95 % interval over seeds; without, there is one seed.",
     ]
     if any(encoding_of(name).causal for name in found):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from numerate.batch import NumberTable
 from numerate.heads.combination import CombinationDistribution
-from numerate.heads.enumerated import StringDistribution
+from numerate.heads.enumerated import EnumeratedDistribution
 from numerate.numeral import Numeral
 from numerate.report.style import INK, figure_and_axes, power_ticks, stroke
 
@@ -147,7 +147,7 @@ def _units(low: float, high: float, decimals: int, points: int, always: Tensor) 
 
 def _enumerated(one: NumberDistribution) -> Tensor:
     """Values that have a probability of their own, (S,): without them, a vocabulary would be thinned out at random."""
-    if isinstance(one, StringDistribution):
+    if isinstance(one, EnumeratedDistribution):
         return one.support().values.reshape(-1)
     if isinstance(one, CombinationDistribution):
         return torch.cat([_enumerated(member) for member in one.members])

@@ -8,7 +8,7 @@ import torch
 
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.result import read_predictions
-from numerate.metrics import right_digits
+from numerate.metrics import right_digit_shares
 from numerate.metrics.significance import bootstrap
 from numerate.report.tables import Table, table
 from numerate.tasks.asked_number import compared
@@ -35,19 +35,26 @@ _NOTE = (
 def example_figures(
     config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Tensor]]:
-    """For each encoding whose predictions are there, `exact` and `digits` of every test example: (N,), seeds' means."""
+    """For each encoding whose predictions are there, `exact` and `digits` of every test example: (N,), seeds' means.
+
+    `exact` is left out where a float64 cannot tell, as of answers with more than 15 digits: strings were compared then.
+    """
     task = task_of(config.cell.task, config.cell.task_options)
     truth = task.truth("test", config.cell.test)
     gold = torch.as_tensor(truth.values, dtype=torch.float64)
     found: dict[str, dict[str, Tensor]] = {}
     for name, runs in cells.items():
-        files = [file for run in runs if (file := folder / f"{run['cell'].name}.npz").is_file()]
-        said = [read_predictions(file)["test_predicted"].to(torch.float64) for file in files]
-        if not said or any(len(one) != len(gold) for one in said):
+        known = [
+            (run, read_predictions(file)) for run in runs if (file := folder / f"{run['cell'].name}.npz").is_file()
+        ]
+        if not known or not all(torch.equal(columns["test_gold"], gold) for _, columns in known):
             continue
+        said = [columns["test_predicted"].to(torch.float64) for _, columns in known]
+        found[name] = {"digits": torch.stack([right_digit_shares(one, gold) for one in said]).mean(0)}
         exact = [torch.from_numpy(compared(one.numpy(), truth)[1]).to(torch.float64) for one in said]
-        digits = [right_digits(one, gold) for one in said]
-        found[name] = {"exact": torch.stack(exact).mean(0), "digits": torch.stack(digits).mean(0)}
+        shares = [run["test"]["exact_match"]["value"] for run, _ in known]
+        if all(abs(float(one.mean()) - share) < 1e-9 for one, share in zip(exact, shares, strict=True)):
+            found[name]["exact"] = torch.stack(exact).mean(0)
     return found
 
 
@@ -57,6 +64,8 @@ def paired_table(figures: Mapping[str, Mapping[str, Tensor]], title: str) -> Tab
         return None
     rows: dict[str, dict[str, str]] = {name: {} for name in figures}
     for key, label in (("exact", "exact %"), ("digits", "log-sMAPE %")):
+        if any(key not in one for one in figures.values()):
+            continue
         best = max(figures, key=lambda name: float(figures[name][key].nanmean()))
         for name, one in figures.items():
             rows[name][label] = _told(bootstrap(one[key], resamples=_RESAMPLES))

@@ -1,0 +1,40 @@
+"""Numbers as whole multiples of 10^-n with a limited number of digits, as FoNE and residues see them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["beyond_grid", "check_digits", "grid_units"]
+
+_LARGE = 1e300
+"""Held below this, a value can still be multiplied by a power of ten."""
+
+
+def check_digits(integer_digits: int, fraction_digits: int) -> None:
+    """Raises a ValueError unless a float64 holds so many digits before and after the point."""
+    if integer_digits < 0 or fraction_digits < 0:
+        raise ValueError(f"digits must not be negative, however: {integer_digits=}, {fraction_digits=}")
+    if not 1 <= integer_digits + fraction_digits <= 15:
+        raise ValueError(f"a float64 holds 1 to 15 digits in all, however: {integer_digits=}, {fraction_digits=}")
+
+
+def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
+    """Finite values as whole multiples of 10^-n, the nearest (ties to even), held within so many digits: int64.
+
+    Example:
+        >>> grid_units(torch.tensor([0.29, -12.0, 1e9], dtype=torch.float64), 4, 2).tolist()
+        [29, -1200, 9999]
+    """
+    highest = 10.0**digits - 1
+    return (values.clamp(-_LARGE, _LARGE) * 10.0**fraction_digits).round().clamp(-highest, highest).to(torch.int64)
+
+
+def beyond_grid(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
+    """Which of some values, infinities among them, have more digits than that before the point: bool.
+
+    Example:
+        >>> beyond_grid(torch.tensor([99.99, 99.996, -torch.inf], dtype=torch.float64), 4, 2).tolist()
+        [False, True, True]
+    """
+    return (values.abs().clamp_max(_LARGE) * 10.0**fraction_digits).round() >= 10.0**digits
