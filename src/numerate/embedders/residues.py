@@ -42,11 +42,11 @@ class ResiduesEmbedder(Embedder):
     """A vector for each remainder of round(x · 10^n) by some small moduli, summed; overflow and NaN have vectors, too.
 
     The remainders of a sum are the sums of the remainders, and of whole numbers (`fraction_digits=0`) those of a
-    product are the products, modulus by modulus, whatever the sign. A model that computes needs small tables and no carries;
-    compare `fourier`, in which sums are local and products are not. Ours, after the residue number systems of hardware.
-    The moduli are 5, 7, 8, 9, 11, 13, 17, ..., as many as tell all numbers apart. How large a number is, remainders
-    hide: put `log-fourier` beside them (`sum`) where that matters. -0 is 0. From 10^m on, and at infinities, a number
-    shows the highest that fits and a flag; NaN shows its flag alone.
+    product are the products, modulus by modulus, whatever the sign. A model that computes needs small tables and no
+    carries; compare `fourier`, in which sums are local and products are not. Ours, after the residue number systems of
+    hardware. The moduli are 5, 7, 8, 9, 11, 13, 17, ..., as many as tell all numbers apart. How large a number is,
+    remainders hide: put `log-fourier` beside them (`sum`) where that matters. -0 is 0. From 10^m on, and at infinities,
+    a number shows the highest that fits and a flag; NaN shows its flag alone.
 
     **Shape**
 

@@ -154,7 +154,7 @@ def _notes(config: CompareConfig, found: Mapping[str, Mapping[str, Any]], folder
     notes = [
         f"Equal {cell.budget}: {cell.amount:g}, batches of {cell.batch}, {cell.examples:,} different training texts, "
         f"the same trunk ({cell.layers} x {cell.width}); "
-        + (f"{chosen}." if len(config.rates) > 1 else f"one learning rate, {config.rates[0]:g}."),
+        + (f"{chosen}." if len(config.rates) > 1 else f"one learning rate, {min(config.rates):g}."),
         "± is half of a 95 % interval over seeds; without, there is one seed.",
     ]
     if any(encoding_of(name).causal for name in found):
