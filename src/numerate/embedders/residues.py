@@ -75,8 +75,7 @@ class ResiduesEmbedder(Embedder):
         values, specials = finite_values(numbers)
         places = self.config.fraction_digits
         residues = residues_of(grid_units(values, self.digits, places), self.moduli)
-        every = [torch.arange(modulus, device=values.device) for modulus in self.moduli]
-        ones = [residues[:, k, None] == each for k, each in enumerate(every)]
+        ones = [residues[:, k, None] == torch.arange(m, device=values.device) for k, m in enumerate(self.moduli)]
         shown = torch.cat(ones, dim=-1).to(torch.float64) * (1 - specials[:, :1])
         overflow = beyond_grid(values, self.digits, places)
         return torch.cat([shown, overflow[:, None].to(torch.float64), specials[:, :1]], dim=-1)

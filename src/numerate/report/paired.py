@@ -69,8 +69,9 @@ def paired_table(figures: Mapping[str, Mapping[str, Tensor]], title: str) -> Tab
         best = max(figures, key=lambda name: float(figures[name][key].nanmean()))
         for name, one in figures.items():
             rows[name][label] = _told(bootstrap(one[key], resamples=_RESAMPLES))
-            behind = bootstrap(figures[best][key], one[key], resamples=_RESAMPLES)
-            rows[name][f"{label}, behind the best"] = "the best" if name == best else _told(behind)
+            rows[name][f"{label}, behind the best"] = (
+                "the best" if name == best else _told(bootstrap(figures[best][key], one[key], resamples=_RESAMPLES))
+            )
     columns = dict.fromkeys(next(iter(rows.values())), "")
     return table(rows, columns, corner="encoding", title=title, notes=[_NOTE])
 
