@@ -173,7 +173,7 @@ def test_likelihoods_of_a_head_are_its_densities() -> None:
         ({"batch": 0}, "batch must be at least 1, however: 0"),
         ({"ratio": 1.5}, "ratio must lie between 0 and 1, however: 1.5"),
         ({"ratio": 0.0, "asking": 0.0}, "nothing to learn"),
-        ({"residual": True}, "only temperatures have a guess"),
+        ({"centred": True}, "only temperatures can be centred"),
     ],
 )
 def test_bad_cells(options: dict[str, Any], message: str) -> None:

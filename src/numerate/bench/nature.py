@@ -44,6 +44,7 @@ def load_nature() -> dict[str, Any]:
 _ALL = load_nature()
 TABLES: tuple[str, ...] = tuple(_ALL["tables"])
 SCALES: tuple[str, ...] = tuple(_ALL["scales"])
+_CENTRED = "centred-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class NatureTable(Config):
         rates: Learning rates that each may choose from.
         rate_share: Share of the budget that a try of a learning rate gets.
         seeds: Trainings of each encoding and budget.
-        budgets: `samples`, `tokens`, `seconds`, or `residual` (samples, of which changes are asked), and how much.
+        budgets: `samples`, `tokens` or `seconds`, and how much; with `centred-` before it, of centred records.
         cell: What all cells have in common.
     """
 
@@ -72,9 +73,9 @@ class NatureTable(Config):
             raise ConfigError(f"no table: {self.encodings=}, {self.rates=}, {self.seeds=}, {self.budgets=}")
         if not 0 < self.rate_share <= 1:
             raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
-        known = ("samples", "tokens", "seconds", "residual")
+        known = [centred + kind for centred in ("", _CENTRED) for kind in ("samples", "tokens", "seconds")]
         if unknown := [name for name in self.budgets if name not in known]:
-            raise ConfigError(f"unknown budget {unknown[0]!r}: {near_names(unknown[0], list(known))}")
+            raise ConfigError(f"unknown budget {unknown[0]!r}: {near_names(unknown[0], known)}")
         for name in self.encodings:
             nature_encoding(name)
 
@@ -97,10 +98,9 @@ class NatureTable(Config):
         }
 
     def _cell(self, encoding: str, budget: str, amount: float) -> NatureCell:
-        residual = budget == "residual"
-        kind: Any = "samples" if residual else budget
+        kind: Any = budget.removeprefix(_CENTRED)
         return dataclasses.replace(
-            self.cell, encoding=encoding, budget=kind, amount=float(amount), residual=residual, seed=0
+            self.cell, encoding=encoding, budget=kind, amount=float(amount), centred=kind != budget, seed=0
         )
 
 
@@ -131,7 +131,7 @@ def config_for(
     cell = NatureCell.from_dict({"task": task} | size["cell"] | own["cell"] | {"task_options": options})
     return NatureTable(
         encodings=tuple(encodings) or tuple(_ALL["encodings"]), rates=tuple(size["rates"]),
-        seeds=size["seeds"] if seeds is None else seeds, cell=cell,
+        seeds=size["seeds"] if seeds is None else seeds, cell=cell, rate_share=own.get("rate_share", 0.1),
         budgets={name: float(amount) for name, amount in own["budgets"].items()},
     )  # fmt: skip
 
@@ -244,8 +244,8 @@ def _prepare(config: NatureTable, folder: Path, data: str, say: Callable[[str], 
     start = time.perf_counter()
     source = NatureData(config.cell, data)
     source.prepare()
-    if "residual" in config.budgets:
-        NatureData(dataclasses.replace(config.cell, residual=True), data).prepare()
+    if any(name.startswith(_CENTRED) for name in config.budgets):
+        NatureData(dataclasses.replace(config.cell, centred=True), data).prepare()
     say(f"{config.cell.examples:,} training records were made in {time.perf_counter() - start:.1f} s")
     write(folder / "baselines.json", config=config.cell.told(), figures=baselines(source))
 

@@ -49,7 +49,7 @@ class NatureCell(TrunkCell):
         task: `planets` or `temperature`.
         task_options: Of its config, such as `{"points": [30, 59]}`, or the `source` of temperatures.
         times: Of planets, how many times of each are told, the first ones; None for all.
-        residual: Of temperatures, whether the last ones are told as differences from a guess that needs no learning.
+        centred: Of temperatures, whether all of a record are told as differences from the mean of those that it tells.
         decimals: Of the numbers of planets; temperatures have an option of their own.
         ratio: Share of all numbers that are masked in training.
         asking: Share of the training records in which one of the tests' questions is masked besides.
@@ -66,7 +66,7 @@ class NatureCell(TrunkCell):
     task: Literal["planets", "temperature"] = "planets"
     task_options: dict[str, Any] = field(default_factory=dict)
     times: int | None = None
-    residual: bool = False
+    centred: bool = False
     decimals: int = 4
     ratio: float = 0.2
     asking: float = 0.0
@@ -81,13 +81,13 @@ class NatureCell(TrunkCell):
                 raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
         if not self.ratio + self.asking > 0:
             raise ConfigError(f"nothing to learn: {self.ratio=}, {self.asking=}")
-        if self.residual and self.task != "temperature":
-            raise ConfigError(f"only temperatures have a guess to differ from, however: task={self.task!r}")
+        if self.centred and self.task != "temperature":
+            raise ConfigError(f"only temperatures can be centred, however: task={self.task!r}")
 
     @property
     def name(self) -> str:
         """A file name that says which cell of a table it is."""
-        what = f"-{self.budget}{'-residual' if self.residual else ''}"
+        what = f"-{self.budget}{'-centred' if self.centred else ''}"
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}{what}"
 
     def told(self) -> dict[str, Any]:
@@ -160,10 +160,10 @@ class NatureData:
         """The records of a split, from the folder or made."""
         cell = self.cell
         count = {"train": cell.examples, "dev": cell.dev}.get(split, cell.test)
-        path = self.folder / f"{split}-{count}{'-residual' if cell.residual else ''}.npz"
+        path = self.folder / f"{split}-{count}{'-centred' if cell.centred else ''}.npz"
         if not path.is_file():
             if cell.task == "temperature":
-                made = temperature_records_of(self.task, split, count, residual=cell.residual)
+                made = temperature_records_of(self.task, split, count, centred=cell.centred)
             else:
                 made = planet_records(self.planets(count), split, count, cell.times, cell.decimals)
             made.save(path)

@@ -169,7 +169,7 @@ def planet_records(
 
 
 def temperature_records_of(
-    task: TemperatureTask, split: str, count: int, *, residual: bool = False, seed: int = 0
+    task: TemperatureTask, split: str, count: int, *, centred: bool = False, seed: int = 0
 ) -> Records:
     """Records of temperatures; asked for (`last`) are the last ones of all stations.
 
@@ -177,7 +177,8 @@ def temperature_records_of(
         task: Gives the samples, and how many decimals numbers have.
         split: One of its splits.
         count: How many records.
-        residual: Tell the last temperatures as differences from those before and what they changed by a day earlier.
+        centred: Tell all temperatures as differences from their mean, without the last ones: what is learnt in May may
+            then hold in June.
         seed: Of the split's stream.
     """
     samples, config, field_ = task.samples(split, count, seed), task.config, task.field
@@ -195,13 +196,10 @@ def temperature_records_of(
         where = temperature_records.coordinates(field_.lat[cells // width], field_.lon[cells % width])
         when = np.stack([temperature_records.moment(int(field_.time[sample.times[0]])) for sample in some])
         values = np.stack([sample.values for sample in some])
-        if residual:
-            days = [24 // sample.hours for sample in some]
-            change = np.stack(
-                [v[:, -1 - day] - v[:, -2 - day] for v, day in zip(values, days, strict=True)]
-            )  # of each station
-            guesses.append(temperature_records.rounded(values[:, :, -2] + change, decimals))
-            values[:, :, -1] -= guesses[-1]
+        if centred:
+            mean = temperature_records.rounded(values[:, :, :-1].mean(axis=(1, 2), keepdims=True), decimals)
+            guesses.append(mean[:, :, 0].repeat(values.shape[1], axis=1))
+            values -= mean
         parts = [where.reshape(len(some), -1), when, values.reshape(len(some), -1)]
         numbers.append(temperature_records.rounded(np.concatenate(parts, axis=1), decimals))
         rows.append(np.array(places, dtype=np.int64))

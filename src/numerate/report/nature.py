@@ -158,9 +158,7 @@ def cost_table(name: str, config: NatureTable, cells: Cells, rates: Mapping[str,
 
 def _notes(config: NatureTable) -> list[str]:
     cell, budgets = config.cell, config.budgets
-    told = ", ".join(
-        f"{amount:,.0f} {name.replace('residual', 'samples of changes')}" for name, amount in budgets.items()
-    )
+    told = ", ".join(f"{amount:,.0f} {name.replace('-', ' ')}" for name, amount in budgets.items())
     notes = [
         f"{cell.examples:,} different training records, the same for all, in batches of {cell.batch}; the same trunk "
         f"({cell.layers} x {cell.width}); budgets: {told}; each encoding has its best of {len(config.rates)} rates, "
@@ -179,7 +177,7 @@ def _notes(config: NatureTable) -> list[str]:
         notes.append(
             f"Temperatures: {str(source).replace(chr(92), '/').rsplit('/', 1)[-1]}{made_up}. In brackets, 95 % "
             "intervals that draw whole days. The unit of the paper's errors is not known. Seconds are those of "
-            "trainings side by side. Change asked: the last temperatures are told, for all encodings, as differences "
-            "from what yesterday says."
+            "trainings side by side. Centred: all temperatures of a record are told, for all encodings, as "
+            "differences from the mean of those that it tells, and the mean is added again before anything is measured."
         )
     return notes
