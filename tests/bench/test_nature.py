@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def test_settings(table: str, scale: str) -> None:
     config = config_for(table, scale)
     columns, paper = paper_of(table)
-    assert len(config.encodings) == 10 and set(paper) <= set(config.encodings)
+    assert len(config.encodings) == 12 and set(paper) <= set(config.encodings)
     assert all(set(row) <= set(columns.values()) for row in paper.values())
     budgets = {"samples"} if table == "xval-table5" else set(columns)
     assert set(config.budgets) <= budgets and {"samples"} <= set(config.budgets)
