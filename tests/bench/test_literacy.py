@@ -93,7 +93,7 @@ def test_what_is_there_is_not_made_again(grid: LiteracyGrid, folder: Path) -> No
     run_grids([grid], folder / "out", say=lines.append)
     assert lines == [] and all(file.read_bytes() == content for file, content in files.items())
     other = dataclasses.replace(grid, cell=dataclasses.replace(grid.cell, batch=8))
-    with pytest.raises(ValueError, match="has batch=16, and not 8"):
+    with pytest.raises(ValueError, match="is there with batch 16 and not 8"):
         run_grids([other], folder / "out", say=lines.append)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numerate.bench.cell import CellConfig, Prepared, run_cell
 from numerate.bench.encodings import encoding_of
 from numerate.bench.pool import run_jobs
-from numerate.bench.result import read_figures
+from numerate.bench.result import is_there, read_figures
 from numerate.config import Config, ConfigError
 from numerate.metrics.significance import mean_interval
 
@@ -98,9 +98,12 @@ def compare(
 
     Returns:
         The learning rate that each encoding chose.
+
+    Raises:
+        OtherSettingsError: There is a result of another comparison in the same folder.
     """
     folder = folder_of(output, config)
-    there = sum((folder / f"{cell.name}.json").is_file() for cell in config.tries())
+    there = sum(is_there(folder / f"{cell.name}.json", cell.to_dict()) for cell in config.tries())
     if there:
         say(f"{there} of {len(config.tries())} tries are there already")
     jobs = {name: functools.partial(_of_encoding, config, name, folder) for name in config.encodings}
@@ -160,7 +163,7 @@ def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[
         rates = {name: best_rate(config, folder, name)} if choose else {}
         alone = dataclasses.replace(config, encodings=(name,))
         for cell in alone.finals(rates) if choose else alone.tries():
-            if not (folder / f"{cell.name}.json").is_file():
+            if not is_there(folder / f"{cell.name}.json", cell.to_dict()):
                 prepared = prepared or Prepared(cell)
                 say(_told(cell, run_cell(cell, folder, prepared, say)))
 

@@ -21,7 +21,7 @@ from numerate.bench.nature_asking import missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, nature_encoding
 from numerate.bench.nature_runs import ends_of, run_cell
 from numerate.bench.pool import run_jobs
-from numerate.bench.result import read_figures, write
+from numerate.bench.result import differences, is_there, read_figures, write
 from numerate.config import Config, ConfigError
 from numerate.registry import near_names
 
@@ -178,7 +178,7 @@ def reproduce(
     baseline = folder / "baselines.json"
     with tempfile.TemporaryDirectory(prefix="numerate-") as data:
         missing = [name for name in config.encodings if not _is_done(config, folder, name)]
-        if missing or not baseline.is_file() or config.cell.differs(baseline):
+        if missing or not baseline.is_file() or differences(baseline, config.cell.told()):
             _prepare(config, folder, data, say)
         jobs = {name: functools.partial(_row, config, name, folder, data) for name in missing}
         if missing:
@@ -258,11 +258,8 @@ def _is_done(config: NatureTable, folder: Path, name: str) -> bool:
 
 
 def _is_there(folder: Path, cell: NatureCell) -> bool:
-    """Whether a cell has been trained; one with other settings is an error, for nobody would see it in the table."""
-    file = folder / f"{cell.name}.json"
-    if (otherwise := cell.differs(file)) is not None:
-        raise ValueError(f"{file.name} is there with {otherwise}: give another folder, or delete it")
-    return file.is_file()
+    """Whether a cell has been trained; one of other settings is an error."""
+    return is_there(folder / f"{cell.name}.json", cell.told())
 
 
 def _row(config: NatureTable, name: str, folder: Path, data: str, say: Callable[[str], None]) -> None:

@@ -97,14 +97,6 @@ class NatureCell(TrunkCell):
             told["task_options"]["source"] = Path(self.task_options["source"]).name
         return told
 
-    def differs(self, file: str | Path) -> str | None:
-        """How a result that is there was made otherwise than wanted now; None if it was not, or is not there."""
-        if not Path(file).is_file():
-            return None
-        there, wanted = json.loads(Path(file).read_text(encoding="utf-8"))["config"], self.told()
-        odd = [key for key in wanted if there.get(key) != wanted[key]]
-        return ", ".join(f"{key} {there.get(key)!r} and not {wanted[key]!r}" for key in odd) or None
-
     @property
     def splits(self) -> dict[str, tuple[str, ...]]:
         """The test sets, and what is asked for in each."""

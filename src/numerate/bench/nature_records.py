@@ -177,8 +177,8 @@ def temperature_records_of(
         task: Gives the samples, and how many decimals numbers have.
         split: One of its splits.
         count: How many records.
-        centred: Tell all temperatures as differences from their mean, without the last ones: what is learnt in May may
-            then hold in June.
+        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
+            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
         seed: Of the split's stream.
     """
     samples, config, field_ = task.samples(split, count, seed), task.config, task.field

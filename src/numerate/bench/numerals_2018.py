@@ -6,13 +6,12 @@ so the paper's figures beside ours show the method's order, not a target.
 
 from __future__ import annotations
 
-import json
 import time
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numerate.bench.result import read_figures, read_predictions, write, write_predictions
+from numerate.bench.result import differences, read_figures, read_predictions, write, write_predictions
 from numerate.registry import near_names
 from numerate.tasks.corpora import corpus_statistics
 from numerate.tasks.next_numeral import NextNumeral, NextNumeralConfig
@@ -100,9 +99,7 @@ def differs(file: str | Path, config: NextNumeralConfig) -> str | None:
         file: The result.
         config: What is wanted; its time limit does not count.
     """
-    there, wanted = json.loads(Path(file).read_text(encoding="utf-8"))["config"], _settings(config)
-    odd = [key for key in wanted if key != "seconds" and there.get(key) != wanted[key]]
-    return ", ".join(f"{key} {there.get(key)!r} and not {wanted[key]!r}" for key in odd) or None
+    return differences(file, _settings(config), apart=("seconds",))
 
 
 def run_model(

@@ -17,9 +17,22 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["describe", "read_figures", "read_predictions", "write", "write_predictions"]
+__all__ = [
+    "OtherSettingsError",
+    "describe",
+    "differences",
+    "is_there",
+    "read_figures",
+    "read_predictions",
+    "write",
+    "write_predictions",
+]
 
 _PACKAGES = ("numerate", "torch", "transformers", "tokenizers", "numpy")
+
+
+class OtherSettingsError(ValueError):
+    """A result is there already that was made with other settings."""
 
 
 def describe() -> dict[str, Any]:
@@ -54,6 +67,31 @@ def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
     part = target.with_name(target.name + ".part")
     part.write_text(json.dumps({"config": config, "machine": describe(), "figures": figures}, indent=2) + "\n")
     part.replace(target)
+
+
+def differences(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> str | None:
+    """How a result was made otherwise than wanted now; None if it was not, or is not there.
+
+    A setting that the file does not tell is younger than it, and had no other value then.
+
+    Args:
+        path: The result.
+        wanted: Settings by name, as `write` would be given them.
+        apart: Settings that do not count.
+    """
+    if not Path(path).is_file():
+        return None
+    there = json.loads(Path(path).read_text(encoding="utf-8"))["config"]
+    told = json.loads(json.dumps(dict(wanted)))
+    odd = [key for key in told if key in there and key not in apart and there[key] != told[key]]
+    return ", ".join(f"{key} {there[key]!r} and not {told[key]!r}" for key in odd) or None
+
+
+def is_there(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> bool:
+    """Whether a result is there; one of other settings is an error, for nobody would see it in a table."""
+    if (otherwise := differences(path, wanted, apart)) is not None:
+        raise OtherSettingsError(f"{Path(path).name} is there with {otherwise}: give another folder, or delete it")
+    return Path(path).is_file()
 
 
 def read_figures(path: str | Path) -> Any:

@@ -57,6 +57,7 @@ def compare_encodings(
     from numerate.bench.cell import CellConfig
     from numerate.bench.compare import CompareConfig, compare
     from numerate.bench.encodings import grid
+    from numerate.bench.result import OtherSettingsError
     from numerate.config import ConfigError
     from numerate.registry import UnknownNameError, near_names
     from numerate.report.compare import write_comparison
@@ -73,7 +74,10 @@ def compare_encodings(
         )
     except (ConfigError, UnknownNameError, ValueError, OSError) as error:
         raise BadInput(str(error)) from None
-    chosen = compare(config, output, processes=processes, say=say)
+    try:
+        chosen = compare(config, output, processes=processes, say=say)
+    except OtherSettingsError as error:
+        raise BadInput(str(error)) from None
     for file in write_comparison(config, output, chosen):
         say(str(file))
 

@@ -155,6 +155,7 @@ def reproduce_xval(
         processes: Train so many models at a time.
     """
     from numerate.bench.compare import compare
+    from numerate.bench.result import OtherSettingsError
     from numerate.bench.xval_tables import config_for
     from numerate.registry import UnknownNameError
     from numerate.report.xval_tables import write_table, write_table1
@@ -166,7 +167,11 @@ def reproduce_xval(
             config = config_for(table, scale, encodings, seeds)
         except (UnknownNameError, ValueError) as error:
             raise BadInput(str(error)) from None
-        files = write_table(table, config, Path(output), compare(config, output, processes=processes, say=say))
+        try:
+            rates = compare(config, output, processes=processes, say=say)
+        except OtherSettingsError as error:
+            raise BadInput(str(error)) from None
+        files = write_table(table, config, Path(output), rates)
     for file in files:
         say(str(file))
 

@@ -27,7 +27,7 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
 
     `log_prob` is that of the nearest multiple (ties to even), and past the highest number of the highest. Numbers next
     to each other have all remainders different, so that what is not sure is spread far: `support` has the most probable
-    numbers, found exactly, and speaks for all.
+    numbers and speaks for all.
 
     Shape:
         log_residues: (N, sum of the moduli), float64, log-probabilities, modulus after modulus.
@@ -59,7 +59,7 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
         return torch.cat([self._log_prob(values, precision)[..., None], apart], dim=-1).logsumexp(-1).clamp_max(0.0)
 
     def support(self) -> Support:
-        """The most probable numbers of each row, of `candidates` sets of remainders those with so many digits."""
+        """`candidates` numbers of each row, the most probable: surely those among so many sets of remainders."""
         wanted = torch.is_grad_enabled()
         if wanted not in self._supports:
             self._supports[wanted] = self._enumerated()
@@ -67,18 +67,23 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
 
     def _enumerated(self) -> Support:
         # The best so many of the first moduli are all that can be among the best of one modulus more.
-        tables = self._tables()
-        best = tables[0].new_zeros(len(self), 1)
+        best = self.log_residues.new_zeros(len(self), 1)
         chosen = torch.zeros(len(self), 1, 0, dtype=torch.int64, device=self.device)
-        for table in tables:
+        units = chosen.sum(-1)
+        for known, table in enumerate(self._tables(), start=1):
             scores = (best[:, :, None] + table[:, None, :]).flatten(1)
+            next_ones = torch.arange(table.shape[1], device=self.device).repeat(chosen.shape[1])
+            longer = chosen.repeat_interleave(table.shape[1], dim=1)
+            longer = torch.cat([longer, next_ones.expand(len(self), -1)[..., None]], dim=-1)
+            if known == len(self.moduli):
+                units = from_residues(longer, self.moduli)
+                # Past the digits lies what nothing was ever learnt from.
+                scores = scores.masked_fill(units.abs() >= 10**self.digits, -torch.inf)
             best, place = scores.topk(min(self.candidates, scores.shape[1]), dim=1)
-            before = place // table.shape[1]
-            kept = chosen.gather(1, before[..., None].expand(-1, -1, chosen.shape[2]))
-            chosen = torch.cat([kept, (place % table.shape[1])[..., None]], dim=-1)
-        units, order = from_residues(chosen, self.moduli).sort(dim=1)
-        # Past the digits lies what nothing was ever learnt from.
-        log_masses = best.gather(1, order).masked_fill(units.abs() >= 10**self.digits, -torch.inf)
+            chosen = longer.gather(1, place[..., None].expand(-1, -1, known))
+            units = units.gather(1, place) if known == len(self.moduli) else units
+        units, order = units.sort(dim=1)
+        log_masses = best.gather(1, order)
         unseen = (1 - log_masses.exp().sum(-1)).clamp_min(0.0)
         return Support(units.to(torch.float64) / 10.0**self.fraction_digits, log_masses, unseen)
 

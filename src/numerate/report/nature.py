@@ -162,9 +162,9 @@ def _notes(config: NatureTable) -> list[str]:
     notes = [
         f"{cell.examples:,} different training records, the same for all, in batches of {cell.batch}; the same trunk "
         f"({cell.layers} x {cell.width}); budgets: {told}; each encoding has its best of {len(config.rates)} rates, "
-        f"chosen on dev records with {config.rate_share:.0%} of the budget; {config.seeds} seed(s). Tested are the "
-        f"weights that did best on dev records, at {cell.looks} looks and at the end. Errors are of answers that are "
-        "numbers.",
+        f"chosen on dev records with {config.rate_share:.0%} of the first budget; {config.seeds} seed(s). Tested are "
+        f"the weights that did best on dev records, at {cell.looks} looks and at the end. Errors are of answers that "
+        "are numbers.",
         f"Masked in training, equally for all: {cell.ratio:.0%} of all numbers, and in {cell.asking:.0%} of the "
         "records one of the tests' questions.",
     ]
