@@ -64,7 +64,8 @@ def fit(
             disable_tqdm=True, seed=config.seed, remove_unused_columns=False, dataloader_pin_memory=False,
             bf16=config.bf16 and torch.cuda.is_available(),
         )  # fmt: skip
-        optimizer = torch.optim.AdamW(_groups(model.to(arguments.device), config), weight_decay=config.weight_decay)
+        groups, fused = _groups(model.to(arguments.device), config), arguments.device.type == "cuda"
+        optimizer = torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=fused)
         # Where only words are learnt, the head needs not see the others: six of seven, and most of the memory.
         trainer = _trainer(picked=config.predict != "numbers" and picks_states(model))(
             model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
