@@ -77,6 +77,6 @@ def test_a_cell_of_numbers(grid: dict[str, dict[str, Any]], tmp_path: Path) -> N
     options = grid["default"]["config"] | {"predict": "numbers", "parts": {"head": "mixture"}, "splits": ["test"]}
     cell = run_cell(LiteracyConfig.from_dict(options | {"output": str(tmp_path)}))
     assert json.loads(json.dumps(cell, allow_nan=False)) == cell
-    assert list(cell["results"]["test"]) == ["model", "median", "unit median"]
+    assert list(cell["results"]["test"]) == ["model", "median", "unit median", "conversion"]
     with np.load(cell["predictions"]["test"], allow_pickle=False) as file:
         assert len(file["gold"]) == number_data.SIZES["test"] == cell["results"]["test"]["model"]["count"]

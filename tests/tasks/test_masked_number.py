@@ -91,13 +91,13 @@ def test_training_learns_and_does_not_touch_the_encoder(tmp_path: Path) -> None:
     }
     task = MaskedNumber(config_in(tmp_path, **options))
     model = task.build()
-    first = model.backbone.bert.encoder.layer[0].output.dense.weight.detach().clone()
+    first = model.backbone.encoder.layer[0].output.dense.weight.detach().clone()
     before = np.nanmean(task.guess(model, "train").nats)
     task.train(model)
     assert np.nanmean(task.guess(model, "train").nats) < before - 0.1
-    assert torch.equal(model.backbone.bert.encoder.layer[0].output.dense.weight.cpu(), first)
+    assert torch.equal(model.backbone.encoder.layer[0].output.dense.weight.cpu(), first)
     results, columns = task.evaluate(model, "test")
-    assert list(results) == ["model", "median", "unit median"]
+    assert list(results) == ["model", "median", "unit median", "conversion"]
     assert {"gold", "median", "nats", "wrong_added"} <= set(columns)
     assert results["model"]["coverage_90"] is not None and results["median"]["crps"] is None
     gold = torch.from_numpy(columns["gold"])
@@ -193,3 +193,19 @@ def test_numbers_that_cannot_be_wrong_in_some_way() -> None:
     assert wrong_numbers([seven, seven], "swapped") == [None, None]
     with pytest.raises(ValueError, match="kind must be one of swapped, added, dropped, exchanged, however: 'lost'"):
         wrong_numbers([seven], "lost")
+
+
+def test_wrong_numbers_are_written_as_right_ones_are() -> None:
+    right = [
+        Numeral(text, 0, len(text), float(text.replace(",", ""))) for text in ("1,250", "7,000", "2500", "95", "950")
+    ]
+    for kind in ("added", "dropped", "exchanged"):
+        for seed in range(20):
+            for own, wrong in zip(right, wrong_numbers(right, kind, seed), strict=True):
+                if wrong is None:
+                    continue
+                assert wrong.value == float(wrong.text.replace(",", ""))
+                # Most long numbers here have commas; one that was written without stays so.
+                assert ("," in wrong.text) == (wrong.value >= 1000 and own.text != "2500"), (own.text, wrong.text)
+    bare = [Numeral(text, 0, len(text), float(text)) for text in ("1250", "7000", "950")]
+    assert all("," not in wrong.text for wrong in wrong_numbers(bare, "added") if wrong is not None)

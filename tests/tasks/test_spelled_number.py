@@ -13,7 +13,7 @@ from tiny_models import tokenizer_of
 
 from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.literacy_cell import run_cell
-from numerate.tasks.spelled_number import PLACES, SpelledNumber, Spelling
+from numerate.tasks.spelled_number import PLACES, SpelledNumber, Spelling, _known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +85,36 @@ def test_draws_follow_the_probabilities(config: LiteracyConfig) -> None:
     assert bool((filler[:, 1:] >= filler[:, :-1]).all()), "behind a filler stand only fillers"
 
 
+def test_half_of_the_numbers_are_learnt_from_the_first_token_on_and_none_behind_its_end(config: LiteracyConfig) -> None:
+    right = torch.tensor([[5, 0, 0, 0, 0, 0]] * 2000 + [[5, 5, 5, 5, 5, 5]] * 2000)
+    known = _known(right, 0, torch.Generator().manual_seed(0))[:, 0]
+    short, long = known[:2000], known[2000:]
+    # Behind one token comes the end; of six, the last is always left to be said.
+    assert short.unique().tolist() == [0, 1] and long.unique().tolist() == [0, 1, 2, 3, 4, 5]
+    assert float((short == 0).double().mean()) == pytest.approx(0.75, abs=0.04)
+    assert float((long == 0).double().mean()) == pytest.approx(0.5 + 0.5 / 6, abs=0.04)
+    task, seen = SpelledNumber(config), []
+    model = task.build()
+
+    def collated(model: Any, config: Any, batches: Any, collate: Any) -> dict[str, Any]:
+        some = batches(torch.device("cpu"))
+        seen.extend((some[index], collate([some[index]])) for index in range(len(some)))
+        return {}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("numerate.tasks.spelled_number.fit", collated)
+        task.train(model)
+    for before, batch in seen:
+        for row, place in enumerate(before["place"].tolist()):
+            labels, tokens = batch["labels"][row], before["spelled"][row].tolist()
+            told = (labels != -100).nonzero()[:, 0].tolist()
+            length = sum(token != task.spelling(model).filler for token in tokens)
+            # From some token on to the first filler, or to the last place; and all others are masked or told.
+            assert told == list(range(told[0], place + min(length, PLACES - 1) + 1))
+            assert labels[told].tolist() == tokens[told[0] - place : min(length, PLACES - 1) + 1]
+            assert batch["input_ids"][row, place : told[0]].tolist() == tokens[: told[0] - place]
+
+
 def test_it_learns_and_is_measured(config: LiteracyConfig) -> None:
     nats = []
     for epochs in (1, 10):
@@ -94,5 +124,5 @@ def test_it_learns_and_is_measured(config: LiteracyConfig) -> None:
         nats.append(task.guess(model, "train", draws=1).nats.mean())
     assert nats[1] < nats[0] - 0.5
     cell = run_cell(replace(config, splits=("dev",)))
-    assert list(cell["results"]["dev"]) == ["model", "median", "unit median"]
+    assert list(cell["results"]["dev"]) == ["model", "median", "unit median", "conversion"]
     assert {"auc_swapped", "crps", "coverage_90"} <= set(cell["results"]["dev"]["model"])

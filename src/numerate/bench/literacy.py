@@ -142,7 +142,7 @@ def best_rate(grid: LiteracyGrid, encoder: str, folder: Path) -> float:
 
 
 def best_on_dev(grid: LiteracyGrid, output: str | Path, group: str = "unit", apart: Sequence[str] = (BASE,)) -> str:
-    """The encoder whose tries did best on dev, by nats of a group of words or log-MAE; what test says is not asked.
+    """The encoder whose try of its rate did best on dev, by nats of some words or log-MAE; what test says is not asked.
 
     Args:
         grid: Its encoders.
@@ -155,9 +155,10 @@ def best_on_dev(grid: LiteracyGrid, output: str | Path, group: str = "unit", apa
     """
     folder, found = Path(output) / grid.name, {}
     for encoder in grid.encoders:
-        tries = [] if encoder in apart else grid.tries(encoder)
-        if tries and all(_file(folder, encoder, cell).is_file() for cell in tries):
-            found[encoder] = min(_on_dev(folder, encoder, cell, group) for cell in tries)
+        tries = {} if encoder in apart else dict(zip(grid.rates, grid.tries(encoder), strict=False))
+        if tries and all(_file(folder, encoder, cell).is_file() for cell in tries.values()):
+            chosen = tries[best_rate(grid, encoder, folder)]
+            found[encoder] = _on_dev(folder, encoder, chosen, group)
     return min(found, key=found.__getitem__, default="")
 
 

@@ -101,7 +101,8 @@ def grids_for(
             raise ValueError(f"{source}: no such folder; corpora are {', '.join(corpora or _ALL['corpora'])}")
         for model in models:
             for protocol in settings.get("protocols", ("clean",)):
-                shared = dict(size["cell"]) | {"train": train, "predict": settings.get("predict", "words")}
+                own = settings.get("cell", {}).get(scale, {})
+                shared = size["cell"] | own | {"train": train, "predict": settings.get("predict", "words")}
                 shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": _bare(model)}
                 if shared["predict"] == "words" and protocol == "clean":
                     shared |= _plain(data, plain)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from numerate import metrics
 from numerate.bench.compare import mean_and_spread
 from numerate.bench.literacy import BASE, best_on_dev, best_rate, comparison, finals_of
 from numerate.bench.literacy_tables import COLUMNS, about, paper_of, parts_of
@@ -11,6 +14,7 @@ from numerate.bench.result import write
 from numerate.report.saving import write_whole
 from numerate.report.tables import Cell, Table, table
 from numerate.tasks.literacy import PLAIN
+from numerate.tasks.number_guesses import NumberGuesses, baselines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +34,14 @@ AIMS = {"head": -8.0, "all": -5.0}
 """By how many per cent the nats of unit words are to change against `default`, with a frozen encoder and without."""
 SLACK = 0.005
 """So many nats worse may all words be, and texts without numbers."""
-BASELINES = ("median", "unit median", "spelled", "default+mog")
-"""What every number head has to beat: no words at all, the unit alone, a number-blind model, and that of 2018."""
+_TAKEN = ("median", "unit median", "conversion")
+BASELINES = (*_TAKEN, "spelled", "default+mog")
+"""What every number head has to beat: no words at all, the unit alone, the same number in another unit, a number-blind
+model, and that of 2018."""
 _GROUPS = ("all", "unit", "whole", "near", "moves")
 _NUMBERS = {
-    "log_mae": (".3f", "min"), "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
+    "log_mae": (".3f", "min"), "log_mae_restated": (".3f", "min"), "log_mae_told_once": (".3f", "min"),
+    "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
     "coverage_90": (".3f", None), "nats": (".3f", "min"),
     **{f"{name}_{kind}": (".3f", "max") for name in ("auc", "tail_auc")
        for kind in ("swapped", "added", "dropped", "exchanged")},
@@ -130,24 +137,61 @@ def number_table(grid: LiteracyGrid, output: str | Path) -> Table:
         rows[encoder] = {
             key: _mean([row["model"].get(key) for row in known], form) for key, (form, _) in _NUMBERS.items()
         }
-        for name in ("median", "unit median"):
+        for name in _TAKEN:
             if known and name not in rows:
                 rows[name] = {key: known[0][name].get(key) for key in _NUMBERS}
-    known = {name: _value(row["log_mae"]) for name, row in rows.items()}
-    floor = min((known[name] for name in BASELINES if known.get(name) is not None), default=None)
-    for name, row in rows.items():
-        row["of the best baseline"] = None if floor is None or known[name] is None else known[name] / floor
+    for name, share in _of_the_best(_log_errors(grid, output), grid.resamples).items():
+        rows[name]["of the best baseline"] = share
     columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | {key: form for key, (form, _) in _NUMBERS.items()}
     bold: dict[str, Any] = {key: choice for key, (_, choice) in _NUMBERS.items()}
     best = best_on_dev(grid, output, apart=BASELINES)
     notes = (
-        f"Baselines: {', '.join(BASELINES)}; their least log-MAE is 1 in the second column.",
+        f"Baselines: {', '.join(BASELINES)}; their least log-MAE is 1 in the second column, of sentences that both "
+        "guess at, with paired 99 % intervals. Restated: the sentence tells the number again, in another unit.",
         "auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",
         *([f"Least log-MAE on dev, in the tries of rates: {best}."] if best else []),
     )
     return table(
         rows, columns, best=bold, corner="encoder + head", title=f"Masked numbers, {_title(grid)}", notes=notes
     )
+
+
+def _log_errors(grid: LiteracyGrid, output: str | Path) -> dict[str, np.ndarray]:
+    """By system, how many orders of magnitude its median is off for each test sentence, mean over seeds: (N,)."""
+    errors: dict[str, np.ndarray] = {}
+    gold = np.zeros(0)
+    for encoder in grid.encoders:
+        guesses = [NumberGuesses.load(cell["predictions"]["test"]) for cell in finals_of(grid, encoder, output)]
+        if guesses:
+            gold = guesses[0].gold
+            errors[encoder] = np.mean([_orders_off(each.median, gold) for each in guesses], axis=0)
+    if errors:
+        config = grid.finals(next(iter(errors)), grid.rates[0])[0]
+        errors |= {name: _orders_off(median, gold) for name, median in baselines_of(config, "test")[0].items()}
+    return errors
+
+
+def _orders_off(median: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(np.log10(np.abs(median)) - np.log10(np.abs(gold)))
+    return np.where(np.isfinite(off), off, np.nan)
+
+
+def _of_the_best(errors: dict[str, np.ndarray], resamples: int) -> dict[str, Cell]:
+    """The mean error of each system in units of the best baseline's, on the sentences that both guess at."""
+    known = {name: errors[name] for name in BASELINES if name in errors}
+    if not known:
+        return {}
+    best = known[min(known, key=lambda name: float(np.nanmean(known[name])))]
+    found = {}
+    for name, own in errors.items():
+        both = ~np.isnan(own) & ~np.isnan(best)
+        share = own[both].mean() / best[both].mean()
+        # A quotient of means, to first order: the mean of what is over, in units of the denominator.
+        over = metrics.bootstrap(own[both], share * best[both], resamples=resamples, level=0.99)
+        low, high = (share + end / best[both].mean() for end in (over.low, over.high))
+        found[name] = Cell(share, "" if own is best else f" ({low:.3f} to {high:.3f})")
+    return found
 
 
 def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int = 20) -> Table:
@@ -203,10 +247,6 @@ def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list
 def _mean(values: Sequence[float | None], form: str) -> Cell | None:
     mean, half = mean_and_spread(list(values))
     return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
-
-
-def _value(cell: Any) -> Any:
-    return cell.value if isinstance(cell, Cell) else cell
 
 
 def _title(grid: LiteracyGrid) -> str:

@@ -39,7 +39,10 @@ def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list
     rng = random.Random(f"{kind} {seed}")  # noqa: S311 (no secret)
     if kind == "swapped":
         return [_other(numerals, index, rng) for index in range(len(numerals))]
-    return [_changed(numeral, kind, rng) for numeral in numerals]
+    long = [numeral.text for numeral in numerals if sum(map(str.isdigit, numeral.text.partition(".")[0])) > 3]
+    # A number that becomes long is written as most long ones are: else it would be found out by that.
+    commas = 2 * sum("," in text for text in long) > len(long)
+    return [_changed(numeral, kind, rng, commas) for numeral in numerals]
 
 
 def _other(numerals: Sequence[Numeral], index: int, rng: random.Random) -> Numeral | None:
@@ -50,7 +53,7 @@ def _other(numerals: Sequence[Numeral], index: int, rng: random.Random) -> Numer
     return None
 
 
-def _changed(numeral: Numeral, kind: str, rng: random.Random) -> Numeral | None:
+def _changed(numeral: Numeral, kind: str, rng: random.Random, commas: bool) -> Numeral | None:
     text = numeral.text.replace(",", "")
     if numeral.point == "," or not text.isascii():
         return None
@@ -67,7 +70,12 @@ def _changed(numeral: Numeral, kind: str, rng: random.Random) -> Numeral | None:
     if not good:
         return None
     chosen = rng.choice(good)
-    return Numeral(chosen, 0, len(chosen), float(chosen) * 10.0**numeral.power, power=numeral.power)
+    value = float(chosen) * 10.0**numeral.power
+    if "," in numeral.text or (commas and len(text.partition(".")[0].lstrip("+-")) < 4):
+        whole, point, rest = chosen.partition(".")
+        sign = whole[: len(whole) - len(whole.lstrip("+-"))]
+        chosen = f"{sign}{int(whole.lstrip('+-')):,}{point}{rest}"
+    return Numeral(chosen, 0, len(chosen), value, power=numeral.power)
 
 
 def _is_written(text: str) -> bool:

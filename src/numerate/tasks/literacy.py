@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from numerate.tasks.number_sentences import NumberSentence
     from numerate.tasks.word_positions import Encoded
 
-__all__ = ["PLAIN", "LiteracyConfig", "build", "encoded_split", "load_split", "processor_of", "split_of", "written_as"]
+__all__ = [
+    "PLAIN",
+    "LiteracyConfig",
+    "build",
+    "encoded_split",
+    "key_of",
+    "load_split",
+    "processor_of",
+    "split_of",
+    "written_as",
+]
 
 PLAIN = "plain"
 """The name of the split that is the number-free texts."""
@@ -142,7 +152,7 @@ def split_of(
     return sentences, WordPositions.of(sentences, _tokenizer(model), own=words == "own")
 
 
-def _key_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
+def key_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
     """What tells a split from all others."""
     source = config.plain if split == PLAIN else config.source
     if source is None:
@@ -152,7 +162,7 @@ def _key_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
 
 def load_split(config: LiteracyConfig, split: str) -> tuple[list[NumberSentence], WordPositions]:
     """The sentences of a split and the words in them that are predicted; read once for all cells of a process."""
-    return split_of(*_key_of(config, split))
+    return split_of(*key_of(config, split))
 
 
 @functools.lru_cache(maxsize=16)
@@ -171,7 +181,7 @@ def written_as(config: LiteracyConfig, model: NumberModel, split: str) -> tuple[
     processor = model.processor
     plan = {"processor": processor.config(), "first_id": processor.first_id}
     plan |= {"numbers": config.numbers, "max_tokens": config.max_tokens}
-    return _key_of(config, split), json.dumps(plan, sort_keys=True)
+    return key_of(config, split), json.dumps(plan, sort_keys=True)
 
 
 def processor_of(key: tuple[Any, ...], plan: str) -> NumberProcessor:
@@ -192,6 +202,8 @@ def build(config: LiteracyConfig) -> NumberModel:
     scaler = config.scaler or ("log" if placement == "scale" else None)
     scaling = Scaling(by="none", scaler=scaler).fit(numerals) if scaler not in (None, "none") else None
     what = "numbers" if config.predict == "numbers" else "words"
+    if what == "numbers":
+        backbone = backbone.base_model  # nobody asks for words: logits of all of them are most of a step
     options: dict[str, Any] = {"objective": {"kind": "masked", "what": what, "seed": config.seed}}
     model = attach(backbone, _tokenizer(config.model), config.recipe, scaling=scaling, **(options | config.parts))
     table = NumberTable.of_numerals(numerals)

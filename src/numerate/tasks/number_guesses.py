@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,17 @@ import torch
 
 from numerate import metrics
 from numerate.tasks import literacy
+from numerate.tasks.restated_number import restated_numbers
 from numerate.tasks.word_positions import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numerate.tasks.literacy import LiteracyConfig
     from numerate.tasks.number_sentences import NumberSentence
 
-__all__ = ["COLUMNS", "LEVEL", "NumberGuesses", "baselines", "baselines_and", "figures"]
+__all__ = ["COLUMNS", "LEVEL", "NumberGuesses", "baselines", "baselines_and", "baselines_of", "figures"]
 
 LEVEL = 0.9
 """Of the intervals whose coverage is measured."""
@@ -60,6 +63,12 @@ class NumberGuesses:
         }
 
     @classmethod
+    def load(cls, file: str | Path) -> NumberGuesses:
+        """Guesses from the file that `run_cell` wrote."""
+        with np.load(file, allow_pickle=False) as columns:
+            return cls.of(dict(columns))
+
+    @classmethod
     def of(cls, columns: Mapping[str, np.ndarray]) -> NumberGuesses:
         """Guesses from columns by name; the way back."""
         wrong = {name.removeprefix("wrong_"): columns[name] for name in columns if name.startswith("wrong_")}
@@ -68,20 +77,34 @@ class NumberGuesses:
 
 def baselines_and(guesses: NumberGuesses, config: LiteracyConfig, split: str) -> dict[str, Any]:
     """Figures of a model's guesses and of the baselines, by name."""
-    train, test = (literacy.load_split(config, name)[0] for name in ("train", split))
-    results = {"model": figures(guesses)}
-    for name, median in baselines(train, test).items():
+    known, restated = baselines_of(config, split)
+    results = {"model": figures(guesses, restated)}
+    for name, median in known.items():
         nothing = np.full(len(median), np.nan)
         columns = dict.fromkeys(COLUMNS, nothing) | {"median": median}
-        results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}))
+        results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}), restated)
     return results
 
 
-def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
+def baselines_of(config: LiteracyConfig, split: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The baselines' guesses for a split by name, and which numbers its sentences tell again: (N,) bool."""
+    return _baselines_of(literacy.key_of(config, "train"), literacy.key_of(config, split))
+
+
+@functools.lru_cache(maxsize=4)
+def _baselines_of(train: tuple[Any, ...], test: tuple[Any, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    sentences = [literacy.split_of(*key)[0] for key in (train, test)]
+    known, told = baselines(*sentences), restated_numbers(*sentences)
+    restated = ~np.isnan(told)
+    return known | {"conversion": np.where(restated, told, known["unit median"])}, restated
+
+
+def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[str, float | int | None]:
     """`count`, `log_mae` (orders of magnitude), `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps`, AUCs.
 
     `auc_added` says how well right numbers are told from those with a digit added by their negative log-density,
-    `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known.
+    `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known. With `restated` (N,), which
+    numbers are told again in another unit, there are `log_mae_restated` and `log_mae_told_once`.
 
     Example:
         >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
@@ -92,6 +115,7 @@ def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
     """
     gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
     there = ~median.isnan()
+    again = torch.zeros(0, dtype=torch.bool) if restated is None else torch.from_numpy(restated)[there]
     gold, median = gold[there], median[there]
     low, high = (torch.from_numpy(column)[there] for column in (guesses.low, guesses.high))
     scores: dict[str, Any] = {
@@ -99,6 +123,9 @@ def figures(guesses: NumberGuesses) -> dict[str, float | int | None]:
         "exponent_accuracy": metrics.exponent_accuracy(median, gold),
         "mdape": metrics.mdape(median, gold),
     }
+    if restated is not None:
+        scores["log_mae_restated"] = metrics.log_mae(median[again], gold[again])
+        scores["log_mae_told_once"] = metrics.log_mae(median[~again], gold[~again])
     if not bool(low.isnan().all()):
         scores["coverage_90"] = metrics.coverage(low, high, gold)
     row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}

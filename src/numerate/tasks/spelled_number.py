@@ -37,7 +37,7 @@ __all__ = ["SpelledNumber", "Spelling"]
 
 PLACES = 6
 """So many tokens a number has at most; what is longer is cut."""
-DRAWS = 25
+DRAWS = 49
 """So many numbers are drawn for each sentence: the median, and intervals of 90 % between the second and the last."""
 _ROWS = 64
 
@@ -131,15 +131,18 @@ class SpelledNumber:
         def collate(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
             batch = dict(batches[0])
             place, right = batch.pop("place"), batch.pop("spelled")
-            known = torch.randint(PLACES, (len(place), 1), generator=generator).to(right.device)
-            hidden = (torch.arange(PLACES, device=right.device) >= known) & (place >= 0)[:, None]
-            at = place.clamp_min(0)[:, None] + torch.arange(PLACES, device=right.device)
+            known = _known(right, self.spelling(model).filler, generator)
+            turns = torch.arange(PLACES, device=right.device)
+            hidden = (turns >= known) & (place >= 0)[:, None]
+            at = place.clamp_min(0)[:, None] + turns
             ids, labels = batch["input_ids"].clone(), torch.full_like(batch["input_ids"], -100)
             there = (place >= 0)[:, None].expand_as(hidden)
             rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(at)
             seen = there & ~hidden
             ids[rows[seen], at[seen]] = right[seen]
-            labels[rows[hidden], at[hidden]] = right[hidden]
+            # Behind the first filler, nothing is left to be said.
+            said = hidden & (turns <= (right != self.spelling(model).filler).sum(1, keepdim=True))
+            labels[rows[said], at[said]] = right[said]
             return batch | {"input_ids": ids, "labels": labels}
 
         return fit(model, config, lambda device: self.batches(model, "train", config.batch).to(device), collate)
@@ -221,6 +224,13 @@ class SpelledNumber:
             going = going & (chosen != filler)
             inputs["input_ids"][rows, place + turn] = drawn[:, turn]
         return drawn
+
+
+def _known(right: Tensor, filler: int, generator: torch.Generator) -> Tensor:
+    """How many tokens of each number are told in training: none for half of them, else any beginning: (B, 1)."""
+    whole = (right != filler).sum(1, keepdim=True).clamp_max(PLACES - 1)
+    drawn = torch.rand(len(right), 2, generator=generator).to(right.device)
+    return torch.where(drawn[:, :1] < 0.5, 0, (drawn[:, 1:] * (whole + 1)).long())
 
 
 @functools.lru_cache(maxsize=2)
