@@ -54,9 +54,9 @@ def encoder_of(name: str) -> dict[str, Any]:
         raise UnknownNameError(f"unknown encoder {first!r}: {near_names(first, list(_ALL['encoders']))}")
     found = dict(_ALL["encoders"][first])
     if plus:
-        if head not in heads:
-            raise UnknownNameError(f"unknown head {head!r}: {near_names(head, heads.names())}")
-        found["parts"] = dict(found.get("parts", {})) | {"head": {"kind": head}}
+        if head not in heads and head not in _ALL["heads"]:
+            raise UnknownNameError(f"unknown head {head!r}: {near_names(head, [*heads.names(), *_ALL['heads']])}")
+        found["parts"] = dict(found.get("parts", {})) | {"head": _ALL["heads"].get(head, {"kind": head})}
     return found
 
 

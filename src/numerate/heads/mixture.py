@@ -15,15 +15,22 @@ from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.heads.ratios import Ratios
 from numerate.registry import heads
 
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
+    from numerate.heads.copied import Earlier
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
 
 _PACES = (0.05, 0.1, 0.3)
 """How far means, widths and weights go for what the last layer says: a mean must not outrun its width at the start."""
+_RATIO_PACE = 0.2
+"""The same for the logarithm of a ratio, which is more often near 1 than near 10."""
+_RATIO_WIDTH, _RATIO_LEAST = 1.0, 0.01
+"""How wide a component beside another number starts, in the signed logarithm, and how narrow it may become: 1 % of the
+number, about as people round. A narrower one leaves at the first step that leads it astray (seen at 1e-4)."""
 _SHIFTS = 30
 """Steps from each component's mean up to the mixture's hill that it stands on."""
 
@@ -141,6 +148,8 @@ class MixtureConfig(Config):
             in place of the density.
         written: Learn and give, as `log_prob`, the probability of a number as it is written: that mass times the
             probability of its number of decimals (`DecimalsRNN`), as `mog` does.
+        ratios: One more component for each other number that the text tells: that number times a predicted ratio. It
+            needs a context, see `forward`; without one the others are all.
         hidden: Size of the hidden layer; the backbone's width where None.
         dropout: Dropout on the hidden layer.
     """
@@ -153,6 +162,7 @@ class MixtureConfig(Config):
     min_width: float = 1e-4
     mass: bool = False
     written: bool = False
+    ratios: bool = False
     hidden: int | None = None
     dropout: float = 0.0
 
@@ -175,13 +185,14 @@ class MixtureHead(Head):
 
     Ours; xVal names it as the next step after its scalar. Components start at anchors, evenly over all magnitudes and
     both signs and as wide as the gaps between them; `fit` puts the anchors at the quantiles of some numbers instead.
+    With `ratios`, other numbers of the text have components of their own: `28 km (17 mi)` tells one number twice.
     The density is that of the value, Jacobian included. Every finite float64 can be scored, 0 among them; NaN and the
     infinities are no targets.
 
     **Shape**
 
     - Input: `(N, dim)`
-    - Output: N mixtures of K components, K + 1 with the atom
+    - Output: N mixtures of K components, one more with the atom, and M more with ratios to M other numbers
 
     Example:
         >>> from numerate.batch import NumberTable
@@ -206,6 +217,7 @@ class MixtureHead(Head):
             nn.Dropout(config.dropout),
             nn.Linear(hidden, 3 * count + config.atom),
         )
+        self.ratios = Ratios(dim, hidden) if config.ratios else None
         self.decimals = DecimalsRNN(dim) if config.written else None
         farthest = math.asinh(config.largest / config.unit)
         middles = (2 * torch.arange(count, dtype=torch.float64) + 1) / count - 1
@@ -225,19 +237,44 @@ class MixtureHead(Head):
         self.anchors.copy_(edges[1::2].contiguous().view(torch.int64))
         self.gaps.copy_((edges[2::2] - edges[:-2:2]).clamp_min(0.1).view(torch.int64))
 
-    def forward(self, hidden: Tensor) -> MixtureDistribution | WrittenDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+    @property
+    def looks_back(self) -> bool:
+        """Whether other numbers of the text are hints."""
+        return self.config.ratios
+
+    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> MixtureDistribution | WrittenDistribution:
+        """The distributions that (N, dim) hidden states stand for; `earlier` is what `ratios` are to."""
         config = self.config
         outputs = self._run(self.layers, hidden)
         shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
         gaps = self.gaps.view(torch.float64)
         means = self.anchors.view(torch.float64) + gaps * (_PACES[0] * shifts)
-        # 1 at 0, and towards 0 like 1 / s²: an exponential falls so fast that a component is needle-thin before its
-        # mean has settled, and then every step is a leap (seen on batches of a few numbers).
-        stretches = _PACES[1] * stretches
-        stretches = (stretches + torch.sqrt(stretches.square() + 4)) / 2
-        widths = config.min_width + gaps / 2 * stretches.square()
+        widths = config.min_width + gaps / 2 * _stretched(stretches)
         if config.atom:
             means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
+        if self.ratios is not None and earlier is not None:
+            shifts, stretches, more = self.ratios(hidden, earlier, self._run)
+            others = earlier.table.values()[earlier.rows].masked_fill(~earlier.seen, 0.0)
+            # A ratio leaves the sign as it is.
+            related = signed_log(others, config.unit) + others.sign() * _RATIO_PACE * shifts
+            means = torch.cat([means, related], dim=-1)
+            widths = torch.cat(
+                [widths, max(config.min_width, _RATIO_LEAST) + _RATIO_WIDTH * _stretched(stretches)], dim=-1
+            )
+            scores = torch.cat([scores, more.masked_fill(~earlier.seen, -torch.inf)], dim=-1)
         mixture = MixtureDistribution((_PACES[2] * scores).log_softmax(-1), means, widths, config.unit, config.mass)
         return mixture if self.decimals is None else WrittenDistribution(mixture, hidden, self.decimals)
+
+    def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
+        terms = super()._loss(hidden, numbers)
+        return terms if self.ratios is None else terms + self.ratios.nothing()
+
+
+def _stretched(outputs: Tensor) -> Tensor:
+    """How wide a component is for what the last layer says: 1 at 0, and towards 0 like 1 / s².
+
+    An exponential falls so fast that a component is needle-thin before its mean has settled, and then every step is a
+    leap (seen on batches of a few numbers).
+    """
+    slow = _PACES[1] * outputs
+    return ((slow + torch.sqrt(slow.square() + 4)) / 2).square()
