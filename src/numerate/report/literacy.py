@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from numerate import metrics
 from numerate.bench.compare import mean_and_spread
@@ -188,7 +189,8 @@ def _of_the_best(errors: dict[str, np.ndarray], resamples: int) -> dict[str, Cel
         both = ~np.isnan(own) & ~np.isnan(best)
         share = own[both].mean() / best[both].mean()
         # A quotient of means, to first order: the mean of what is over, in units of the denominator.
-        over = metrics.bootstrap(own[both], share * best[both], resamples=resamples, level=0.99)
+        pair = (torch.from_numpy(each[both]) for each in (own, share * best))
+        over = metrics.bootstrap(*pair, resamples=resamples, level=0.99)
         low, high = (share + end / best[both].mean() for end in (over.low, over.high))
         found[name] = Cell(share, "" if own is best else f" ({low:.3f} to {high:.3f})")
     return found
