@@ -58,6 +58,7 @@ class Recipe(Config):
     embedder: dict[str, Any] | None = None
     gated: bool = False
     reach: int = 0
+    relations: int = 0
     head: dict[str, Any] | None = None
 
 
@@ -109,6 +110,7 @@ def attach(
     placement: str | None = None,
     gated: bool | None = None,
     reach: int | None = None,
+    relations: int | None = None,
     head: str | dict[str, Any] | Head | None = None,
     objective: str | dict[str, Any] | Objective | None = "auto",
     kinds: tuple[str, ...] | None = None,
@@ -132,6 +134,8 @@ def attach(
         gated: Whether the embedder starts behind a shut gate.
         reach: How many tokens on each side of a number its vector reaches, too, through maps that are 0 at first; only
             for models that see both sides.
+        relations: How many numbers on each side of a number its vector tells the ratio to; only for models that see
+            both sides.
         head: How numbers are predicted.
         objective: What `loss` means in training; "auto" is `masked` or `causal`, as the backbone is.
         kinds: Which kinds of numeral are treated; by default the recipe's, or all.
@@ -145,7 +149,7 @@ def attach(
     """
     plan = _plan(recipe, notation, embedder)
     doors = Doors.of(backbone)
-    changed = (reader, notation, embedder, placement, gated, reach, head, kinds) != (None,) * 8
+    changed = (reader, notation, embedder, placement, gated, reach, relations, head, kinds) != (None,) * 9
     processor = NumberProcessor(
         tokenizer,
         make_reader(plan.reader, **(plan.reader_options or {})) if reader is None else make_reader(reader),
@@ -163,6 +167,7 @@ def attach(
         placement=plan.placement if placement is None else placement,
         gated=plan.gated if gated is None else gated,
         reach=plan.reach if reach is None else reach,
+        relations=plan.relations if relations is None else relations,
         head=_part(head if head is not None else plan.head, heads, doors.hidden_dim),
         objective=_objective(objective, doors, tokenizer),
         recipe=None if changed or isinstance(recipe, Recipe) else recipe or "in-place",
@@ -238,6 +243,7 @@ def from_pretrained(
             placement=config.placement,
             gated=config.gated,
             reach=config.reach,
+            relations=config.relations,
             head=_part(config.head, heads, config.hidden_dim),
             objective=_part(config.objective, objectives),
             recipe=config.recipe,

@@ -30,6 +30,7 @@ from numerate.embedders.gate import ZeroGate
 from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.reach import Reach
+from numerate.relations import Relations
 from numerate.slots import PLACEMENTS, place, rows_at, table_of, vectors_of
 from numerate.speaking import Speaks
 
@@ -56,6 +57,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         placement: `replace` the slot's embedding by the vector, `add` it, or `scale` by it.
         gated: Put the embedder behind a gate that is shut at first.
         reach: How many tokens on each side of a number its vector reaches, too; see `numerate.reach`.
+        relations: How many numbers on each side of a number its vector tells the ratio to; see `numerate.relations`.
         head: Distributions for the numbers asked for.
         objective: What `loss` means in training, when no labels are given.
         recipe: The recipe's name, for the record.
@@ -74,6 +76,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         placement: str = "replace",
         gated: bool = False,
         reach: int = 0,
+        relations: int = 0,
         head: Head | None = None,
         objective: Objective | None = None,
         recipe: str | None = None,
@@ -89,12 +92,17 @@ class NumberModel(Speaks, Answers, nn.Module):
         if self.doors.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
         one_sided = self.doors.is_causal or self.doors.is_encoder_decoder
-        if reach and (embedder is None or embedder.width != self.doors.embedding_dim or one_sided):
-            raise ValueError(f"{reach=}: needs an embedder as wide as tokens, and a model that sees both sides")
+        fits = embedder is not None and embedder.width == self.doors.embedding_dim and not one_sided
+        for name, count in (("reach", reach), ("relations", relations)):
+            if count and not fits:
+                raise ValueError(
+                    f"{name}={count}: needs an embedder as wide as tokens, and a model that sees both sides"
+                )
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
         self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
         self.reach = Reach(self.doors.embedding_dim, reach) if reach else None
+        self.relations = Relations(self.doors.embedding_dim, relations) if relations else None
         own = len(processor.own_tokens)
         self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(self.doors.hidden_dim, own) if self.doors.is_language_model else None
@@ -102,7 +110,8 @@ class NumberModel(Speaks, Answers, nn.Module):
             nn.init.normal_(self.own_logits.weight, std=0.02)
             nn.init.zeros_(self.own_logits.bias)
         self.objective_parts = None if objective is None else objective.parts(self.doors.hidden_dim)
-        for part in (self.embedder, self.gate, self.reach, self.head, self.own_logits, self.objective_parts):
+        own_parts = (self.embedder, self.gate, self.reach, self.relations, self.head, self.own_logits)
+        for part in (*own_parts, self.objective_parts):
             if part is not None:
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
@@ -350,6 +359,7 @@ class NumberModel(Speaks, Answers, nn.Module):
             placement=self.placement,
             gated=self.gate is not None,
             reach=0 if self.reach is None else self.reach.tokens,
+            relations=0 if self.relations is None else self.relations.numbers,
             head=_described(self.head),
             objective=_described(self.objective),
             first_id=self.processor.first_id,
@@ -385,6 +395,8 @@ class NumberModel(Speaks, Answers, nn.Module):
         if self.embedder is None or table is None or slots is None:
             return embeddings
         vectors = vectors_of(self.embedder, table)
+        if self.relations is not None:
+            vectors = vectors + self.relations(slots, table)
         gated = vectors if self.gate is None else self.gate(vectors)
         placed = place(embeddings, slots, table, gated, self.placement)
         return placed if self.reach is None else self.reach(placed, slots, table, vectors)

@@ -112,7 +112,7 @@ def config_for(
     Args:
         table: One of `TABLES`.
         scale: One of `SCALES`.
-        encodings: Instead of all.
+        encodings: Instead of the table's, or all.
         seeds: Instead of the scale's.
         source: Of temperatures, a file; without, they are made up.
 
@@ -123,14 +123,15 @@ def config_for(
     for what, given, known in (("table", table, TABLES), ("scale", scale, SCALES)):
         if given not in known:
             raise ValueError(f"unknown {what} {given!r}: {near_names(given, list(known))}")
-    task = _ALL["tables"][table]["task"]
+    settings = _ALL["tables"][table]
+    task = settings["task"]
     if source is not None and task != "temperature":
         raise ValueError(f"{table} makes its records itself, and takes no data: {source!r}")
     size, own = _ALL["scales"][scale]["all"], _ALL["scales"][scale][table]
     options = own["cell"].get("task_options", {}) | ({"source": source} if source is not None else {})
     cell = NatureCell.from_dict({"task": task} | size["cell"] | own["cell"] | {"task_options": options})
     return NatureTable(
-        encodings=tuple(encodings) or tuple(_ALL["encodings"]), rates=tuple(size["rates"]),
+        encodings=tuple(encodings or settings.get("encodings", _ALL["encodings"])), rates=tuple(size["rates"]),
         seeds=size["seeds"] if seeds is None else seeds, cell=cell, rate_share=own.get("rate_share", 0.1),
         budgets={name: float(amount) for name, amount in own["budgets"].items()},
     )  # fmt: skip

@@ -17,7 +17,7 @@ from numerate.registry import embedders
 if TYPE_CHECKING:
     from numerate.batch import NumberTable
 
-__all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEmbedder"]
+__all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEmbedder", "waves"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,18 @@ class FourierEmbedder(Embedder):
         return self.project(features)
 
 
+def waves(logarithm: Tensor, count: int, longest: float, shortest: float) -> Tensor:
+    """Cosines, then sines, of periods from the longest to the shortest, each as much shorter than the one before.
+
+    Shape:
+        logarithm: (...) float64. Output: (..., 2 · count).
+    """
+    steps = torch.linspace(0, 1, count, dtype=torch.float64, device=logarithm.device)
+    periods = longest * (shortest / longest) ** steps
+    angles = 2 * math.pi * (logarithm[..., None] / periods)
+    return torch.cat([angles.cos(), angles.sin()], dim=-1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogFourierConfig(Config):
     """Options of `log-fourier`.
@@ -172,13 +184,10 @@ class LogFourierEmbedder(Embedder):
         is_number = 1 - specials[:, 0]
         logarithm = values.abs().clamp_min(5e-324).log10()
         seen = ((logarithm - self.floor) / self.fade).clamp(0, 1)
-        steps = torch.linspace(0, 1, self.n_frequencies, dtype=torch.float64, device=values.device)
-        periods = self.longest * (self.shortest / self.longest) ** steps
-        angles = 2 * math.pi * (logarithm[:, None] / periods)
-        waves = torch.cat([angles.cos(), angles.sin()], dim=-1) * seen[:, None]
+        seen_waves = waves(logarithm, self.n_frequencies, self.longest, self.shortest) * seen[:, None]
         whole = (values == values.round()) * seen if self.integer_flag else torch.zeros_like(seen)
         flags = torch.stack([values.sign() * seen, whole, (1 - seen) * is_number], dim=-1)
-        return torch.cat([waves, flags, specials], dim=-1)
+        return torch.cat([seen_waves, flags, specials], dim=-1)
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
