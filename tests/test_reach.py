@@ -12,6 +12,7 @@ from tiny_models import new_backbone, tokenizer_of
 import numerate
 from numerate.batch import NumberTable
 from numerate.reach import Reach
+from numerate.tasks.picked_states import states_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,3 +96,59 @@ def test_where_it_cannot_be(name: str, options: dict[str, Any]) -> None:
 def test_bad_sizes() -> None:
     with pytest.raises(ValueError, match="must be positive, however: tokens=0"):
         Reach(4, tokens=0)
+
+
+def late(tokens: int = 2) -> Any:
+    torch.manual_seed(0)
+    return numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens).eval()
+
+
+def opened_late(model: Any) -> Any:
+    with torch.no_grad():
+        model.late_reach.maps.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
+    return model
+
+
+def test_late_is_the_head_on_states_that_were_reached() -> None:
+    model, plain = opened_late(late()), near(0)
+    plain.load_state_dict(model.state_dict(), strict=False)
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        states = plain.backbone.base_model(
+            inputs_embeds=plain._embed(plain.backbone.get_input_embeddings(), dict(batch)),
+            attention_mask=batch["attention_mask"],
+        )[0]
+        slots, table, vectors = model._vectors(dict(batch))
+        expected = model.backbone.cls(model.late_reach(states, slots, table, vectors))
+        found = model(**batch).logits[..., : expected.shape[-1]]
+        assert torch.allclose(found, expected, atol=1e-5)
+        assert not torch.allclose(found, plain(**batch).logits[..., : expected.shape[-1]], atol=1e-3)
+        assert torch.equal(late()(**batch).logits, near(0)(**batch).logits), "shut at first"
+
+
+def test_late_states_are_picked_after_they_were_reached() -> None:
+    model = opened_late(late())
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    rows, columns = torch.tensor([0, 0, 1]), torch.tensor([3, 5, 2])
+    with torch.no_grad():
+        whole = model(**batch).logits[rows, columns]
+        with states_at(model, rows, columns):
+            assert torch.allclose(model(**batch).logits[:, 0], whole, atol=1e-5)
+        assert torch.equal(model(**batch).logits[rows, columns], whole), "and then no more"
+
+
+def test_late_saved_and_loaded(tmp_path: Path) -> None:
+    model = opened_late(late(1))
+    model.save_pretrained(tmp_path, backbone=True)
+    again = numerate.from_pretrained(tmp_path).eval()
+    assert again.late_reach is not None and again.late_reach.tokens == 1
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
+
+
+def test_late_learns() -> None:
+    model = late().train()
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    model(**batch, labels=batch["input_ids"].clamp_max(20)).loss.backward()
+    assert float(model.late_reach.maps.grad.abs().sum()) > 0

@@ -58,6 +58,7 @@ class Recipe(Config):
     embedder: dict[str, Any] | None = None
     gated: bool = False
     reach: int = 0
+    late_reach: int = 0
     relations: int = 0
     head: dict[str, Any] | None = None
 
@@ -110,6 +111,7 @@ def attach(
     placement: str | None = None,
     gated: bool | None = None,
     reach: int | None = None,
+    late_reach: int | None = None,
     relations: int | None = None,
     head: str | dict[str, Any] | Head | None = None,
     objective: str | dict[str, Any] | Objective | None = "auto",
@@ -134,6 +136,7 @@ def attach(
         gated: Whether the embedder starts behind a shut gate.
         reach: How many tokens on each side of a number its vector reaches, too, through maps that are 0 at first; only
             for models that see both sides.
+        late_reach: The same in the last state, which the backbone's head sees: a frozen one need not carry it there.
         relations: How many numbers on each side of a number its vector tells the ratio to; only for models that see
             both sides.
         head: How numbers are predicted.
@@ -149,7 +152,8 @@ def attach(
     """
     plan = _plan(recipe, notation, embedder)
     doors = Doors.of(backbone)
-    changed = (reader, notation, embedder, placement, gated, reach, relations, head, kinds) != (None,) * 9
+    near = {"reach": reach, "late_reach": late_reach, "relations": relations}
+    changed = (reader, notation, embedder, placement, gated, head, kinds, *near.values()) != (None,) * 10
     processor = NumberProcessor(
         tokenizer,
         make_reader(plan.reader, **(plan.reader_options or {})) if reader is None else make_reader(reader),
@@ -166,8 +170,7 @@ def attach(
         embedder=_part(embedder if embedder is not None else plan.embedder, embedders, doors.embedding_dim),
         placement=plan.placement if placement is None else placement,
         gated=plan.gated if gated is None else gated,
-        reach=plan.reach if reach is None else reach,
-        relations=plan.relations if relations is None else relations,
+        **{name: getattr(plan, name) if value is None else value for name, value in near.items()},
         head=_part(head if head is not None else plan.head, heads, doors.hidden_dim),
         objective=_objective(objective, doors, tokenizer),
         recipe=None if changed or isinstance(recipe, Recipe) else recipe or "in-place",
@@ -243,6 +246,7 @@ def from_pretrained(
             placement=config.placement,
             gated=config.gated,
             reach=config.reach,
+            late_reach=config.late_reach,
             relations=config.relations,
             head=_part(config.head, heads, config.hidden_dim),
             objective=_part(config.objective, objectives),

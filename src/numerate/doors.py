@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -176,6 +176,10 @@ class LastState:
     Args:
         backbone: The backbone.
         doors: What is known of it.
+
+    Attributes:
+        change: What becomes of the state before a head of the backbone's sees it; None leaves it.
+        pick: Rows and columns, (N,) each, of the tokens that a head sees alone; None for all.
     """
 
     def __init__(self, backbone: PreTrainedModel, doors: Doors) -> None:
@@ -183,16 +187,27 @@ class LastState:
         trunk = inner.get_decoder() if doors.is_encoder_decoder else inner.base_model
         self.asks = trunk is inner and doors.task != "encoder"  # all in one: its output has to say it
         self.opened, self.state = False, None
+        self.change: Callable[[Tensor], Tensor] | None = None
+        self.pick: tuple[Tensor, Tensor] | None = None
         self._handle = None if self.asks else trunk.register_forward_hook(self)
 
-    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> None:
+    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
         """The hook."""
-        if self.opened:
-            self.state = output[0]
+        if not self.opened:
+            return None
+        state = output[0] if self.change is None else self.change(output[0])
+        if self.pick is not None:
+            rows, columns = self.pick
+            state = state[rows, columns][:, None]
+        if state is not output[0]:
+            output.last_hidden_state = state
+        self.state = state
+        return output
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
         twin = object.__new__(LastState)
         memo[id(self)] = twin  # a copied model and the hook of its copied backbone get the same one
+        twin.change = twin.pick = None
         twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
         return twin
 

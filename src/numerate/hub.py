@@ -71,6 +71,7 @@ class NumberModelConfig(Config):
         placement: What a number's vector does to the embedding of its slot.
         gated: Whether the embedder is behind a gate.
         reach: How many tokens on each side of a number its vector reaches, too.
+        late_reach: The same in the backbone's last state.
         relations: How many numbers on each side of a number its vector tells the ratio to.
         head: See there.
         objective: See there.
@@ -89,6 +90,7 @@ class NumberModelConfig(Config):
     placement: str = "replace"
     gated: bool = False
     reach: int = 0
+    late_reach: int = 0
     relations: int = 0
     head: dict[str, Any] | None = None
     objective: dict[str, Any] | None = None
@@ -101,7 +103,7 @@ class NumberModelConfig(Config):
             size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
             if not 1 <= size <= most:
                 raise ConfigError(f"{name} must lie between 1 and {most}, however: {size}")
-        for name in ("reach", "relations"):
+        for name in ("reach", "late_reach", "relations"):
             if not 0 <= getattr(self, name) <= MAX_REACH:
                 raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, however: {getattr(self, name)}")
         for name in ("embedder", "head", "objective", "processor"):

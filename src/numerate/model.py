@@ -57,6 +57,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         placement: `replace` the slot's embedding by the vector, `add` it, or `scale` by it.
         gated: Put the embedder behind a gate that is shut at first.
         reach: How many tokens on each side of a number its vector reaches, too; see `numerate.reach`.
+        late_reach: The same in the backbone's last state, which its head sees.
         relations: How many numbers on each side of a number its vector tells the ratio to; see `numerate.relations`.
         head: Distributions for the numbers asked for.
         objective: What `loss` means in training, when no labels are given.
@@ -76,6 +77,7 @@ class NumberModel(Speaks, Answers, nn.Module):
         placement: str = "replace",
         gated: bool = False,
         reach: int = 0,
+        late_reach: int = 0,
         relations: int = 0,
         head: Head | None = None,
         objective: Objective | None = None,
@@ -93,7 +95,7 @@ class NumberModel(Speaks, Answers, nn.Module):
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
         one_sided = self.doors.is_causal or self.doors.is_encoder_decoder
         fits = embedder is not None and embedder.width == self.doors.embedding_dim and not one_sided
-        for name, count in (("reach", reach), ("relations", relations)):
+        for name, count in (("reach", reach), ("late_reach", late_reach), ("relations", relations)):
             if count and not fits:
                 raise ValueError(
                     f"{name}={count}: needs an embedder as wide as tokens, and a model that sees both sides"
@@ -102,6 +104,8 @@ class NumberModel(Speaks, Answers, nn.Module):
         self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
         self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
         self.reach = Reach(self.doors.embedding_dim, reach) if reach else None
+        into = self.doors.hidden_dim
+        self.late_reach = Reach(self.doors.embedding_dim, late_reach, into) if late_reach else None
         self.relations = Relations(self.doors.embedding_dim, relations) if relations else None
         own = len(processor.own_tokens)
         self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
@@ -110,8 +114,8 @@ class NumberModel(Speaks, Answers, nn.Module):
             nn.init.normal_(self.own_logits.weight, std=0.02)
             nn.init.zeros_(self.own_logits.bias)
         self.objective_parts = None if objective is None else objective.parts(self.doors.hidden_dim)
-        own_parts = (self.embedder, self.gate, self.reach, self.relations, self.head, self.own_logits)
-        for part in (*own_parts, self.objective_parts):
+        near = (self.reach, self.late_reach, self.relations)
+        for part in (self.embedder, self.gate, *near, self.head, self.own_logits, self.objective_parts):
             if part is not None:
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
@@ -124,6 +128,8 @@ class NumberModel(Speaks, Answers, nn.Module):
         if objective is not None:
             objective.bind(words)
         self.last_state = LastState(backbone, self.doors)
+        if late_reach and self.last_state.asks:
+            raise ValueError(f"{late_reach=}: needs a backbone with an encoder of its own below its head")
 
     @property
     def config(self) -> Any:
@@ -233,8 +239,16 @@ class NumberModel(Speaks, Answers, nn.Module):
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         ids: Tensor = fields["input_ids"]
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
-        embeddings = self._embed(self.backbone.get_input_embeddings(), fields)
-        output, hidden = run_with_embeddings(self.backbone, self.doors, self.last_state, plain, embeddings, **passed)
+        numbers = self._vectors(fields)
+        embeddings = self._embed(self.backbone.get_input_embeddings(), fields, numbers)
+        late = self.late_reach
+        self.last_state.change = None if late is None or numbers is None else lambda state: late(state, *numbers)
+        try:
+            output, hidden = run_with_embeddings(
+                self.backbone, self.doors, self.last_state, plain, embeddings, **passed
+            )
+        finally:
+            self.last_state.change = None
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
             inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
@@ -359,6 +373,7 @@ class NumberModel(Speaks, Answers, nn.Module):
             placement=self.placement,
             gated=self.gate is not None,
             reach=0 if self.reach is None else self.reach.tokens,
+            late_reach=0 if self.late_reach is None else self.late_reach.tokens,
             relations=0 if self.relations is None else self.relations.numbers,
             head=_described(self.head),
             objective=_described(self.objective),
@@ -384,19 +399,27 @@ class NumberModel(Speaks, Answers, nn.Module):
             return None
         return self.objective.prepare(fields, self.vocabulary)
 
-    def _embed(self, words: nn.Module, fields: dict[str, Any]) -> Tensor:
-        """Token embeddings with our own rows and the numbers' vectors in them."""
+    def _vectors(self, fields: dict[str, Any]) -> tuple[Tensor, NumberTable, Tensor] | None:
+        """The slots, the table and the vectors of a batch's numbers; None where there are none."""
+        table, slots = table_of(fields), fields["number_slots"]
+        if self.embedder is None or table is None or slots is None:
+            return None
+        vectors = vectors_of(self.embedder, table)
+        return slots, table, vectors if self.relations is None else vectors + self.relations(slots, table)
+
+    def _embed(
+        self, words: nn.Module, fields: dict[str, Any], numbers: tuple[Tensor, NumberTable, Tensor] | None = None
+    ) -> Tensor:
+        """Token embeddings with our own rows and the numbers' vectors, from `_vectors`, in them."""
         ids: Tensor = fields["input_ids"]
         own = ids >= self.processor.first_id
         embeddings = words(ids.masked_fill(own, 0))
         rows = rows_at(self.own_rows.to(embeddings.dtype), ids - self.processor.first_id, own)
         embeddings = torch.where(own[..., None], rows, embeddings)
-        table, slots = table_of(fields), fields["number_slots"]
-        if self.embedder is None or table is None or slots is None:
+        numbers = self._vectors(fields) if numbers is None else numbers
+        if numbers is None:
             return embeddings
-        vectors = vectors_of(self.embedder, table)
-        if self.relations is not None:
-            vectors = vectors + self.relations(slots, table)
+        slots, table, vectors = numbers
         gated = vectors if self.gate is None else self.gate(vectors)
         placed = place(embeddings, slots, table, gated, self.placement)
         return placed if self.reach is None else self.reach(placed, slots, table, vectors)

@@ -24,12 +24,13 @@ class Reach(nn.Module):
 
     **Shape**
 
-    - Input: embeddings `(B, T, width)`, slots `(B, T)`, a table of `(B, M)` numbers, their vectors `(B, M, width)`
-    - Output: `(B, T, width)`
+    - Input: embeddings `(B, T, into)`, slots `(B, T)`, a table of `(B, M)` numbers, their vectors `(B, M, width)`
+    - Output: `(B, T, into)`
 
     Args:
-        width: Of embeddings and vectors.
+        width: Of vectors.
         tokens: How many on each side.
+        into: Width of the embeddings, or of states that are reached; that of vectors by default.
 
     Example:
         >>> from numerate.batch import NumberTable
@@ -41,12 +42,12 @@ class Reach(nn.Module):
         [1.0, 0.0, 0.0, 3.0, 0.0]
     """
 
-    def __init__(self, width: int, tokens: int) -> None:
+    def __init__(self, width: int, tokens: int, into: int | None = None) -> None:
         if tokens < 1 or width < 1:
             raise ValueError(f"tokens and width must be positive, however: {tokens=}, {width=}")
         super().__init__()
         self.tokens = tokens
-        self.maps = nn.Parameter(torch.zeros(2 * tokens, width, width))
+        self.maps = nn.Parameter(torch.zeros(2 * tokens, width, into or width))
 
     def forward(self, embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor) -> Tensor:
         """The embeddings with what reaches them."""

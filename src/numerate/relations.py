@@ -11,8 +11,9 @@ from numerate.slots import first_tokens
 
 __all__ = ["Relations"]
 
-_FREQUENCIES, _LONGEST, _SHORTEST = 24, 16.0, 0.03125
-"""Of the logarithm of a ratio, periods in decades: the shortest tells 2.2 from 2.3."""
+_FREQUENCIES, _LONGEST, _SHORTEST = 14, 16.0, 0.25
+"""Of the logarithm of a ratio, periods in decades. With shorter ones, ratios are learnt by heart: of what they can tell
+of a masked unit, a half is lost with 1/32."""
 
 
 class Relations(nn.Module):

@@ -48,8 +48,8 @@ class LiteracyConfig(Config):
         source: Sentences with numbers, see `read_number_sentences`.
         model: Folder or Hub name of a masked language model.
         recipe: How numbers are encoded.
-        parts: What else `attach` is told: `embedder`, `notation`, `placement`, `gated`, `reach`, `relations`,
-            `head`.
+        parts: What else `attach` is told: `embedder`, `notation`, `placement`, `gated`, `reach`,
+            `late_reach`, `relations`, `head`.
         numbers: Which numbers are encoded: the `annotated` one of a sentence, as in the papers, or `all`.
         predict: What is trained and measured: masked `words`, masked `numbers`, or numbers `spelled` token by token by
             a model without a number head.
@@ -59,7 +59,7 @@ class LiteracyConfig(Config):
         next_ratio: The same for the token right behind the annotated number, mostly its unit; None for `ratio`.
         batch: Sentences a batch.
         rate: Of AdamW, for what is ours and the masked-LM head.
-        number_rate: For the embedder of numbers, its gate, reach and relations; None for `rate`.
+        number_rate: For the embedder of numbers, its gate, reach (late, too) and relations; None for `rate`.
         backbone_rate: For the encoder, where all weights are trained; None for `rate`.
         epochs: How many.
         schedule: How the rate falls, as `TrainingArguments` names it.

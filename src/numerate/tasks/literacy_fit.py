@@ -23,7 +23,7 @@ __all__ = ["fit"]
 
 def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
     """What is trained, the encoder and the embedder of numbers with rates of their own."""
-    own_parts = (model.embedder, model.gate, model.reach, model.relations)
+    own_parts = (model.embedder, model.gate, model.reach, model.late_reach, model.relations)
     parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
     owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
     rates = {"backbone": config.backbone_rate, "number": config.number_rate}

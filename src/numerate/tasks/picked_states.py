@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numerate.doors import base_of
 
@@ -35,15 +35,8 @@ def states_at(model: NumberModel, rows: Tensor, columns: Tensor) -> Iterator[Non
         rows: (N,) int64, which row of the batch.
         columns: (N,) int64, which token of it.
     """
-
-    def pick(module: Any, inputs: Any, output: Any) -> Any:
-        del module, inputs
-        output.last_hidden_state = output[0][rows, columns][:, None]
-        return output
-
-    # Before the hook by which the model takes down the last state: its own logits must be of the same tokens.
-    handle = base_of(model.backbone).base_model.register_forward_hook(pick, prepend=True)
+    model.last_state.pick = (rows, columns)
     try:
         yield
     finally:
-        handle.remove()
+        model.last_state.pick = None

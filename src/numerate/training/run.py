@@ -87,6 +87,7 @@ class ModelPlan(Config):
         placement: See there.
         gated: See there.
         reach: See there.
+        late_reach: See there.
         relations: See there.
         head: See there.
         objective: See there; "auto" is `masked` or `causal`.
@@ -110,6 +111,7 @@ class ModelPlan(Config):
     placement: str | None = None
     gated: bool | None = None
     reach: int | None = None
+    late_reach: int | None = None
     relations: int | None = None
     head: str | dict[str, Any] | None = None
     objective: str | dict[str, Any] | None = "auto"
