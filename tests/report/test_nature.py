@@ -63,6 +63,14 @@ def test_temperatures_by_budget() -> None:
     assert "hours (paper)" in cost_table("xval-table4", config, cells, {"xval+scalar": 1e-3}).markdown()
 
 
+def test_the_papers_temperatures_stand_beside_centred_ones() -> None:
+    config = config_for("xval-table4", "small", ("xval+scalar", "p10"))
+    assert set(config.budgets) == {"centred-samples", "centred-seconds"}
+    cells = {name: {"centred-samples": [training(**{"test last": figure_of(0.2)})]} for name in config.encodings}
+    text = error_table("xval-table4", config, cells, {"yesterday": {"test last": figure_of(0.25)}}).markdown()
+    assert "| xval+scalar | **0.2** | 1.75 |" in text and "| p10 | **0.2** | 73 |" in text
+
+
 def columns() -> dict[str, dict[str, torch.Tensor]]:
     gold = torch.linspace(1.0, 2.0, 50)
     said = gold.clone()

@@ -93,11 +93,25 @@ def error_table(name: str, config: NatureTable, cells: Cells, simple: Mapping[st
         else:
             rows[row] = {label: _error([figures[key]], metric) for key, label in labels.items() if key in figures}
     unit = "K²" if metric == "mse_kelvin" else "written units"
-    theirs = None if metric == "mse_kelvin" else paper
+    theirs = None if metric == "mse_kelvin" else _in_columns(paper, labels, shown)
     return table(
         rows, dict.fromkeys(shown, _FORM), best="min", paper=theirs, corner="encoding",
         title=f"{name}: mean squared error, {unit}", notes=_notes(config) if metric == "mse" else (),
     )  # fmt: skip
+
+
+def _in_columns(
+    paper: Mapping[str, Mapping[str, float]], labels: Mapping[str, str], shown: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """The paper's figures in the columns that are shown; its records are as they are, and stand beside centred ones
+    where those alone were trained."""
+    where = {label: label for label in shown}
+    for key, label in labels.items():
+        if label not in shown and labels.get(f"centred-{key}") in shown:
+            where[label] = labels[f"centred-{key}"]
+    return {
+        row: {where[label]: value for label, value in cells.items() if label in where} for row, cells in paper.items()
+    }
 
 
 def _error(found: Sequence[Mapping[str, Any]], metric: str) -> Cell:
