@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -86,3 +87,59 @@ def test_masked_words_many_at_once_lose_as_much_as_one_at_a_time(tmp_path: Path)
     figures = json.loads((tmp_path / "words.json").read_text("utf-8"))["figures"]
     assert figures["positions"] > 100 and figures["largest_gap_nats"] < 1e-5
     assert all(name in printed for name in figures)
+
+
+def side_by_side(folder: Path, plan: str, *more: str) -> subprocess.CompletedProcess[str]:
+    (folder / "plan.txt").write_text(plan)
+    command = [
+        sys.executable,
+        ROOT / "benchmarks" / "side_by_side.py",
+        folder / "plan.txt",
+        f"--logs={folder / 'logs'}",
+    ]
+    return subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+
+
+def test_a_plan_is_done_side_by_side(tmp_path: Path) -> None:
+    # Each of the first two waits for what the other one writes, which one at a time would never do.
+    plan = "\n".join(
+        f"{name}: touch {{PLACE}}/{name}; while [ ! -e {{PLACE}}/{other} ]; do sleep 0.05; done; echo met {other}"
+        for name, other in (("one", "two"), ("two", "one"))
+    )
+    done = side_by_side(tmp_path, f"# two\n\n{plan}\nbad: exit 3\n", "--workers=2", f"--set=PLACE={tmp_path}")
+    assert done.returncode == 0 and "done: 2" in done.stdout and "failed: 1 (bad)" in done.stdout
+    assert (tmp_path / "logs" / "one.log").read_text() == "met two\n"
+
+
+def test_a_plan_ends_when_its_time_is_up(tmp_path: Path) -> None:
+    plan = "long: sleep 600 & sleep 600\nlater after 500: true\nlast: true\n"
+    done = side_by_side(tmp_path, plan, "--workers=1", "--seconds=1")
+    assert "cut off: 1 (long)" in done.stdout and "not begun: 2 (later, last)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ("no colon here", "line 1: write `name: command`, however: 'no colon here'"),
+        ("one: echo {WHERE}", "line 1: nothing is known of 'WHERE': add --set WHERE=..."),
+        ("one: true\none: true", "two jobs are called 'one'"),
+    ],
+)
+def test_a_plan_that_cannot_be_read(tmp_path: Path, plan: str, said: str) -> None:
+    done = side_by_side(tmp_path, plan)
+    assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        from side_by_side import jobs_of
+    finally:
+        sys.path.pop(0)
+    from numerate.bench.literacy_tables import encoder_of
+
+    known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK"), str(tmp_path))
+    jobs = jobs_of((ROOT / "benchmarks" / "plans" / "literacy.txt").read_text(), known)
+    words = [word for job in jobs for word in job.command.split()]
+    named = [name for flag, name in itertools.pairwise(words) if flag == "--encoder"]
+    assert len(jobs) > 30 and len({encoder_of(name)["recipe"] for name in named}) > 10

@@ -103,8 +103,7 @@ def error_table(name: str, config: NatureTable, cells: Cells, simple: Mapping[st
 def _in_columns(
     paper: Mapping[str, Mapping[str, float]], labels: Mapping[str, str], shown: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """The paper's figures in the columns that are shown; its records are as they are, and stand beside centred ones
-    where those alone were trained."""
+    """The paper's figures in the columns that are shown: beside centred records where those alone were trained."""
     where = {label: label for label in shown}
     for key, label in labels.items():
         if label not in shown and labels.get(f"centred-{key}") in shown:
