@@ -12,8 +12,10 @@ from numerate.slots import first_tokens
 __all__ = ["Relations"]
 
 _FREQUENCIES, _LONGEST, _SHORTEST = 14, 16.0, 0.25
-"""Of the logarithm of a ratio, periods in decades. With shorter ones, ratios are learnt by heart: of what they can tell
-of a masked unit, a half is lost with 1/32."""
+"""Of the logarithm of a ratio, periods in decades."""
+_DROPPED, _HIDDEN_DROPPED = 0.3, 0.5
+"""Shares of features and of hidden units that are left out in training, for a few thousand ratios are soon known by
+heart: 7,000 masked units beside a frozen model, nats on others 0.616 without ratios, 0.666 with, 0.606 with and this."""
 
 
 class Relations(nn.Module):
@@ -32,7 +34,7 @@ class Relations(nn.Module):
         numbers: How many of those on each side are looked at.
 
     Example:
-        >>> relations = Relations(8, numbers=1)
+        >>> relations = Relations(8, numbers=1).eval()
         >>> numbers = NumberTable.of_values([28.0, 17.0, 56.0, 34.0])[torch.arange(4).reshape(2, 2)]
         >>> one, other = relations(torch.tensor([[0, 1, 0, 2], [0, 1, 0, 2]]), numbers)
         >>> torch.allclose(one, other)
@@ -45,7 +47,13 @@ class Relations(nn.Module):
         super().__init__()
         self.numbers = numbers
         columns = 2 * numbers * (2 * _FREQUENCIES + 3)
-        self.network = nn.Sequential(nn.Linear(columns, width), nn.GELU(), nn.Linear(width, width))
+        self.network = nn.Sequential(
+            nn.Dropout(_DROPPED),
+            nn.Linear(columns, width),
+            nn.GELU(),
+            nn.Dropout(_HIDDEN_DROPPED),
+            nn.Linear(width, width),
+        )
 
     def features(self, slots: Tensor, table: NumberTable) -> Tensor:
         """float64 (B, M, 2 · numbers · columns): for each that is looked at, waves of the ratio, sign, nearness, 1."""
@@ -66,5 +74,5 @@ class Relations(nn.Module):
 
     def forward(self, slots: Tensor, table: NumberTable) -> Tensor:
         """The vectors."""
-        weight: Tensor = self.network[0].weight  # type: ignore[assignment]
+        weight: Tensor = self.network[1].weight  # type: ignore[assignment]
         return self.network(self.features(slots, table).to(weight.dtype))

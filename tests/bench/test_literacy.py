@@ -65,6 +65,11 @@ def test_rates_are_chosen_on_dev(grid: LiteracyGrid, folder: Path) -> None:
     ]
 
 
+def test_results_do_not_tell_where_things_lay(grid: LiteracyGrid, folder: Path) -> None:
+    files = list((folder / "out" / grid.name).glob("*.json"))
+    assert len(files) == 9 and not [file for file in files if str(folder) in file.read_text("utf-8")]
+
+
 def test_the_best_on_dev_is_asked_of_the_tries(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
     assert best_on_dev(grid, folder / "out") == "exponent"  # but for the base, there is no other
     nats = {

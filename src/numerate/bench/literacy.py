@@ -234,12 +234,19 @@ def _run(
     found = {key: value for key, value in found.items() if key != "config"}
     # A folder of results may be moved: what was predicted is looked for below it.
     found["predictions"] = {split: Path(path).name for split, path in found["predictions"].items()}
-    write(file, config=cell.to_dict() | {"encoder": encoder}, figures=found)
+    write(file, config=_told(cell) | {"encoder": encoder}, figures=found)
     split = cell.splits[0]
     group, key = ("all", "nats") if cell.predict == "words" else ("model", "log_mae")
     value = found["results"][split][group][key]
     shown = "none" if value is None else f"{value:.4f}"
     say(f"{folder.name}, {file.stem}: {split} {key} {shown} ({sum(found['seconds'].values()):.0f} s)")
+
+
+def _told(cell: LiteracyConfig) -> dict[str, Any]:
+    """A cell's settings, of files and folders their names: where they lie on a machine makes no other result."""
+    found = cell.to_dict()
+    places = {key: Path(found[key]).name for key in _PATHS if found[key] is not None and Path(found[key]).exists()}
+    return found | places
 
 
 def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[[str], None]) -> None:
