@@ -129,6 +129,12 @@ def test_other_budgets(tmp_path: Path, budget: str) -> None:
     assert steps == (round(200 / (length * 20)) if budget == "tokens" else steps) and steps >= 1
 
 
+def test_equal_time_is_for_one_training_at_a_time(tmp_path: Path) -> None:
+    config = CompareConfig(encodings=("xval",), rates=(1e-3,), cell=tiny(budget="seconds", amount=1.0))
+    with pytest.raises(ConfigError, match="equal time is measured by one training at a time, however: 2 processes"):
+        compare(config, tmp_path, processes=2)
+
+
 def test_a_comparison_chooses_rates_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = tiny(splits=())
     config = CompareConfig(encodings=("xval", "p10"), rates=(1e-4, 1e-2), rate_share=0.5, seeds=2, cell=shared)

@@ -213,9 +213,9 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     for name in ("literacy-table6", "float-table1", "literacy-table5"):  # of the same cells
         result = CliRunner().invoke(app, ["reproduce", name, *shared, *encoders])
         assert result.exit_code == 0, result.output
-    text = (tmp_path / "literacy-table6.md").read_text("utf-8")
+    text = (tmp_path / "literacy-table6-units-bert-head.md").read_text("utf-8")
     assert "71.06" in text and "H@1 (paper)" in text and "against default" in text
-    assert "default (BERT-large)" in (tmp_path / "float-table1.md").read_text("utf-8")
+    assert "default (BERT-large)" in (tmp_path / "float-table1-units-bert-head.md").read_text("utf-8")
     assert "Mended by exponent" in (tmp_path / "literacy-table5.md").read_text("utf-8")
     # The models come when they are asked for, of cells that are there, too; and words move with a number.
     result = CliRunner().invoke(app, ["reproduce", "literacy-table6", *shared, *encoders, "--save"])
@@ -224,12 +224,14 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     filled = fill("The [MASK] weighs 45 kg.", models, swap=["45000"])
     assert [row["model"] for row in filled] == [name for name in models for _ in range(2)]
     assert all(row["moved"] > 0 for row in filled[1::2])
-    assert "/" not in json.dumps(json.loads((tmp_path / "literacy-table6.json").read_text("utf-8"))["config"])
+    assert "/" not in json.dumps(
+        json.loads((tmp_path / "literacy-table6-units-bert-head.json").read_text("utf-8"))["config"]
+    )
     result = CliRunner().invoke(
         app, ["reproduce", "masked-numbers", *shared, "--encoder", "spelled", "--encoder", "num+mog"]
     )
     assert result.exit_code == 0, result.output
-    text = (tmp_path / "masked-numbers.md").read_text("utf-8")
+    text = (tmp_path / "masked-numbers-units-bert-head.md").read_text("utf-8")
     assert "| spelled |" in text and "| unit median |" in text and "| num+mog |" in text
     header, _, *lines = [line for line in text.splitlines() if line.startswith("|")]
     at = [name.strip() for name in header.split("|")].index("of the best baseline")
@@ -260,7 +262,7 @@ def test_the_command_computes_again(folder: Path, tmp_path: Path) -> None:
     shared += ["--encoder", "num+mog"]
     for more, code, says in (
         (["--recompute"], 2, "there are no predictions to compute from"),
-        ([], 0, "masked-numbers.md"),
+        ([], 0, "masked-numbers-units-bert-head.md"),
         (["--recompute"], 0, "num+mog-rate0.001-seed0-epochs1: the same"),
     ):
         result = CliRunner().invoke(app, ["reproduce", "masked-numbers", *shared, *more])

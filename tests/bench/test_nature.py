@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
-from numerate.bench import nature_runs, trunk_cell
+from numerate.bench import nature, nature_runs, trunk_cell
 from numerate.bench.nature import (
     TABLES,
     NatureTable,
@@ -22,12 +22,13 @@ from numerate.bench.nature import (
     folder_of,
     paper_of,
     read_baselines,
+    read_cells,
     reproduce,
 )
 from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
-from numerate.bench.nature_runs import run_cell, train
+from numerate.bench.nature_runs import run_cell, speed_file, train
 from numerate.bench.result import read_predictions
-from numerate.bench.trunk_cell import steps_for
+from numerate.bench.trunk_cell import steps_for, time_steps
 from numerate.cli import app
 from numerate.config import ConfigError
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
@@ -209,26 +210,60 @@ def test_looks_are_not_counted_as_training(tmp_path: Path, monkeypatch: pytest.M
     assert [one["at"] for one in found["looks"]] == [7.0, 14.0] and found["seconds"] == 0.0
 
 
-def test_a_step_takes_what_batches_of_all_shapes_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_takes_what_most_take_and_nothing_is_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = config_for("xval-table4", "tiny").cell
     cell = dataclasses.replace(whole, encoding="xval+scalar", examples=16, batch=2, budget="seconds", amount=60.0)
     records = NatureData(cell, tmp_path).records("train")
     model, now, asked = build(cell, records), [0.0], []
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
     ready = Ready(encode_records(model, records, torch.device("cpu")), cell)
     monkeypatch.setattr(trunk_cell, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
-    class Uneven:
-        """The second half, of another shape, takes three times as long; the first time, all takes longer."""
+    class Slow:
+        """The first ten steps take long, as those do in which something is compiled; and one later on."""
 
         def __len__(self) -> int:
             return 100
 
         def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
-            now[0] += (1.0 if index < 50 else 3.0) + (0.0 if index in asked else 9.0)
+            now[0] += 50.0 if len(asked) < 10 or len(asked) == 22 else 2.0
             asked.append(index)
             return ready[0]
 
-    assert steps_for(model, cell, Uneven(), 1.0) == 30  # type: ignore[arg-type]
+    found = time_steps(model, cell, Slow(), torch.device("cpu"))  # type: ignore[arg-type]
+    assert found == 2.0 and steps_for(cell, 1.0, lambda: found) == 30
+    assert all(weight.equal(before[name]) for name, weight in model.state_dict().items())
+
+
+def test_equal_time_goes_by_steps_timed_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = dataclasses.replace(
+        config_for("xval-table4", "tiny", encodings=("xval+scalar",)), budgets={"samples": 32, "seconds": 0.3}
+    )
+    events: list[str] = []
+    timed, trained = nature.time_alone, nature.run_cell
+
+    def time_alone(cell: NatureCell, folder: Path, data: str) -> float:
+        events.append("timed")
+        found = timed(cell, folder, data)
+        file = speed_file(cell, folder)
+        told = json.loads(file.read_text())
+        assert told["figures"]["seconds_a_step"] == found > 0
+        told["figures"]["seconds_a_step"] = 0.1  # on a machine of one's own
+        file.write_text(json.dumps(told))
+        return found
+
+    def run_cell(cell: NatureCell, *where: Any, **options: Any) -> dict[str, Any]:
+        events.append(cell.budget)
+        return trained(cell, *where, **options)
+
+    monkeypatch.setattr(nature, "time_alone", time_alone)
+    monkeypatch.setattr(nature, "run_cell", run_cell)
+    lines: list[str] = []
+    rates = reproduce(config, tmp_path, say=lines.append)
+    assert events[0] == "timed" and events.count("timed") == 1 and events[-1] == "seconds"
+    assert any(line.startswith("xval+scalar: ") and line.endswith(" ms a step, alone") for line in lines)
+    cells = read_cells(config, folder_of(tmp_path, config), rates)["xval+scalar"]
+    assert cells["seconds"][0]["training"]["steps"] == 3
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from numerate.bench.asked_tasks import task_of
 from numerate.bench.asking import CHUNK, Asked, answers, encode
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import write, write_predictions
-from numerate.bench.trunk_cell import TrunkCell, attach_loud, fresh_trunk, steps_for, take_steps
+from numerate.bench.trunk_cell import TrunkCell, attach_loud, fresh_trunk, steps_for, take_steps, time_steps
 from numerate.fixed_shapes import Counts
 from numerate.notation.decimal_form import parse_numeral
 from numerate.scaling import Scaling
@@ -135,11 +136,12 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     """
     from numerate.training import RecordedTrainer
 
-    ready = _Ready(asked, config.batch, config.seed)
-    steps = steps_for(model, config, ready, asked.tokens / len(asked))
+    ready, device = _Ready(asked, config.batch, config.seed), asked.fields["input_ids"].device
     counts = counts_a_text(model, asked) if config.recorded and RecordedTrainer.can_record(model) else None
     recorded = None if counts is None else counts.times(config.batch)
-    return take_steps(model, config, ready, steps, asked.fields["input_ids"].device, look, recorded)
+    timed = functools.partial(time_steps, model, config, ready, device, recorded)
+    steps = steps_for(config, asked.tokens / len(asked), timed)
+    return take_steps(model, config, ready, steps, device, look, recorded)
 
 
 def counts_a_text(model: NumberModel, asked: Asked) -> Counts | None:

@@ -101,7 +101,10 @@ def compare(
 
     Raises:
         OtherSettingsError: There is a result of another comparison in the same folder.
+        ConfigError: Equal time, and several processes: how long a step takes would be a matter of the others.
     """
+    if config.cell.budget == "seconds" and processes > 1:
+        raise ConfigError(f"equal time is measured by one training at a time, however: {processes} processes")
     folder = folder_of(output, config)
     there = sum(is_there(folder / f"{cell.name}.json", cell.to_dict()) for cell in config.tries())
     if there:

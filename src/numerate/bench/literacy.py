@@ -55,6 +55,7 @@ class LiteracyGrid(Config):
         seeds: Trainings of each encoder.
         resamples: Of the bootstraps.
         name: Of its folder.
+        setting: Corpus, model and what is trained; a table's file is named after it, and has all grids that share it.
         save: Keep the model of each encoder's first seed, in `models/<encoder>` there.
         cell: What all cells have in common.
     """
@@ -68,6 +69,7 @@ class LiteracyGrid(Config):
     seeds: int = 3
     resamples: int = 10_000
     name: str = "literacy"
+    setting: str = ""
     save: bool = False
     cell: LiteracyConfig
 

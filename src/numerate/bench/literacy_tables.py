@@ -108,12 +108,14 @@ def grids_for(
                     shared |= _plain(data, plain)
                 else:
                     shared |= {"shift": None}
-                name = f"{corpus}-{Path(model).name}-{train}" + ("" if protocol == "clean" else f"-{protocol}")
+                setting = f"{corpus}-{Path(model).name}-{train}"
+                name = setting if protocol == "clean" else f"{setting}-{protocol}"
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
                 options = {
                     "rates": tuple(rates),
                     "seeds": size["seeds"] if seeds is None else seeds,
                     "name": name,
+                    "setting": setting,
                     "save": save,
                 }
                 options |= {"resamples": size["resamples"], "chosen_by": size.get("chosen_by", "all")}

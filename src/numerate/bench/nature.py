@@ -19,7 +19,7 @@ import torch
 
 from numerate.bench.nature_asking import missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, nature_encoding
-from numerate.bench.nature_runs import ends_of, run_cell
+from numerate.bench.nature_runs import ends_of, run_cell, speed_file, time_alone
 from numerate.bench.pool import run_jobs
 from numerate.bench.result import differences, is_there, read_figures, write
 from numerate.config import Config, ConfigError
@@ -86,6 +86,11 @@ class NatureTable(Config):
         first, amount = next(iter(self.budgets.items()))
         cell = self._cell(encoding, first, amount * self.rate_share)
         return [dataclasses.replace(cell, rate=rate, looks=0) for rate in self.rates]
+
+    def timed(self, encoding: str) -> list[NatureCell]:
+        """A cell for each budget of time, whose steps are timed before any is trained."""
+        budgets = {name: amount for name, amount in self.budgets.items() if name.endswith("seconds")}
+        return [self._cell(encoding, name, amount) for name, amount in budgets.items()]
 
     def finals(self, encoding: str, rate: float) -> dict[str, list[NatureCell]]:
         """The cells of an encoding's row, by budget."""
@@ -182,6 +187,9 @@ def reproduce(
         if missing or not baseline.is_file() or differences(baseline, config.cell.told()):
             _prepare(config, folder, data, say)
         jobs = {name: functools.partial(_row, config, name, folder, data) for name in missing}
+        for cell in (cell for name in missing for cell in config.timed(name)):
+            if not is_there(speed_file(cell, folder), cell.told()):
+                say(f"{cell.encoding}: {1000 * time_alone(cell, folder, data):.2f} ms a step, alone")
         if missing:
             run_jobs(jobs, processes, say, "encodings")
     return {name: best_rate(config, folder, name) for name in config.encodings}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from pathlib import Path
@@ -13,14 +14,14 @@ import torch
 from numerate.bench.nature_asking import Said, answers, likelihoods, missed, scores
 from numerate.bench.nature_cell import NatureCell, NatureData, Ready, build, encode_records
 from numerate.bench.nature_rows import Rows
-from numerate.bench.result import write, write_predictions
-from numerate.bench.trunk_cell import steps_for, take_steps
+from numerate.bench.result import read_figures, write, write_predictions
+from numerate.bench.trunk_cell import steps_for, take_steps, time_steps
 
 if TYPE_CHECKING:
     from numerate.bench.nature_records import Records
     from numerate.model import NumberModel
 
-__all__ = ["ends_of", "run_cell", "train"]
+__all__ = ["ends_of", "run_cell", "speed_file", "time_alone", "train"]
 
 EVALUATED_AT_ONCE = 200_000
 """Tokens of a batch in evaluation."""
@@ -28,7 +29,9 @@ GAP_ROWS, GAP_LINE = 24, np.round(np.arange(0.95, 1.2501, 0.005), 4)
 """How many systems in the gap are looked at closely, and for which values of a₁."""
 
 
-def train(model: NumberModel, cell: NatureCell, records: Records, look: Any = None) -> dict[str, Any]:
+def train(
+    model: NumberModel, cell: NatureCell, records: Records, look: Any = None, seconds_a_step: float | None = None
+) -> dict[str, Any]:
     """Trains for the cell's budget: steps, seconds, losses, tokens a record, and how fast records were encoded.
 
     Args:
@@ -36,16 +39,42 @@ def train(model: NumberModel, cell: NatureCell, records: Records, look: Any = No
         cell: The cell.
         records: To learn from.
         look: Called a few times on the way; what it gives is kept.
+        seconds_a_step: Of a step, for a budget of time; None measures it here, beside whatever else is running.
     """
     start = time.perf_counter()
     ready = Ready(encode_records(model, records, model.device), cell)
     if model.device.type == "cuda":
         torch.cuda.synchronize()
     speed = len(records) / (time.perf_counter() - start)
-    steps = steps_for(model, cell, ready, ready.tokens_a_record)
+    timed = functools.partial(time_steps, model, cell, ready, model.device)
+    steps = steps_for(cell, ready.tokens_a_record, timed if seconds_a_step is None else lambda: seconds_a_step)
     found = take_steps(model, cell, ready, steps, model.device, look)
     tokens = round(ready.tokens_a_record, 2)
     return found | {"tokens_a_record": tokens, "encoded_a_second": round(speed)}
+
+
+def speed_file(cell: NatureCell, folder: str | Path) -> Path:
+    """Where `time_alone` writes what it finds."""
+    return Path(folder) / f"speed-{cell.encoding}{'-centred' if cell.centred else ''}.json"
+
+
+def time_alone(cell: NatureCell, folder: str | Path, data: str | Path) -> float:
+    """Measures how many seconds a cell's step takes while no other is running, and writes it into the folder.
+
+    Cells of equal time are trained side by side, too, and a step that waits for others says nothing of its encoding.
+
+    Args:
+        cell: Of any rate and seed.
+        folder: Where to write.
+        data: See `run_cell`.
+    """
+    records = NatureData(cell, data).records("train")
+    model = build(cell, records).to("cuda" if torch.cuda.is_available() else "cpu")
+    ready = Ready(encode_records(model, records, model.device), cell)
+    found = time_steps(model, cell, ready, model.device)
+    figures = {"seconds_a_step": found, "tokens_a_record": round(ready.tokens_a_record, 2)}
+    write(speed_file(cell, folder), config=cell.told(), figures=figures)
+    return found
 
 
 def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bool = True) -> dict[str, Any]:
@@ -55,7 +84,7 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bo
 
     Args:
         cell: The cell.
-        folder: Where to write.
+        folder: Where to write; for a budget of time, `time_alone` has written there.
         data: The folder of its records, see `NatureData`.
         test: Whether it is tested; one that only tries a learning rate is not, and has no predictions to keep.
     """
@@ -75,7 +104,8 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bo
         best.see(found)
         return {ask: one["mse"]["value"] for ask, one in found.items()}
 
-    trained = train(model, cell, training, look if cell.looks else None)
+    seconds = read_figures(speed_file(cell, target))["seconds_a_step"] if cell.budget == "seconds" else None
+    trained = train(model, cell, training, look if cell.looks else None, seconds)
     ended = measured()
     at = best.restore(ended)
     trained["kept"] = trained["steps"] if at is None else trained["looks"][at]["step"]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import itertools
+import statistics
 import tempfile
 import time
 from dataclasses import dataclass
@@ -16,6 +19,8 @@ from numerate.backbones import register_backbones
 from numerate.config import Config, ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel
@@ -24,7 +29,10 @@ if TYPE_CHECKING:
     from numerate.fixed_shapes import Counts
     from numerate.model import NumberModel
 
-__all__ = ["TrunkCell", "attach_loud", "compile_blocks", "fresh_trunk", "steps_for", "take_steps"]
+__all__ = ["TrunkCell", "attach_loud", "compile_blocks", "fresh_trunk", "steps_for", "take_steps", "time_steps"]
+
+_STRETCHES, _STRETCH = 8, 5
+"""Steps are timed in so many stretches of so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,11 +136,19 @@ def attach_loud(
     return model
 
 
-def steps_for(model: NumberModel, cell: TrunkCell, ready: Dataset[dict[str, Tensor]], tokens_a_text: float) -> int:
-    """How many steps a cell's budget lasts."""
-    if cell.budget == "seconds":
-        return max(1, round(cell.amount / _seconds_a_step(model, ready)))
-    each = cell.batch if cell.budget == "samples" else tokens_a_text * cell.batch
+def steps_for(cell: TrunkCell, tokens_a_text: float, seconds_a_step: Callable[[], float]) -> int:
+    """How many steps a cell's budget lasts.
+
+    Args:
+        cell: Whose.
+        tokens_a_text: Of the training texts, on average.
+        seconds_a_step: Asked only where the budget is time.
+    """
+    each = {
+        "samples": lambda: float(cell.batch),
+        "tokens": lambda: tokens_a_text * cell.batch,
+        "seconds": seconds_a_step,
+    }[cell.budget]()
     return max(1, round(cell.amount / each))
 
 
@@ -221,21 +237,30 @@ def compile_blocks(model: NumberModel, backend: Any = "inductor") -> None:
         block.compile(backend=backend)
 
 
-def _seconds_a_step(model: NumberModel, ready: Any, tries: int = 8) -> float:
-    """How long a training step takes; on a copy, so that nothing is learnt.
+def time_steps(
+    model: NumberModel,
+    cell: TrunkCell,
+    ready: Dataset[dict[str, Tensor]],
+    device: torch.device,
+    recorded: Counts | None = None,
+) -> float:
+    """How many seconds a training step takes: a copy of the model is trained for some, so that nothing is learnt.
 
-    Batches are taken from all over, since those of one shape may stand together; each is gone through twice, and the
-    second time counts.
+    The median of several stretches, without the first two, in which blocks are compiled.
+
+    Args:
+        model: Not yet trained.
+        cell: Says how it will be.
+        ready: See `take_steps`.
+        device: See `take_steps`.
+        recorded: See `take_steps`.
     """
-    rehearsing = copy.deepcopy(model).train()
-    optimizer = torch.optim.AdamW(rehearsing.parameters(), lr=0.0)
-    times = []
-    for index in (*range(tries), *range(tries)):
-        start = time.perf_counter()
-        rehearsing(**ready[index * len(ready) // tries], return_loss=True).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return sum(times[tries:]) / tries
+    marks: list[float] = []
+
+    def mark() -> dict[str, Any]:
+        marks.append(time.perf_counter())
+        return {}
+
+    timed = dataclasses.replace(cell, looks=_STRETCHES)
+    take_steps(copy.deepcopy(model), timed, ready, _STRETCHES * _STRETCH, device, mark, recorded)
+    return statistics.median(later - earlier for earlier, later in itertools.pairwise(marks[1:])) / _STRETCH

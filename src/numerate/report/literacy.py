@@ -222,7 +222,19 @@ def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int
 
 
 def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list[Path]:
-    """Writes `<name>.md` and `<name>.json` of what is there."""
+    """Writes `<name>-<setting>.md` and `.json` of what is there, for each setting of the grids.
+
+    Tables of one corpus are not written over by those of another, which may be trained at another time.
+    """
+    settings = dict.fromkeys(grid.setting for grid in grids)
+    return [
+        file
+        for setting in settings
+        for file in _write_table(name, setting, [grid for grid in grids if grid.setting == setting], output)
+    ]
+
+
+def _write_table(name: str, setting: str, grids: Sequence[LiteracyGrid], output: Path) -> list[Path]:
     shown: list[Table] = []
     figures: dict[str, Any] = {}
     for grid in grids:
@@ -241,9 +253,10 @@ def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list
                 f"against {BASE}": comparison(grid, encoder, output),
             }
     config = {"table": name, "grids": [_without_paths(grid) for grid in grids]}
-    write(output / f"{name}.json", config=config, figures=figures)
+    file = output / (f"{name}-{setting}" if setting else name)
+    write(file.with_name(f"{file.name}.json"), config=config, figures=figures)
     text = "\n".join(table.markdown() for table in shown)
-    return [write_whole(output / f"{name}.md", text.encode()), output / f"{name}.json"]
+    return [write_whole(file.with_name(f"{file.name}.md"), text.encode()), file.with_name(f"{file.name}.json")]
 
 
 def _mean(values: Sequence[float | None], form: str) -> Cell | None:
