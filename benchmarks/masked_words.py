@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
 import machine
 import numpy as np
@@ -78,7 +79,8 @@ def main() -> None:
     for name, value in figures.items():
         print(f"{name:18} {value:.6g}")
     if options.json:
-        machine.write(options.json, config=vars(options), figures=figures)
+        named = {key: Path(getattr(options, key)).name for key in ("model", "source")}  # not where they lie
+        machine.write(options.json, config=vars(options) | named, figures=figures)
 
 
 if __name__ == "__main__":
