@@ -193,6 +193,16 @@ def test_a_model_of_ours_is_taken_by_its_backbone(folder: Path, tmp_path: Path) 
     assert other.name == "units-bert-head" and other.cell.model == "bert"
 
 
+def test_all_weights_have_rates_of_their_own(folder: Path) -> None:
+    where = {"data": str(folder / "data"), "models": (str(folder / "bert"),), "corpora": ("units",)}
+    trained = {}
+    for train in ("head", "all"):
+        (grid,) = grids_for("literacy-table3", "small", train=train, encoders=("default",), **where)  # type: ignore[arg-type]
+        trained[train] = grid.finals("default", grid.rates[0])[0]
+    assert (trained["head"].rate, trained["head"].backbone_rate) == (3e-4, None)
+    assert (trained["all"].rate, trained["all"].backbone_rate) == (3e-4, 3e-5)
+
+
 def test_bad_names() -> None:
     with pytest.raises(LookupError, match="unknown encoder 'exponant': did you mean 'exponent'"):
         encoder_of("exponant")

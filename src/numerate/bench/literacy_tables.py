@@ -102,7 +102,8 @@ def grids_for(
         for model in models:
             for protocol in settings.get("protocols", ("clean",)):
                 own = settings.get("cell", {}).get(scale, {})
-                shared = size["cell"] | own | {"train": train, "predict": settings.get("predict", "words")}
+                shared = size["cell"] | own | (size.get("all_cell", {}) if train == "all" else {})
+                shared |= {"train": train, "predict": settings.get("predict", "words")}
                 shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": _bare(model)}
                 if shared["predict"] == "words" and protocol == "clean":
                     shared |= _plain(data, plain)
