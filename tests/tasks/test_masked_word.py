@@ -64,6 +64,7 @@ def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) 
         logits = logits_one_by_one(model, row, place)
         target = int(positions.target[index])
         assert found.nll[index] == pytest.approx(-float(logits.log_softmax(0)[target]), abs=1e-6, rel=1e-6)
+        assert found.meaning is not None and found.meaning[index] <= found.nll[index] + 1e-9
         order = logits.argsort(descending=True).tolist()
         for k in (1, 5, 20, 100):
             assert found.hits(k)[index] == pytest.approx(float(target in order[:k]), abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,16 +52,29 @@ def test_missing_words_are_left_out_and_counted() -> None:
     assert groups["first"]["count"] == 3 and groups["rest"]["count"] == COUNT - 10
 
 
+def test_meanings_are_summed_up_and_compared() -> None:
+    one, other = (dataclasses.replace(each, meaning=each.nll / 2) for each in (scores(0, 0.5), scores(1)))
+    assert summary(one)["meaning_nats"] == pytest.approx(one.nll.mean() / 2) and "meaning_nats" not in summary(
+        scores(0)
+    )
+    found = compare([one], [other], positions(), resamples=200)
+    for key in ("estimate", "low", "high"):  # the half of both is the same share
+        assert found["meaning_change"][key] == pytest.approx(found["nats_change"][key])
+    assert found["other_meaning_nats"] == pytest.approx(other.nll.mean() / 2)
+    assert "meaning_change" not in compare([one], [scores(1)], positions(), resamples=200)
+    assert compare([one], [other], positions(), np.zeros(COUNT, dtype=bool), resamples=200)["count"] == 0
+
+
 def test_equal_candidates_share_a_place() -> None:
     tied = WordScores(np.zeros(2), np.array([0, 4]), np.array([4, 2]))
     assert tied.hits(1).tolist() == [0.25, 0.0] and tied.hits(5).tolist() == [1.0, 0.5]
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    one = scores(3)
+    one = dataclasses.replace(scores(3), meaning=scores(4).nll)
     one.save(tmp_path / "a.npz")
     again = WordScores.load(tmp_path / "a.npz")
-    assert all(np.array_equal(getattr(one, n), getattr(again, n)) for n in ("nll", "better", "equal"))
+    assert all(np.array_equal(getattr(one, n), getattr(again, n)) for n in ("nll", "better", "equal", "meaning"))
 
 
 def test_compare_is_the_statistics_on_means_over_seeds() -> None:

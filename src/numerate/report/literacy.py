@@ -89,15 +89,20 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
         if unit is not None and unit["ratio"] is not None:
             change = {key: 100 * unit["nats_change"][key] for key in ("estimate", "low", "high")}
             row["unit, %"] = Cell(change["estimate"], f" [{change['low']:+.2f}, {change['high']:+.2f}]")
+            if (meant := unit.get("meaning_change")) is not None and meant["estimate"] is not None:
+                mark = f" [{100 * meant['low']:+.2f}, {100 * meant['high']:+.2f}]"
+                row["unit meant, %"] = Cell(100 * meant["estimate"], mark)
         if every is not None:
             hit = every["hit"]
             row["hit@1, %"] = Cell(100 * hit["estimate"], f" [{100 * hit['low']:.2f}, {100 * hit['high']:.2f}]")
             row |= {key.replace("_", "-"): every[key]["p"] for key in ("t_test", "binomial", "mcnemar")}
         rows[encoder] = row
     columns = {f"{group}, nats": "+.4f" for group in shown if any(f"{group}, nats" in row for row in rows.values())}
-    columns |= {"unit, %": "+.2f", "hit@1, %": ".2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
+    columns |= {name: "+.2f" for name in ("unit, %", "unit meant, %") if any(name in row for row in rows.values())}
+    columns |= {"hit@1, %": ".2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
     notes = (
         "Less is better. whole: unit words of one token; what other pieces of a word give away is not in it. "
+        "unit meant: any spelling of the same unit is right. "
         "Brackets: 99 %, sentences drawn with replacement, losses averaged over seeds. "
         "hit@1, with the papers' bootstrap of single words, and the tests (p) are of all words.",
         *_aim(grid, output),

@@ -55,7 +55,7 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
         if isinstance(task, MaskedWord):
             scores = task.evaluate(model, split)
             # As precise as the file has them, so that its figures are these to the last digit.
-            columns = {"nll": scores.nll.astype(np.float32)}
+            columns = {"nll": scores.nll.astype(np.float32), "meaning": scores.meaning.astype(np.float32)}
             columns |= {"better": scores.better.astype(np.int32), "equal": scores.equal.astype(np.int32)}
             if config.shift is not None and split != PLAIN:
                 columns["shift"] = task.shift(model, split, config.shift).astype(np.float32)

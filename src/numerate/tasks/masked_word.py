@@ -19,6 +19,7 @@ from numerate.tasks import literacy
 from numerate.tasks.literacy import LiteracyConfig
 from numerate.tasks.literacy_fit import fit
 from numerate.tasks.picked_states import picks_states, states_at
+from numerate.tasks.unit_spellings import UnitSpellings
 from numerate.tasks.word_positions import encode
 from numerate.tasks.word_scores import WordScores
 from numerate.training.batches import BatchesByLength
@@ -144,14 +145,16 @@ def score_words(
         tokens: At most about so many go through the model at once; by default what fits the device.
     """
     count = len(positions)
-    nll = torch.full((count,), torch.nan, dtype=torch.float64, device=model.device)
+    spellings = UnitSpellings.of(model.processor.tokenizer.get_vocab()).to(model.device)
+    nll, meaning = (torch.full((count,), torch.nan, dtype=torch.float64, device=model.device) for _ in range(2))
     better, equal = (torch.zeros(count, dtype=torch.int64, device=model.device) for _ in range(2))
     with evaluating(model):
         for index, logits, targets in _word_logits(model, encoded, positions, encoded.places >= 0, tokens):
             wide = logits.double()
             nll[index] = wide.logsumexp(-1) - wide.gather(1, targets[:, None])[:, 0]
+            meaning[index] = spellings.nats(wide, targets)
             better[index], equal[index] = ranks_of(logits, targets)
-    return WordScores(*(column.cpu().numpy() for column in (nll, better, equal)))
+    return WordScores(*(column.cpu().numpy() for column in (nll, better, equal, meaning)))
 
 
 def number_shift(

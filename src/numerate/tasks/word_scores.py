@@ -35,6 +35,8 @@ class WordScores:
         nll: (N,) float64, negative log-likelihood in nats; NaN where the model has no such token.
         better: (N,) int64, how many tokens it held for more probable.
         equal: (N,) int64, how many for as probable, the right one among them.
+        meaning: (N,) float64, the loss of any spelling of the same unit, see `UnitSpellings`: of what was measured, and
+            not of how it is written. That of the word itself where it is no unit. None where nobody asked.
 
     Example:
         >>> scores = WordScores(np.array([0.5, np.nan]), np.array([0, 0]), np.array([1, 1]))
@@ -45,6 +47,7 @@ class WordScores:
     nll: np.ndarray
     better: np.ndarray
     equal: np.ndarray
+    meaning: np.ndarray | None = None
 
     def hits(self, k: int) -> np.ndarray:
         """Each word's hit@k: (N,) float64, NaN where it is missing."""
@@ -53,7 +56,9 @@ class WordScores:
 
     def save(self, path: str | Path) -> None:
         """Writes an `.npz`; `load` is the way back."""
-        np.savez_compressed(path, nll=self.nll, better=self.better.astype(np.int32), equal=self.equal.astype(np.int32))
+        columns = {"nll": self.nll, "better": self.better.astype(np.int32), "equal": self.equal.astype(np.int32)}
+        columns |= {} if self.meaning is None else {"meaning": self.meaning}
+        np.savez_compressed(path, **columns)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> WordScores:
@@ -65,11 +70,14 @@ class WordScores:
     def of(cls, columns: Mapping[str, np.ndarray]) -> WordScores:
         """Scores from columns by name."""
         better, equal = (columns[name].astype(np.int64) for name in ("better", "equal"))
-        return cls(columns["nll"].astype(np.float64), better, equal)
+        meaning = columns["meaning"].astype(np.float64) if "meaning" in columns else None
+        return cls(columns["nll"].astype(np.float64), better, equal, meaning)
 
 
 def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, float | int | None]:
     """The figures of a table's row: `count`, `nats`, perplexities `ppl` and `ppl_2nats`, and `hit@k` in per cent.
+
+    Besides `meaning_nats`, where the scores have them.
 
     Per token: not the mean of the means of batches that the papers print.
 
@@ -90,6 +98,8 @@ def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, f
     row: dict[str, Any] = {"count": int(there.sum()), "missing": int((wanted & ~there).sum())}
     row |= {"nats": found.nats, "ppl": found.pp, "ppl_2nats": found.pp_2nats}
     row |= {f"hit@{k}": 100 * float(scores.hits(k)[there].mean()) if there.any() else math.nan for k in HITS}
+    if scores.meaning is not None:
+        row["meaning_nats"] = float(scores.meaning[there].mean()) if there.any() else math.nan
     return {key: value if math.isfinite(value) else None for key, value in row.items()}
 
 
@@ -125,7 +135,8 @@ def compare(
     Returns:
         `count`, `nats` of both and their `ratio`, `nats_difference` and `hit_difference` (paired, by sentence, `one`
         less `other`), `nats_change` (the same as a share of `other`'s nats, which are drawn, too), `hit` and
-        `other_hit` (bootstraps of each), `t_test`, `binomial`, `mcnemar`.
+        `other_hit` (bootstraps of each), `t_test`, `binomial`, `mcnemar`; where all scores have meanings,
+        `meaning_nats`, `other_meaning_nats` and `meaning_change`.
     """
     if not one or not other:
         raise ValueError(f"both encoders need scores of a seed or more, however: {len(one)} and {len(other)}")
@@ -141,11 +152,8 @@ def compare(
     draws = {"level": level, "resamples": resamples}
     rate = float(right[1].double().mean()) if len(right[1]) else 0.0
     mean, other_mean = (float(column.mean()) if len(column) else math.nan for column in losses)
-    change = (mean - other_mean) / other_mean if other_mean else math.nan
-    # To the first order, what a resample does to a quotient of two means is what it does to the mean of these.
-    terms = (tensors[0] - (1 + change) * tensors[1]) / (other_mean or math.nan) + change
-    tests = {
-        "nats_change": metrics.bootstrap(terms, clusters=sentences, **draws),
+    tests: dict[str, Any] = {
+        "nats_change": _change(tensors[0], tensors[1], sentences, level, resamples),
         "nats_difference": metrics.bootstrap(tensors[0], tensors[1], sentences, **draws),
         "hit_difference": metrics.bootstrap(tensors[2], tensors[3], sentences, **draws),
         "hit": _bootstrap_of_few(hits[0], level, resamples),
@@ -156,7 +164,23 @@ def compare(
     }
     figures = {"count": int(there.sum()), "nats": mean, "other_nats": other_mean}
     figures["ratio"] = mean / other_mean if other_mean else math.nan
+    meanings = [[scores.meaning for scores in some if scores.meaning is not None] for some in (one, other)]
+    if len(meanings[0]) == len(one) and len(meanings[1]) == len(other):
+        meant = [torch.from_numpy(np.mean(some, axis=0)[there]) for some in meanings]
+        figures |= {"meaning_nats": float(meant[0].mean()), "other_meaning_nats": float(meant[1].mean())}
+        tests["meaning_change"] = _change(meant[0], meant[1], sentences, level, resamples)
     return figures | {name: dataclasses.asdict(test) for name, test in tests.items()}
+
+
+def _change(
+    losses: torch.Tensor, others: torch.Tensor, sentences: torch.Tensor, level: float, resamples: int
+) -> metrics.Interval:
+    """How much less than another mean one is, as a share of that other: a bootstrap that draws both by sentence."""
+    other_mean = float(others.mean()) if len(others) else 0.0
+    change = (float(losses.mean()) - other_mean) / other_mean if other_mean else math.nan
+    # To the first order, what a resample does to a quotient of two means is what it does to the mean of these.
+    terms = (losses - (1 + change) * others) / (other_mean or math.nan) + change
+    return metrics.bootstrap(terms, clusters=sentences, level=level, resamples=resamples)
 
 
 def _bootstrap_of_few(values: np.ndarray, level: float, resamples: int) -> metrics.Interval:
