@@ -22,8 +22,8 @@ FLOW = [
     "spelling", "style", "style_of", "unit_tables", "units", "numeral", "registry", "config", "reading", "notation",
     "scaling", "batch", "found", "rewriting", "assembly", "sections", "record_vocabulary", "processor", "fixed_shapes",
     "digit_grid", "residues", "embedders", "heads", "slots", "reach", "relations", "objectives", "metrics", "hub",
-    "generation", "backbones", "doors", "speaking", "answering", "model", "attach", "training", "records", "tasks",
-    "bench", "report", "apps", "commands", "cli_literacy", "cli_tables", "cli_training", "cli", "__main__",
+    "generation", "backbones", "doors", "speaking", "answering", "keeping", "model", "attach", "training", "records",
+    "tasks", "bench", "report", "apps", "commands", "cli_literacy", "cli_tables", "cli_training", "cli", "__main__",
 ]  # fmt: skip
 LIGHT = FLOW[: FLOW.index("reading") + 1]
 """These need nothing but the standard library to be imported."""

@@ -7,9 +7,6 @@ before.
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,14 +17,13 @@ from numerate.doors import (
     Doors,
     LastState,
     NumberOutput,
-    base_of,
     evaluating,
     first_rows,
     list_ties_once,
     run_with_embeddings,
 )
 from numerate.embedders.gate import ZeroGate
-from numerate.hub import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
+from numerate.keeping import Keeps
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.reach import Reach
 from numerate.relations import Relations
@@ -47,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["NumberModel"]
 
 
-class NumberModel(Speaks, Answers, nn.Module):
+class NumberModel(Speaks, Answers, Keeps, nn.Module):
     """A backbone with number embedder, head and objective, all given ready-made; `numerate.attach` builds it by name.
 
     Args:
@@ -329,10 +325,6 @@ class NumberModel(Speaks, Answers, nn.Module):
         self._frozen = self._frozen if frozen else []
         return self
 
-    def own_state(self) -> dict[str, Tensor]:
-        """The weights that are ours, without the backbone's."""
-        return _apart(self.state_dict())[0]
-
     def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
         """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_enable(*arguments, **options)
@@ -340,53 +332,6 @@ class NumberModel(Speaks, Answers, nn.Module):
     def gradient_checkpointing_disable(self) -> None:
         """Passed on to the backbone."""
         self.backbone.gradient_checkpointing_disable()
-
-    def save_pretrained(
-        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
-    ) -> None:
-        """Writes config, weights of ours and a model card into `folder`.
-
-        Args:
-            folder: Is made if need be.
-            backbone: Save the backbone and its tokenizer, too, in a folder below: for one that was trained.
-            state_dict: The model's weights, for one whose own are spread over several processes.
-            **options: What else Hugging Face tools pass; not used.
-        """
-        del options
-        own = self.own_state() if state_dict is None else _apart(state_dict)[0]
-        save_artefact(folder, replace(self.describe(), base_included=backbone), own, self.citation)
-        if backbone:
-            inside = str(Path(folder) / BASE_FOLDER)
-            base_of(self.backbone).save_pretrained(inside, state_dict=state_dict and _apart(state_dict)[1])
-            self.processor.tokenizer.save_pretrained(inside)
-
-    def describe(self) -> NumberModelConfig:
-        """The config that `numerate.from_pretrained` builds the model from."""
-        base = str(getattr(base_of(self.backbone).config, "_name_or_path", "") or "")
-        return NumberModelConfig(
-            recipe=self.recipe,
-            # A path must still lead there when the program runs in another folder.
-            base_model=str(Path(base).resolve()) if base and Path(base).is_dir() else base,
-            base_task=self.doors.task,
-            processor=self.processor.config(),
-            embedder=_described(self.embedder),
-            placement=self.placement,
-            gated=self.gate is not None,
-            reach=0 if self.reach is None else self.reach.tokens,
-            late_reach=0 if self.late_reach is None else self.late_reach.tokens,
-            relations=0 if self.relations is None else self.relations.numbers,
-            head=_described(self.head),
-            objective=_described(self.objective),
-            first_id=self.processor.first_id,
-            embedding_dim=self.doors.embedding_dim,
-            hidden_dim=self.doors.hidden_dim,
-        )
-
-    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
-        """Saves into a temporary folder and uploads it."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.save_pretrained(folder, backbone=backbone)
-            return push_artefact(folder, repo_id, **options)
 
     def _task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
         """What is to be learnt from a batch; None if nothing is, or if the backbone sees to it."""
@@ -438,15 +383,3 @@ class NumberModel(Speaks, Answers, nn.Module):
         elif slots is not None and zero is not None:
             predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
         return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted
-
-
-def _apart(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Our weights, and the backbone's by the names that it gives them."""
-    ours = {key: value for key, value in state.items() if not key.startswith("backbone.")}
-    return ours, {key.removeprefix("backbone."): value for key, value in state.items() if key not in ours}
-
-
-def _described(part: Any) -> dict[str, Any] | None:
-    if part is None:
-        return None
-    return {key: value for key, value in part.config.to_dict().items() if key != "version"}
