@@ -136,11 +136,14 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
         from side_by_side import jobs_of
     finally:
         sys.path.pop(0)
-    from numerate.bench.literacy_tables import encoder_of
+    from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of
 
     known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), str(tmp_path))
     plans = {file.stem: jobs_of(file.read_text(), known) for file in (ROOT / "benchmarks" / "plans").glob("*.txt")}
-    assert {name: len(jobs) for name, jobs in plans.items()} == {"literacy": 46, "xval": 9}
+    assert plans.keys() == {"literacy", "xval"} and all(plans.values())
     words = [word for job in plans["literacy"] for word in job.command.split()]
-    named = [name for flag, name in itertools.pairwise(words) if flag == "--encoder"]
-    assert len({encoder_of(name)["recipe"] for name in named}) > 10
+    named = {what: [name for flag, name in itertools.pairwise(words) if flag == what] for what in words}
+    assert len({encoder_of(name)["recipe"] for name in named["--encoder"]}) > 5
+    assert set(named["reproduce"]) <= set(TABLES) and set(named["--scale"]) - {"4x256", "2x128"} <= set(SCALES)
+    begins = {job.name: job.after for job in plans["xval"]}
+    assert begins["temperature"] == 0 < begins["four-operands"], "steps are timed alone first"

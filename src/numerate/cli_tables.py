@@ -61,7 +61,9 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             list[str] | None,
             typer.Option(help="Only this model or encoding; of literacy tables, the model to start from; repeatable."),
         ] = None,
-        scale: Annotated[str, typer.Option(help="tiny (minutes on a laptop), small, or paper.")] = "tiny",
+        scale: Annotated[
+            str, typer.Option(help="tiny (minutes on a laptop), small, paper, or of words small-by-unit.")
+        ] = "tiny",
         data: Annotated[
             str | None, typer.Option(help="Folder with corpora, or for xval-table4 a file; without, made up.")
         ] = None,

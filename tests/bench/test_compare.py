@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from numerate.bench import compare as bench
 from numerate.bench.asked_tasks import task_of
@@ -18,6 +19,7 @@ from numerate.bench.cell import CellConfig, Prepared, build, run_cell, train
 from numerate.bench.compare import CompareConfig, best_rate, compare, mean_and_spread, whole_tries
 from numerate.bench.result import read_predictions, write
 from numerate.bench.trunk_cell import compile_blocks
+from numerate.cli import app
 from numerate.config import ConfigError
 from numerate.report.compare import summary, write_comparison
 from numerate.tasks.asked_number import Truth
@@ -133,6 +135,10 @@ def test_equal_time_is_for_one_training_at_a_time(tmp_path: Path) -> None:
     config = CompareConfig(encodings=("xval",), rates=(1e-3,), cell=tiny(budget="seconds", amount=1.0))
     with pytest.raises(ConfigError, match="equal time is measured by one training at a time, however: 2 processes"):
         compare(config, tmp_path, processes=2)
+    asked = ["compare", "--task", "add-6", "--encodings", "xval+scalar", "--budget", "seconds", "--amount", "1"]
+    bad = CliRunner().invoke(app, [*asked, "--processes", "2", "-o", str(tmp_path)])
+    assert bad.exit_code == 2 and "one training at a time, however: 2 processes" in " ".join(bad.output.split())
+    assert "Traceback" not in bad.output
 
 
 def test_a_comparison_chooses_rates_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

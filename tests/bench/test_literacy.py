@@ -203,6 +203,20 @@ def test_all_weights_have_rates_of_their_own(folder: Path) -> None:
     assert (trained["all"].rate, trained["all"].backbone_rate) == (3e-4, 3e-5)
 
 
+def test_another_choice_of_rates_changes_nothing_else(folder: Path) -> None:
+    where = {"data": str(folder / "data"), "models": (str(folder / "bert"),), "corpora": ("units",)}
+    for table, encoder in (("literacy-table3", "default"), ("masked-numbers", "default+mog")):
+        for train in ("head", "all"):
+            one, other = (
+                grids_for(table, scale, train=train, encoders=(encoder,), **where)[0]  # type: ignore[arg-type]
+                for scale in ("small", "small-by-unit")
+            )
+            assert one.cell == other.cell and one.rates == other.rates
+            assert (one.chosen_by, other.chosen_by) == ("all", "unit")
+            assert one.name != other.name and one.setting != other.setting
+            assert one.cell.rate == 3e-3 or table != "masked-numbers", "a table's own rate counts"
+
+
 def test_bad_names() -> None:
     with pytest.raises(LookupError, match="unknown encoder 'exponant': did you mean 'exponent'"):
         encoder_of("exponant")
@@ -226,7 +240,7 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     text = (tmp_path / "literacy-table6-units-bert-head.md").read_text("utf-8")
     assert "71.06" in text and "H@1 (paper)" in text and "against default" in text
     assert "default (BERT-large)" in (tmp_path / "float-table1-units-bert-head.md").read_text("utf-8")
-    assert "Mended by exponent" in (tmp_path / "literacy-table5.md").read_text("utf-8")
+    assert "Mended by exponent" in (tmp_path / "literacy-table5-units-bert-head.md").read_text("utf-8")
     # The models come when they are asked for, of cells that are there, too; and words move with a number.
     result = CliRunner().invoke(app, ["reproduce", "literacy-table6", *shared, *encoders, "--save"])
     assert result.exit_code == 0, result.output
@@ -265,6 +279,14 @@ def test_figures_come_out_again_of_the_predictions(grid: LiteracyGrid, folder: P
     comparison_file.write_text(json.dumps(known), "utf-8")
     wrong = [name for name, same in recompute(grid, tmp_path / "out").items() if not same]
     assert wrong == [file.stem, "exponent-against-default"]
+    for name in json.loads(file.read_text("utf-8"))["figures"]["predictions"].values():
+        (file.parent / "predictions" / name).unlink()
+    found = recompute(grid, tmp_path / "out")
+    assert found[file.stem] is None and found["exponent-against-default"] is None
+    assert [same for name, same in found.items() if name.startswith("default")] == [True, True]
+    comparison_file.unlink()
+    with pytest.raises(ValueError, match=rf"{file.stem}: what it predicted was not kept; delete"):
+        run_grids([grid], tmp_path / "out", say=lambda line: None)
 
 
 def test_the_command_computes_again(folder: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def test_settings(table: str, scale: str) -> None:
     config = config_for(table, scale)
     columns, paper = paper_of(table)
-    assert len(config.encodings) == {"xval-table4": 8, "xval-table5": 12}[table] and set(paper) <= set(config.encodings)
+    assert len(config.encodings) == {"xval-table4": 9, "xval-table5": 12}[table] and set(paper) <= set(config.encodings)
     assert all(set(row) <= set(columns.values()) for row in paper.values())
     budgets = {"samples"} if table == "xval-table5" else set(columns)
     assert config.budgets and set(config.budgets) <= budgets

@@ -13,6 +13,7 @@ from tiny_models import new_backbone, tokenizer_of
 
 from numerate.attach import attach
 from numerate.registry import tasks
+from numerate.tasks import unit_spellings
 from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.masked_word import MaskedWord, MaskWords, number_shift, score_words, word_batches
 from numerate.tasks.number_sentences import NumberSentence, sentence_of_row
@@ -64,10 +65,26 @@ def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) 
         logits = logits_one_by_one(model, row, place)
         target = int(positions.target[index])
         assert found.nll[index] == pytest.approx(-float(logits.log_softmax(0)[target]), abs=1e-6, rel=1e-6)
-        assert found.meaning is not None and found.meaning[index] <= found.nll[index] + 1e-9
         order = logits.argsort(descending=True).tolist()
         for k in (1, 5, 20, 100):
             assert found.hits(k)[index] == pytest.approx(float(target in order[:k]), abs=1e-6)
+
+
+def test_meanings_are_those_of_all_spellings_at_units_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = attached("default")
+    positions, made = prepared(model)
+    place = int(np.flatnonzero(positions.labels["unit"])[0])
+    word = model.processor.tokenizer.convert_ids_to_tokens(int(positions.target[place]))
+    others = [token for token in model.processor.tokenizer.get_vocab() if token.isalpha() and token != word][:2]
+    monkeypatch.setattr(unit_spellings, "UNITS", dict.fromkeys([word, *others], "it"))
+    found = score_words(model, made, positions)
+    assert found.meaning is not None
+    logits = logits_one_by_one(model, made.rows[positions.sentence[place]], int(made.places[place]))
+    ids = model.processor.tokenizer.convert_tokens_to_ids([word, *others])
+    assert found.meaning[place] == pytest.approx(-float(logits.softmax(0)[ids].sum().log()), abs=1e-6)
+    assert found.meaning[place] < found.nll[place] - 1e-3
+    words = ~positions.labels["unit"]
+    assert np.array_equal(found.meaning[words], found.nll[words])
 
 
 def test_what_is_masked_is_never_a_special_token_a_slot_or_padding(monkeypatch: pytest.MonkeyPatch) -> None:

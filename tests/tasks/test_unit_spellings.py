@@ -7,7 +7,7 @@ import torch
 
 from numerate.tasks.unit_spellings import UnitSpellings
 
-VOCABULARY = {"[MASK]": 0, "km": 1, "kilometres": 2, "Ġkilometers": 3, "miles": 4, "##km": 5, "mw": 6, "KW": 7, "in": 8}
+VOCABULARY = {"[MASK]": 0, "km": 1, "kilometres": 2, "kilometers": 3, "miles": 4, "##km": 5, "mw": 6, "KW": 7, "a": 8}
 
 
 def test_spellings_of_a_unit_stand_together() -> None:
@@ -16,9 +16,14 @@ def test_spellings_of_a_unit_stand_together() -> None:
     assert units[1] == units[2] == units[3] >= 0 and units[4] >= 0 and units[4] != units[1]
     assert units[0] == units[5] == -1, "no word, and a piece of one"
     assert units[6] == -1, "a milliwatt or a megawatt"
-    assert units[7] >= 0 and units[8] >= 0
+    assert units[7] >= 0 and units[8] == -1, "a word, and no ampere"
     assert sorted(found.tokens[units[1]].tolist()) == [1, 2, 3]
     assert found.tokens[units[4]].tolist() == [4, -1, -1]
+
+
+def test_pieces_of_words_are_no_units_where_words_are_marked() -> None:
+    found = UnitSpellings.of({"Ġkm": 0, "km": 1, "Ġkilometres": 2, "m": 3})
+    assert found.unit.tolist() == [0, -1, 0, -1]
 
 
 def test_nats_are_those_of_all_spellings() -> None:

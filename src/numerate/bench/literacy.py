@@ -186,23 +186,36 @@ def comparison(grid: LiteracyGrid, encoder: str, output: str | Path) -> dict[str
     return json.loads(file.read_text(encoding="utf-8"))["figures"] if file.is_file() else {}
 
 
-def recompute(grid: LiteracyGrid, output: str | Path) -> dict[str, bool]:
-    """Whether the figures of each cell and comparison come out again from the predictions beside them, by name."""
+def recompute(grid: LiteracyGrid, output: str | Path) -> dict[str, bool | None]:
+    """Whether the figures of each cell and comparison come out again from the predictions beside them, by name.
+
+    None where predictions were not kept: those of a repository may be too many.
+    """
     import numpy as np
 
     from numerate.tasks.literacy_cell import figures_of
 
-    found, folder = {}, Path(output) / grid.name
+    found: dict[str, bool | None] = {}
+    folder = Path(output) / grid.name
     for encoder in grid.encoders:
         for cell in finals_of(grid, encoder, output):
             config, same = LiteracyConfig.from_dict(cell["config"]), True
+            if not _kept([cell]):
+                found[cell["name"]] = None
+                continue
             for split, path in cell["predictions"].items():
                 with np.load(path, allow_pickle=False) as file:
                     same &= _alike(figures_of(config, split, dict(file)), cell["results"][split])
             found[cell["name"]] = same
         if known := comparison(grid, encoder, output):
-            found[f"{encoder}-against-{BASE}"] = _alike(_compared(grid, encoder, folder), known)
+            both = [cell for name in (encoder, BASE) for cell in finals_of(grid, name, output)]
+            again = _alike(_compared(grid, encoder, folder), known) if _kept(both) else None
+            found[f"{encoder}-against-{BASE}"] = again
     return found
+
+
+def _kept(cells: Sequence[dict[str, Any]]) -> bool:
+    return all(Path(path).is_file() for cell in cells for path in cell["predictions"].values())
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -273,6 +286,9 @@ def _compared(grid: LiteracyGrid, encoder: str, folder: Path) -> dict[str, Any]:
     from numerate.tasks.literacy_cell import compare_cells
 
     one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
+    if not _kept([*one, *other]):
+        lost = next(cell["name"] for cell in (*one, *other) if not _kept([cell]))
+        raise ValueError(f"{lost}: what it predicted was not kept; delete {lost}.json to have it trained anew")
     found: dict[str, Any] = compare_cells(one, other, groups=GROUPS, resamples=grid.resamples)
     if PLAIN in one[0]["predictions"]:
         found[PLAIN] = compare_cells(one, other, PLAIN, groups=("all",), resamples=grid.resamples)["all"]

@@ -14,7 +14,18 @@ from numerate.tasks.literacy import LiteracyConfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COLUMNS", "SCALES", "TABLES", "about", "encoder_of", "grids_for", "load_tables", "paper_of", "parts_of"]
+__all__ = [
+    "COLUMNS",
+    "SCALES",
+    "TABLES",
+    "about",
+    "encoder_of",
+    "encoders_of",
+    "grids_for",
+    "load_tables",
+    "paper_of",
+    "parts_of",
+]
 
 COLUMNS = {"PPL": ".2f", "H@1": ".2f", "H@5": ".2f", "H@20": ".2f", "H@100": ".2f"}
 """Of the papers' tables; their perplexity is 2 to the power of nats."""
@@ -60,6 +71,11 @@ def encoder_of(name: str) -> dict[str, Any]:
     return found
 
 
+def encoders_of(table: str) -> dict[str, dict[str, Any]]:
+    """The encoders of a table, by name."""
+    return {name: encoder_of(name) for name in _ALL["tables"][table]["encoders"]}
+
+
 def grids_for(
     table: str,
     scale: str,
@@ -93,7 +109,9 @@ def grids_for(
             raise ValueError(f"unknown {what} {given!r}: {near_names(given, list(known))}")
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
     rates = size["rates"] if train == "head" else size.get("backbone_rates", size["rates"])
-    chosen = {name: encoder_of(name) for name in encoders or settings["encoders"]}
+    # Another choice of rates is another table, in a folder of its own.
+    chosen_by = f"-by-{size['chosen_by']}" if "chosen_by" in size else ""
+    chosen = {name: encoder_of(name) for name in encoders} or encoders_of(table)
     found = []
     for corpus in corpora or _ALL["corpora"]:
         source = Path(data) / corpus
@@ -101,15 +119,15 @@ def grids_for(
             raise ValueError(f"{source}: no such folder; corpora are {', '.join(corpora or _ALL['corpora'])}")
         for model in models:
             for protocol in settings.get("protocols", ("clean",)):
-                own = settings.get("cell", {}).get(scale, {})
-                shared = size["cell"] | own | (size.get("all_cell", {}) if train == "all" else {})
+                shared = size["cell"] | (size.get("all_cell", {}) if train == "all" else {})
+                shared |= settings.get("cell", {}).get(size.get("like", scale), {})
                 shared |= {"train": train, "predict": settings.get("predict", "words")}
                 shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": _bare(model)}
                 if shared["predict"] == "words" and protocol == "clean":
                     shared |= _plain(data, plain)
                 else:
                     shared |= {"shift": None}
-                setting = f"{corpus}-{Path(model).name}-{train}"
+                setting = f"{corpus}-{Path(model).name}-{train}{chosen_by}"
                 name = setting if protocol == "clean" else f"{setting}-{protocol}"
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
                 options = {

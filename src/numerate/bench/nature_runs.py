@@ -77,6 +77,13 @@ def time_alone(cell: NatureCell, folder: str | Path, data: str | Path) -> float:
     return found
 
 
+def _seconds_a_step(cell: NatureCell, folder: Path) -> float:
+    file = speed_file(cell, folder)
+    if not file.is_file():
+        raise ValueError(f"{file}: no such file; a budget of time needs `time_alone` first, while nothing else runs")
+    return read_figures(file)["seconds_a_step"]
+
+
 def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bool = True) -> dict[str, Any]:
     """Trains and tests one cell, and writes its files into the folder; the figures.
 
@@ -104,7 +111,7 @@ def run_cell(cell: NatureCell, folder: str | Path, data: str | Path, *, test: bo
         best.see(found)
         return {ask: one["mse"]["value"] for ask, one in found.items()}
 
-    seconds = read_figures(speed_file(cell, target))["seconds_a_step"] if cell.budget == "seconds" else None
+    seconds = _seconds_a_step(cell, target) if cell.budget == "seconds" else None
     trained = train(model, cell, training, look if cell.looks else None, seconds)
     ended = measured()
     at = best.restore(ended)

@@ -160,6 +160,7 @@ def take_steps(
     device: torch.device,
     look: Any = None,
     recorded: Counts | None = None,
+    logged: bool = True,
 ) -> dict[str, Any]:
     """Trains with `NumberTrainer` for so many steps on batches that are cut already: steps, seconds, losses on the way.
 
@@ -173,6 +174,7 @@ def take_steps(
         device: Which that is.
         look: Called a few times on the way; what it gives is kept.
         recorded: For steps that are recorded and replayed, how much each batch predicts; see `RecordedTrainer`.
+        logged: Note losses on the way, at twenty places.
     """
     import transformers
 
@@ -196,7 +198,8 @@ def take_steps(
         arguments = transformers.TrainingArguments(
             folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=cell.rate,
             warmup_steps=min(0.99, cell.warmup), weight_decay=cell.weight_decay, lr_scheduler_type="cosine",
-            logging_steps=max(1, steps // 20), save_strategy="no", report_to=[], disable_tqdm=True, seed=cell.seed,
+            logging_steps=max(1, steps // 20), logging_strategy="steps" if logged else "no", save_strategy="no",
+            report_to=[], disable_tqdm=True, seed=cell.seed,
             remove_unused_columns=False, dataloader_pin_memory=False, use_cpu=on_cpu,
             bf16=cell.precision == "bf16" and not on_cpu,
         )  # fmt: skip
@@ -262,5 +265,5 @@ def time_steps(
         return {}
 
     timed = dataclasses.replace(cell, looks=_STRETCHES)
-    take_steps(copy.deepcopy(model), timed, ready, _STRETCHES * _STRETCH, device, mark, recorded)
+    take_steps(copy.deepcopy(model), timed, ready, _STRETCHES * _STRETCH, device, mark, recorded, logged=False)
     return statistics.median(later - earlier for earlier, later in itertools.pairwise(marks[1:])) / _STRETCH

@@ -76,7 +76,7 @@ def compare_encodings(
         raise BadInput(str(error)) from None
     try:
         chosen = compare(config, output, processes=processes, say=say)
-    except OtherSettingsError as error:
+    except (ConfigError, OtherSettingsError) as error:
         raise BadInput(str(error)) from None
     for file in write_comparison(config, output, chosen):
         say(str(file))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +49,7 @@ def reproduce_literacy(
         data: The folder with a folder for each corpus.
         corpora: Which; all, if empty.
         encoders: Which; all of the table's, if empty.
-        scale: `tiny`, `small` or `paper`.
+        scale: `tiny`, `small`, `small-by-unit` or `paper`.
         train: `head`, `all`, or `both`.
         seeds: Trainings of each encoder; None for the scale's.
         plain: A file of texts, of which those without numbers are measured.
@@ -78,8 +80,8 @@ def reproduce_literacy(
             run_grids(grids, output, processes=processes, say=say)
         finally:  # a table of what there is, even if some encoders failed
             if any(Path(output, grid.name).is_dir() for grid in grids):
-                files = _mended(grids, Path(output)) if table == "literacy-table5" else _tables(table, grids, output)
-                for file in files:
+                show = _mended if table == "literacy-table5" else functools.partial(_tables, table)
+                for file in show(grids, Path(output)):
                     say(str(file))
     except (ValueError, LookupError, OSError, RuntimeError) as error:
         raise BadInput(" ".join(str(error).split())[:500]) from None
@@ -90,18 +92,24 @@ def _recompute(grids: list[LiteracyGrid], output: str, say: Callable[[str], None
 
     found = {f"{grid.name}, {name}": same for grid in grids for name, same in recompute(grid, output).items()}
     for name, same in found.items():
-        say(f"{name}: {'the same' if same else 'OTHERWISE'}")
-    wrong = [name for name, same in found.items() if not same]
-    if not found:
+        say(f"{name}: {'its predictions were not kept' if same is None else 'the same' if same else 'OTHERWISE'}")
+    wrong = [name for name, same in found.items() if same is False]
+    if all(same is None for same in found.values()):
         raise BadInput(f"{output}: there are no predictions to compute from")
     if wrong:
         raise BadInput(f"{len(wrong)} of {len(found)} do not come out again: {'; '.join(wrong)}")
 
 
-def _tables(name: str, grids: list[LiteracyGrid], output: str) -> list[Path]:
+def _tables(name: str, grids: list[LiteracyGrid], output: Path) -> list[Path]:
+    """Tables of all encoders that are there, and not only of those that were asked for this time."""
+    from numerate.bench.literacy import finals_of
+    from numerate.bench.literacy_tables import encoders_of
     from numerate.report.literacy import write_tables
 
-    return write_tables(name, grids, Path(output))
+    whole = [dataclasses.replace(grid, encoders=encoders_of(name) | grid.encoders) for grid in grids]
+    there = [{each: own for each, own in grid.encoders.items() if finals_of(grid, each, output)} for grid in whole]
+    shown = [dataclasses.replace(grid, encoders=some) for grid, some in zip(whole, there, strict=True) if some]
+    return write_tables(name, shown, output)
 
 
 def _mended(grids: list[LiteracyGrid], output: Path) -> list[Path]:
@@ -109,10 +117,12 @@ def _mended(grids: list[LiteracyGrid], output: Path) -> list[Path]:
     from numerate.report.literacy import mended_table
     from numerate.report.saving import write_whole
 
-    shown = [
-        mended_table(grid, name, output).markdown()
-        for grid in grids
-        for name in grid.encoders
-        if name != BASE and BASE in grid.encoders and all(finals_of(grid, each, output) for each in (name, BASE))
-    ]
-    return [write_whole(output / "literacy-table5.md", "\n".join(shown).encode())]
+    files = []
+    for grid in grids:
+        shown = [
+            mended_table(grid, name, output).markdown()
+            for name in grid.encoders
+            if name != BASE and BASE in grid.encoders and all(finals_of(grid, each, output) for each in (name, BASE))
+        ]
+        files.append(write_whole(output / f"literacy-table5-{grid.setting}.md", "\n".join(shown).encode()))
+    return files

@@ -102,7 +102,7 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
     columns |= {"hit@1, %": ".2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
     notes = (
         "Less is better. whole: unit words of one token; what other pieces of a word give away is not in it. "
-        "unit meant: any spelling of the same unit is right. "
+        f"{'unit meant: any spelling of the same unit is right. ' if 'unit meant, %' in columns else ''}"
         "Brackets: 99 %, sentences drawn with replacement, losses averaged over seeds. "
         "hit@1, with the papers' bootstrap of single words, and the tests (p) are of all words.",
         *_aim(grid, output),

@@ -190,7 +190,8 @@ def _notes(config: NatureTable) -> list[str]:
         notes.append(
             f"Temperatures: {str(source).replace(chr(92), '/').rsplit('/', 1)[-1]}{made_up}. In brackets, 95 % "
             "intervals that draw whole days. The unit of the paper's errors is not known. Seconds are those of "
-            "trainings side by side. Centred: all temperatures of a record are told, for all encodings, as "
-            "differences from the mean of those that it tells, and the mean is added again before anything is measured."
+            "trainings side by side; equal time goes by steps that were timed alone. Centred: all temperatures of a "
+            "record are told, for all encodings, as differences from the mean of those that it tells, and the mean is "
+            "added again before anything is measured."
         )
     return notes

@@ -145,6 +145,7 @@ def score_words(
         tokens: At most about so many go through the model at once; by default what fits the device.
     """
     count = len(positions)
+    is_unit = torch.from_numpy(positions.labels["unit"]).to(model.device)
     spellings = UnitSpellings.of(model.processor.tokenizer.get_vocab()).to(model.device)
     nll, meaning = (torch.full((count,), torch.nan, dtype=torch.float64, device=model.device) for _ in range(2))
     better, equal = (torch.zeros(count, dtype=torch.int64, device=model.device) for _ in range(2))
@@ -152,7 +153,7 @@ def score_words(
         for index, logits, targets in _word_logits(model, encoded, positions, encoded.places >= 0, tokens):
             wide = logits.double()
             nll[index] = wide.logsumexp(-1) - wide.gather(1, targets[:, None])[:, 0]
-            meaning[index] = spellings.nats(wide, targets)
+            meaning[index] = torch.where(is_unit[index], spellings.nats(wide, targets), nll[index])
             better[index], equal[index] = ranks_of(logits, targets)
     return WordScores(*(column.cpu().numpy() for column in (nll, better, equal, meaning)))
 

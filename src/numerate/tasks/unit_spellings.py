@@ -41,7 +41,7 @@ class UnitSpellings:
 
     @classmethod
     def of(cls, vocabulary: dict[str, int]) -> UnitSpellings:
-        """Those of a vocabulary, `tokenizer.get_vocab()`; where it has no capitals, `kw` is the kilowatt.
+        """Those of a vocabulary, `tokenizer.get_vocab()`; without capitals, `kw` is the kilowatt, and `a` no ampere.
 
         Args:
             vocabulary: Ids by token.
@@ -49,12 +49,15 @@ class UnitSpellings:
         folded: dict[str, set[str]] = defaultdict(set)
         for spelling, meant in UNITS.items():
             folded[spelling.casefold()].add(meant)
+        marked = any(token.startswith(tuple(_WORD_BEGINS)) for token in vocabulary)
         found: dict[str, list[int]] = defaultdict(list)
         for token, index in sorted(vocabulary.items(), key=lambda pair: pair[1]):
             word = token.lstrip(_WORD_BEGINS)
-            meant = {UNITS[word]} if word in UNITS else folded.get(word.casefold(), set())
+            if marked and word == token:  # a piece of a word
+                continue
+            meant = {UNITS[word]} if word in UNITS else folded.get(word.casefold(), set()) if len(word) > 1 else set()
             if len(meant) == 1:  # `mw` may be a milliwatt
-                found[meant.pop()].append(index)
+                found[next(iter(meant))].append(index)
         most = max((len(some) for some in found.values()), default=0)
         unit = torch.full((max(vocabulary.values(), default=-1) + 1,), -1)
         tokens = torch.full((len(found), most), -1)

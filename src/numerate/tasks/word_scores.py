@@ -36,7 +36,7 @@ class WordScores:
         better: (N,) int64, how many tokens it held for more probable.
         equal: (N,) int64, how many for as probable, the right one among them.
         meaning: (N,) float64, the loss of any spelling of the same unit, see `UnitSpellings`: of what was measured, and
-            not of how it is written. That of the word itself where it is no unit. None where nobody asked.
+            not of how it is written. That of the word itself where it is not the number's unit. None: nobody asked.
 
     Example:
         >>> scores = WordScores(np.array([0.5, np.nan]), np.array([0, 0]), np.array([1, 1]))
