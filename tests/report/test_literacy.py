@@ -58,14 +58,29 @@ def test_who_comes_as_far_as_the_aim(train: str, met: str, sure: str, tmp_path: 
     assert not any("on dev" in line for line in shown.notes)  # nothing was tried
 
 
-def test_words_that_an_encoder_lacks_are_counted_below(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_units_mean_has_a_column_where_it_is_known(tmp_path: Path) -> None:
+    grid = LiteracyGrid(encoders={"default": {}, "num": {}}, cell=LiteracyConfig(source="x", model="x"))
+    file = tmp_path / grid.name / "num-against-default.json"
+    file.parent.mkdir()
+    for known in (False, True):
+        unit = group(-0.1, -0.05)
+        unit |= {"meaning_change": {"estimate": -0.25, "low": -0.3, "high": -0.2}} if known else {}
+        file.write_text(json.dumps({"figures": {"unit": unit}}), "utf-8")
+        shown = against_base(grid, tmp_path)
+        assert ("unit meant, %" in shown.head) == known == any("any spelling" in line for line in shown.notes)
+    row = dict(zip(shown.head, shown.body[0], strict=True))
+    assert row["unit meant, %"].text == "-25.00 [-30.00, -20.00]"
+
+
+def test_words_that_an_encoder_lacks_and_seeds_are_counted_below(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     grid = LiteracyGrid(encoders={"default": {}, "num": {}}, cell=LiteracyConfig(source="x", model="x"))
 
     def finals(grid: LiteracyGrid, encoder: str, output: Path) -> list[dict[str, Any]]:
         row = {"nats": 1.0, "ppl": 2.7, "ppl_2nats": 2.0, "missing": 0 if encoder == "default" else 7}
-        return [{"results": {"test": {"all": row}}}] * 2
+        return [{"results": {"test": {"all": row}}}] * (3 if encoder == "default" else 2)
 
     monkeypatch.setattr(literacy, "finals_of", finals)
-    assert (
-        word_table("literacy-table3", grid, tmp_path, "all").notes[-1].endswith("(comparisons leave both out): num 7.")
-    )
+    *_, lacking, seeds = word_table("literacy-table3", grid, tmp_path, "all").notes
+    assert lacking.endswith("(comparisons leave both out): num 7.") and seeds == "Fewer seeds: num 2."

@@ -53,9 +53,11 @@ def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> 
     """A table as the papers have it, nats and perplexity first: one group of words, means over seeds."""
     corpus = grid.name.partition("-")[0]
     split, group = (PLAIN, "all") if part == PLAIN else ("test", part)
-    rows, missing = {}, {}
+    rows, missing, fewer = {}, {}, {}
     for encoder in grid.encoders:
         known = [cell["results"].get(split, {}).get(group, {}) for cell in finals_of(grid, encoder, output)]
+        if 0 < len(known) < grid.seeds:
+            fewer[encoder] = len(known)
         if known and known[0].get("missing"):
             missing[encoder] = known[0]["missing"]
         rows[encoder] = {
@@ -68,6 +70,8 @@ def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> 
         notes.append(
             f"Words that an encoder has no token for, left out of its row (comparisons leave both out): {counts}."
         )
+    if fewer:
+        notes.append(f"Fewer seeds: {', '.join(f'{encoder} {count}' for encoder, count in fewer.items())}.")
     paper = paper_of(name, corpus, part) or None
     return table(rows, _FORMS, best=_BEST, paper=paper, corner="encoder", title=title, notes=notes)
 
