@@ -31,6 +31,7 @@ from numerate.bench.result import read_predictions
 from numerate.bench.trunk_cell import steps_for, time_steps
 from numerate.cli import app
 from numerate.config import ConfigError
+from numerate.report.nature import cost_table
 from numerate.tasks.planets import PlanetsConfig, PlanetsTask
 from numerate.tasks.temperature_fields import synthetic_field
 
@@ -264,6 +265,8 @@ def test_equal_time_goes_by_steps_timed_alone(tmp_path: Path, monkeypatch: pytes
     assert any(line.startswith("xval+scalar: ") and line.endswith(" ms a step, alone") for line in lines)
     cells = read_cells(config, folder_of(tmp_path, config), rates)["xval+scalar"]
     assert cells["seconds"][0]["training"]["steps"] == 3
+    shown = cost_table("xval-table4", config, {"xval+scalar": cells}, rates)
+    assert dict(zip(shown.head, shown.body[0], strict=True))["ms a step, alone"].text == "100.00"
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def train(
     steps = steps_for(cell, ready.tokens_a_record, timed if seconds_a_step is None else lambda: seconds_a_step)
     found = take_steps(model, cell, ready, steps, model.device, look)
     tokens = round(ready.tokens_a_record, 2)
+    found |= {} if seconds_a_step is None else {"seconds_a_step": seconds_a_step}
     return found | {"tokens_a_record": tokens, "encoded_a_second": round(speed)}
 
 

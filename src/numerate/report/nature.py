@@ -160,11 +160,14 @@ def cost_table(name: str, config: NatureTable, cells: Cells, rates: Mapping[str,
                 seconds = mean_and_spread([run["training"]["seconds"] for run in some])[0]
                 rows[row][f"{budget}: steps"] = some[0]["training"]["steps"]
                 rows[row][f"{budget}: seconds"] = seconds
+                if (alone := some[0]["training"].get("seconds_a_step")) is not None:
+                    rows[row]["ms a step, alone"] = 1000 * alone
         if hours:
             rows[row]["hours (paper)"] = hours.get(row)
     formats = {"rate": "", "tokens a record": ".0f", "parameters": "", "encoded a second": ",d"}
     for budget in config.budgets:
         formats |= {f"{budget}: steps": ",d", f"{budget}: seconds": ".0f"}
+    formats |= {"ms a step, alone": ".2f"} if any("ms a step, alone" in row for row in rows.values()) else {}
     formats |= {"hours (paper)": ".0f"} if hours else {}
     return table(rows, formats, corner="encoding", title=f"{name}: costs")
 
