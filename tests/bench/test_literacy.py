@@ -91,6 +91,22 @@ def test_a_comparison_is_that_of_the_cells(grid: LiteracyGrid, folder: Path) -> 
     assert f"{100 * wanted['all']['hit']['estimate']:.2f} \\[" in shown
 
 
+def test_a_cell_that_was_trained_anew_is_compared_anew(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "out", tmp_path / "out")
+    known = tmp_path / "out" / grid.name / "exponent-against-default.json"
+    told = json.loads(known.read_text("utf-8"))
+    del told["config"]["nats"]  # as files were written before they told it
+    known.write_text(json.dumps(told), "utf-8")
+    lines: list[str] = []
+    run_grids([grid], tmp_path / "out", say=lines.append)
+    assert lines == []
+    told["config"]["nats"] = [[9.0, 9.0], [9.0, 9.0]]
+    known.write_text(json.dumps(told), "utf-8")
+    run_grids([grid], tmp_path / "out", say=lines.append)
+    assert len(lines) == 1 and "unit words" in lines[0]
+    assert known.read_bytes() == (folder / "out" / grid.name / known.name).read_bytes()
+
+
 def test_what_is_there_is_not_made_again(grid: LiteracyGrid, folder: Path) -> None:
     files = {file: file.read_bytes() for file in (folder / "out" / grid.name).glob("*.json")}
     assert len(files) == 2 * (2 + 2) + 1

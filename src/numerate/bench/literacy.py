@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.bench.pool import run_jobs
-from numerate.bench.result import is_there, write
+from numerate.bench.result import differences, is_there, write
 from numerate.config import Config, ConfigError
 from numerate.tasks.literacy import PLAIN, LiteracyConfig
 
@@ -269,10 +269,12 @@ def _against_base(grid: LiteracyGrid, encoder: str, folder: Path, say: Callable[
     one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
     if not one or not other:
         return
-    config = {"one": [cell["name"] for cell in one], "other": [cell["name"] for cell in other]}
-    config |= {"resamples": grid.resamples}
+    config: dict[str, Any] = {"one": [cell["name"] for cell in one], "other": [cell["name"] for cell in other]}
+    # One that was trained anew has its old name.
+    nats = [[cell["results"]["test"]["all"]["nats"] for cell in cells] for cells in (one, other)]
+    config |= {"resamples": grid.resamples, "nats": nats}
     file = folder / f"{encoder}-against-{BASE}.json"
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8"))["config"] == config:
+    if file.is_file() and differences(file, config) is None:
         return
     found = _compared(grid, encoder, folder)
     write(file, config=config, figures=found)
