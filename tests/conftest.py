@@ -9,6 +9,9 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Before any test imports torch: models are tiny, two processes run the tests, and sums of several threads may differ in
+# the last digit from one run to the next.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings

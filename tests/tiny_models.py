@@ -12,7 +12,6 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-torch.set_num_threads(1)  # the models are tiny, and two processes run the tests
 
 WIDTH = 32
 CORPUS = [

@@ -27,7 +27,6 @@ HEADS: dict[str, dict[str, Any]] = {
     "mixture": MIXTURE,
     "combination": {"kind": "combination", "members": [VOCABULARY, {"kind": "mog"}, MIXTURE]},
 }
-torch.set_num_threads(1)  # the model is small, and two processes run the tests
 
 BATCH = 64
 
