@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,8 +138,8 @@ def train(model: NumberModel, config: CellConfig, asked: Asked, look: Any = None
     ready, device = _Ready(asked, config.batch, config.seed), asked.fields["input_ids"].device
     counts = counts_a_text(model, asked) if config.recorded and RecordedTrainer.can_record(model) else None
     recorded = None if counts is None else counts.times(config.batch)
-    timed = functools.partial(time_steps, model, config, ready, device, recorded)
-    steps = steps_for(config, asked.tokens / len(asked), timed)
+    seconds = time_steps(model, config, ready, device, recorded) if config.budget == "seconds" else None
+    steps = steps_for(config, asked.tokens / len(asked), seconds)
     return take_steps(model, config, ready, steps, device, look, recorded)
 
 

@@ -288,9 +288,8 @@ def _compared(grid: LiteracyGrid, encoder: str, folder: Path) -> dict[str, Any]:
     from numerate.tasks.literacy_cell import compare_cells
 
     one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
-    if not _kept([*one, *other]):
-        lost = next(cell["name"] for cell in (*one, *other) if not _kept([cell]))
-        raise ValueError(f"{lost}: what it predicted was not kept; delete {lost}.json to have it trained anew")
+    for name in (cell["name"] for cell in (*one, *other) if not _kept([cell])):
+        raise ValueError(f"{name}: what it predicted was not kept; delete {name}.json to have it trained anew")
     found: dict[str, Any] = compare_cells(one, other, groups=GROUPS, resamples=grid.resamples)
     if PLAIN in one[0]["predictions"]:
         found[PLAIN] = compare_cells(one, other, PLAIN, groups=("all",), resamples=grid.resamples)["all"]

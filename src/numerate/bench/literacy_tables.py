@@ -110,7 +110,7 @@ def grids_for(
     settings, size = _ALL["tables"][table], dict(_ALL["scales"][scale])
     rates = size["rates"] if train == "head" else size.get("backbone_rates", size["rates"])
     # Another choice of rates is another table, in a folder of its own.
-    chosen_by = f"-by-{size['chosen_by']}" if "chosen_by" in size else ""
+    suffix = f"-by-{size['chosen_by']}" if "chosen_by" in size else ""
     chosen = {name: encoder_of(name) for name in encoders} or encoders_of(table)
     found = []
     for corpus in corpora or _ALL["corpora"]:
@@ -127,7 +127,7 @@ def grids_for(
                     shared |= _plain(data, plain)
                 else:
                     shared |= {"shift": None}
-                setting = f"{corpus}-{Path(model).name}-{train}{chosen_by}"
+                setting = f"{corpus}-{Path(model).name}-{train}{suffix}"
                 name = setting if protocol == "clean" else f"{setting}-{protocol}"
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
                 options = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from pathlib import Path
@@ -39,15 +38,14 @@ def train(
         cell: The cell.
         records: To learn from.
         look: Called a few times on the way; what it gives is kept.
-        seconds_a_step: Of a step, for a budget of time; None measures it here, beside whatever else is running.
+        seconds_a_step: For a budget of time, what `time_alone` found.
     """
     start = time.perf_counter()
     ready = Ready(encode_records(model, records, model.device), cell)
     if model.device.type == "cuda":
         torch.cuda.synchronize()
     speed = len(records) / (time.perf_counter() - start)
-    timed = functools.partial(time_steps, model, cell, ready, model.device)
-    steps = steps_for(cell, ready.tokens_a_record, timed if seconds_a_step is None else lambda: seconds_a_step)
+    steps = steps_for(cell, ready.tokens_a_record, seconds_a_step)
     found = take_steps(model, cell, ready, steps, model.device, look)
     tokens = round(ready.tokens_a_record, 2)
     found |= {} if seconds_a_step is None else {"seconds_a_step": seconds_a_step}

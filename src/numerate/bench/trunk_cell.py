@@ -19,8 +19,6 @@ from numerate.backbones import register_backbones
 from numerate.config import Config, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
     from torch.utils.data import Dataset
     from transformers import PreTrainedModel
@@ -136,19 +134,17 @@ def attach_loud(
     return model
 
 
-def steps_for(cell: TrunkCell, tokens_a_text: float, seconds_a_step: Callable[[], float]) -> int:
+def steps_for(cell: TrunkCell, tokens_a_text: float, seconds_a_step: float | None) -> int:
     """How many steps a cell's budget lasts.
 
     Args:
         cell: Whose.
         tokens_a_text: Of the training texts, on average.
-        seconds_a_step: Asked only where the budget is time.
+        seconds_a_step: For a budget of time, what `time_steps` found.
     """
-    each = {
-        "samples": lambda: float(cell.batch),
-        "tokens": lambda: tokens_a_text * cell.batch,
-        "seconds": seconds_a_step,
-    }[cell.budget]()
+    each = {"samples": cell.batch, "tokens": tokens_a_text * cell.batch, "seconds": seconds_a_step}[cell.budget]
+    if each is None:
+        raise ValueError(f"a budget of {cell.amount:g} seconds needs to know how many a step takes")
     return max(1, round(cell.amount / each))
 
 

@@ -91,11 +91,9 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
                 row[f"{group}, nats"] = Cell(difference["estimate"], mark)
         unit, every = found.get("unit"), found.get("all")
         if unit is not None and unit["ratio"] is not None:
-            change = {key: 100 * unit["nats_change"][key] for key in ("estimate", "low", "high")}
-            row["unit, %"] = Cell(change["estimate"], f" [{change['low']:+.2f}, {change['high']:+.2f}]")
+            row["unit, %"] = _percent(unit["nats_change"])
             if (meant := unit.get("meaning_change")) is not None and meant["estimate"] is not None:
-                mark = f" [{100 * meant['low']:+.2f}, {100 * meant['high']:+.2f}]"
-                row["unit meant, %"] = Cell(100 * meant["estimate"], mark)
+                row["unit meant, %"] = _percent(meant)
         if every is not None:
             hit = every["hit"]
             row["hit@1, %"] = Cell(100 * hit["estimate"], f" [{100 * hit['low']:.2f}, {100 * hit['high']:.2f}]")
@@ -112,6 +110,10 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
         *_aim(grid, output),
     )
     return table(rows, columns, corner=f"against {BASE}", title=_title(grid), notes=notes)
+
+
+def _percent(change: dict[str, float]) -> Cell:
+    return Cell(100 * change["estimate"], f" [{100 * change['low']:+.2f}, {100 * change['high']:+.2f}]")
 
 
 def _aim(grid: LiteracyGrid, output: str | Path) -> list[str]:
@@ -262,10 +264,10 @@ def _write_table(name: str, setting: str, grids: Sequence[LiteracyGrid], output:
                 f"against {BASE}": comparison(grid, encoder, output),
             }
     config = {"table": name, "grids": [_without_paths(grid) for grid in grids]}
-    file = output / (f"{name}-{setting}" if setting else name)
-    write(file.with_name(f"{file.name}.json"), config=config, figures=figures)
+    stem = f"{name}-{setting}" if setting else name
+    write(output / f"{stem}.json", config=config, figures=figures)
     text = "\n".join(table.markdown() for table in shown)
-    return [write_whole(file.with_name(f"{file.name}.md"), text.encode()), file.with_name(f"{file.name}.json")]
+    return [write_whole(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
 
 
 def _mean(values: Sequence[float | None], form: str) -> Cell | None:
