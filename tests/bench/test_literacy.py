@@ -267,9 +267,8 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     assert "/" not in json.dumps(
         json.loads((tmp_path / "literacy-table6-units-bert-head.json").read_text("utf-8"))["config"]
     )
-    result = CliRunner().invoke(
-        app, ["reproduce", "masked-numbers", *shared, "--encoder", "spelled", "--encoder", "num+mog"]
-    )
+    numbers = ["reproduce", "masked-numbers", *shared, "--encoder", "spelled", "--encoder", "num+mog"]
+    result = CliRunner().invoke(app, numbers)
     assert result.exit_code == 0, result.output
     text = (tmp_path / "masked-numbers-units-bert-head.md").read_text("utf-8")
     assert "| spelled |" in text and "| unit median |" in text and "| num+mog |" in text
@@ -279,6 +278,14 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     baselines = ("median", "unit median", "conversion", "spelled")
     assert min(float(ratios[name].partition(" ")[0].strip("*")) for name in baselines) == 1.0
     assert ratios["num+mog"].count(" to ") == 1  # an interval
+    # A repository may not keep all predictions: the table is there all the same, and says what it does not know.
+    for file in (tmp_path / "units-bert-head-numbers").glob("num+mog-*.json"):
+        for name in json.loads(file.read_text("utf-8"))["figures"]["predictions"].values():
+            (file.parent / "predictions" / name).unlink()
+    result = CliRunner().invoke(app, numbers)
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "masked-numbers-units-bert-head.md").read_text("utf-8")
+    assert "the second column does not know them: num+mog." in text and "| num+mog |" in text
 
 
 def test_figures_come_out_again_of_the_predictions(grid: LiteracyGrid, folder: Path, tmp_path: Path) -> None:
@@ -303,6 +310,9 @@ def test_figures_come_out_again_of_the_predictions(grid: LiteracyGrid, folder: P
     comparison_file.unlink()
     with pytest.raises(ValueError, match=rf"{file.stem}: what it predicted was not kept; delete"):
         run_grids([grid], tmp_path / "out", say=lambda line: None)
+    shutil.rmtree(file.parent / "predictions")
+    with pytest.raises(ValueError, match="seed0-epochs2: what it predicted was not kept; delete"):
+        mended_table(grid, "exponent", tmp_path / "out")
 
 
 def test_the_command_computes_again(folder: Path, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ __all__ = [
     "best_rate",
     "comparison",
     "finals_of",
+    "kept",
+    "not_kept",
     "recompute",
     "run_grids",
 ]
@@ -200,7 +202,7 @@ def recompute(grid: LiteracyGrid, output: str | Path) -> dict[str, bool | None]:
     for encoder in grid.encoders:
         for cell in finals_of(grid, encoder, output):
             config, same = LiteracyConfig.from_dict(cell["config"]), True
-            if not _kept([cell]):
+            if not kept([cell]):
                 found[cell["name"]] = None
                 continue
             for split, path in cell["predictions"].items():
@@ -209,13 +211,19 @@ def recompute(grid: LiteracyGrid, output: str | Path) -> dict[str, bool | None]:
             found[cell["name"]] = same
         if known := comparison(grid, encoder, output):
             both = [cell for name in (encoder, BASE) for cell in finals_of(grid, name, output)]
-            again = _alike(_compared(grid, encoder, folder), known) if _kept(both) else None
+            again = _alike(_compared(grid, encoder, folder), known) if kept(both) else None
             found[f"{encoder}-against-{BASE}"] = again
     return found
 
 
-def _kept(cells: Sequence[dict[str, Any]]) -> bool:
+def kept(cells: Sequence[dict[str, Any]]) -> bool:
+    """Whether what cells (of `finals_of`) predicted is still there: a repository may not keep all of it."""
     return all(Path(path).is_file() for cell in cells for path in cell["predictions"].values())
+
+
+def not_kept(cell: dict[str, Any]) -> str:
+    """What to say of a cell without its predictions."""
+    return f"{cell['name']}: what it predicted was not kept; delete {cell['name']}.json to have it trained anew"
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -288,8 +296,8 @@ def _compared(grid: LiteracyGrid, encoder: str, folder: Path) -> dict[str, Any]:
     from numerate.tasks.literacy_cell import compare_cells
 
     one, other = (finals_of(grid, name, folder.parent) for name in (encoder, BASE))
-    for name in (cell["name"] for cell in (*one, *other) if not _kept([cell])):
-        raise ValueError(f"{name}: what it predicted was not kept; delete {name}.json to have it trained anew")
+    for cell in (cell for cell in (*one, *other) if not kept([cell])):
+        raise ValueError(not_kept(cell))
     found: dict[str, Any] = compare_cells(one, other, groups=GROUPS, resamples=grid.resamples)
     if PLAIN in one[0]["predictions"]:
         found[PLAIN] = compare_cells(one, other, PLAIN, groups=("all",), resamples=grid.resamples)["all"]

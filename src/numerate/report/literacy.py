@@ -9,7 +9,7 @@ import torch
 
 from numerate import metrics
 from numerate.bench.compare import mean_and_spread
-from numerate.bench.literacy import BASE, best_on_dev, best_rate, comparison, finals_of
+from numerate.bench.literacy import BASE, best_on_dev, best_rate, comparison, finals_of, kept, not_kept
 from numerate.bench.literacy_tables import COLUMNS, about, paper_of, parts_of
 from numerate.bench.result import write
 from numerate.report.saving import write_whole
@@ -152,14 +152,17 @@ def number_table(grid: LiteracyGrid, output: str | Path) -> Table:
         for name in _TAKEN:
             if known and name not in rows:
                 rows[name] = {key: known[0][name].get(key) for key in _NUMBERS}
-    for name, share in _of_the_best(_log_errors(grid, output), grid.resamples).items():
+    errors = _log_errors(grid, output)
+    for name, share in _of_the_best(errors, grid.resamples).items():
         rows[name]["of the best baseline"] = share
+    lost = [name for name in grid.encoders if name not in errors and finals_of(grid, name, output)]
     columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | {key: form for key, (form, _) in _NUMBERS.items()}
     bold: dict[str, Any] = {key: choice for key, (_, choice) in _NUMBERS.items()}
     best = best_on_dev(grid, output, apart=BASELINES)
     notes = (
         f"Baselines: {', '.join(BASELINES)}; their least log-MAE is 1 in the second column, of sentences that both "
         "guess at, with paired 99 % intervals. Restated: the sentence tells the number again, in another unit.",
+        *([f"Predictions not kept, so that the second column does not know them: {', '.join(lost)}."] if lost else []),
         "auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",
         *([f"Least log-MAE on dev, in the tries of rates: {best}."] if best else []),
     )
@@ -173,8 +176,9 @@ def _log_errors(grid: LiteracyGrid, output: str | Path) -> dict[str, np.ndarray]
     errors: dict[str, np.ndarray] = {}
     gold = np.zeros(0)
     for encoder in grid.encoders:
-        guesses = [NumberGuesses.load(cell["predictions"]["test"]) for cell in finals_of(grid, encoder, output)]
-        if guesses:
+        cells = finals_of(grid, encoder, output)
+        if cells and kept(cells):
+            guesses = [NumberGuesses.load(cell["predictions"]["test"]) for cell in cells]
             gold = guesses[0].gold
             errors[encoder] = np.mean([_orders_off(each.median, gold) for each in guesses], axis=0)
     if errors:
@@ -219,7 +223,10 @@ def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int
     from numerate.tasks.literacy import load_split
     from numerate.tasks.word_scores import WordScores, mended
 
-    one, other = (WordScores.load(finals_of(grid, name, output)[0]["predictions"]["test"]) for name in (encoder, BASE))
+    firsts = [finals_of(grid, name, output)[0] for name in (encoder, BASE)]
+    for cell in (cell for cell in firsts if not kept([cell])):
+        raise ValueError(not_kept(cell))
+    one, other = (WordScores.load(cell["predictions"]["test"]) for cell in firsts)
     sentences, positions = load_split(grid.finals(encoder, grid.rates[0])[0], "test")
     rows = {}
     for index in mended(one, other, most).tolist():
