@@ -284,7 +284,7 @@ def _mean(values: Sequence[float | None], form: str) -> Cell | None:
 
 def _title(grid: LiteracyGrid) -> str:
     trained = "frozen encoder" if grid.cell.train == "head" else "all weights trained"
-    return f"{grid.name}, {trained}, {grid.seeds} seeds"
+    return f"{grid.name}, {trained}, {grid.seeds} seed{'' if grid.seeds == 1 else 's'}"
 
 
 def _without_paths(grid: LiteracyGrid) -> dict[str, Any]:
