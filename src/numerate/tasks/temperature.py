@@ -24,6 +24,7 @@ from numerate.metrics import Interval, Score
 from numerate.registry import near_names, tasks
 from numerate.tasks.asked_number import Truth, compared, measure
 from numerate.tasks.temperature_fields import DAY, TemperatureField, read_field, synthetic_field
+from numerate.tasks.temperature_line import TemperatureLine
 from numerate.tasks.temperature_records import Record, Sample, rounded, write
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["BASELINES", "SPLITS", "TemperatureConfig", "TemperatureTask"]
 
 SPLITS = ("train", "dev", "test")
-BASELINES = ("persistence", "climatology", "yesterday")
-"""What needs no learning: the temperature before; the mean of this place and hour in training; the temperature before
-and what it changed by yesterday at this hour."""
+BASELINES = ("persistence", "climatology", "yesterday", "line")
+"""What needs no network: the temperature before; the mean of this place and hour in training; the temperature before
+and what it changed by yesterday at this hour; a straight line, see `TemperatureLine`."""
+LINE_RECORDS = 3000
+"""Training records that the line is drawn through: more change nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +142,7 @@ class TemperatureTask:
         if not self.kelvin > 0:
             raise ValueError(f"training temperatures are all {self.mean} K")
         self._climatology: np.ndarray | None = None
+        self._line: TemperatureLine | None = None
 
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Sample]:
         """Samples `start` to `start + count` of a split."""
@@ -219,7 +223,8 @@ class TemperatureTask:
             values, day = sample.values, 24 // sample.hours
             change = values[:, -1 - day] - values[:, -2 - day]
             usual = self._usual()[self._slot_of_day(sample.times[-1]), sample.cells]
-            for name, guess in zip(BASELINES, (values[:, -2], usual, values[:, -2] + change), strict=True):
+            guesses = values[:, -2], usual, values[:, -2] + change, self._fitted().guess(sample)
+            for name, guess in zip(BASELINES, guesses, strict=True):
                 rows[name].append(guess)
         return {name: _joined(each, dtype=np.float64) for name, each in rows.items()}
 
@@ -287,6 +292,11 @@ class TemperatureTask:
             means = [training[slots == slot].mean(0, dtype=np.float64) for slot in range(24 // self.field.hours)]
             self._climatology = (np.stack(means) - self.mean) / self.kelvin
         return self._climatology
+
+    def _fitted(self) -> TemperatureLine:
+        if self._line is None:
+            self._line = TemperatureLine(self.samples("train", LINE_RECORDS), self.field.time)
+        return self._line
 
 
 def _joined(parts: list[np.ndarray], empty: tuple[int, ...] = (0,), dtype: Any = np.int64) -> np.ndarray:
