@@ -235,3 +235,13 @@ def test_compiled_blocks_learn_the_same() -> None:
         losses.append(train(model, config, asked, lambda model=model: {"said": answers(model, asked)}))
     assert len(graphs) == 1, "one for both blocks and all batches"
     assert losses[0]["losses"] == losses[1]["losses"] and losses[0]["looks"] == losses[1]["looks"]
+
+
+def test_a_file_takes_options_and_refuses_others(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(json.dumps({"text": f"{n} of {n + 1}"}) + "\n" for n in range(40)), "utf-8")
+    texts, truth = (getattr(task_of(str(file), {"answer_slot": 0}), what)("train", 5) for what in ("texts", "truth"))
+    assert truth.values.tolist() == [float(text.split()[0]) for text in texts]
+    assert task_of(str(file)).answer_slot == -1
+    with pytest.raises(ConfigError, match=r"task_options of a file: 'answer_slots'.*answer_slot"):
+        task_of(str(file), {"answer_slots": 0})

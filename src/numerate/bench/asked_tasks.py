@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numerate.config import ConfigError
+from numerate.registry import near_names
 from numerate.tasks.asked_number import AskedInTexts, AskedNumberTask, Truth
 
 if TYPE_CHECKING:
@@ -53,8 +54,17 @@ class MixedTask:
         return next(iter(self.tasks.values())).measure(predicted, truth)
 
 
+def _of_file(name: str, options: dict[str, Any]) -> AskedInTexts:
+    known = ("answer_slot", "reader", "seed")
+    if odd := [key for key in options if key not in known]:
+        raise ConfigError(f"task_options of a file: {odd[0]!r}: {near_names(odd[0], list(known))}")
+    return AskedInTexts(name, **options)
+
+
 def task_of(name: str, options: dict[str, Any] | None = None) -> AskedNumberTask:
     """The task called so: a preset, several presets by commas, or a file of texts whose last number is asked for.
+
+    Options are those of `ArithmeticConfig`, or of a file `answer_slot`, `reader` and `seed`: see `AskedInTexts`.
 
     Example:
         >>> task_of("add-6,subtract-6").texts("train", 2)  # doctest: +ELLIPSIS
@@ -66,6 +76,6 @@ def task_of(name: str, options: dict[str, Any] | None = None) -> AskedNumberTask
     if len(names) > 1:
         return MixedTask({part: task_of(part, options) for part in names})
     if name not in PRESETS and Path(name).exists():
-        return AskedInTexts(name)
+        return _of_file(name, options or {})
     task = ArithmeticTask(name)
     return ArithmeticTask(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task

@@ -11,6 +11,7 @@ from numerate.report.pages import page
 from numerate.report.paired import example_figures, paired_table
 from numerate.report.saving import write_whole
 from numerate.report.tables import Cell, Table, table
+from numerate.report.where_wrong import magnitude_table, place_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,6 +138,8 @@ def write_comparison(config: CompareConfig, output: str | Path, rates: dict[str,
         for metric in ("exact_match", "log_smape")
         if (made := group_table(cells, group, metric))
     ]
+    wrong = [made(config, folder, cells) for made in (magnitude_table, place_table)]
+    tables += [made for made in wrong if made is not None]
     if paired := paired_table(example_figures(config, folder, cells), f"{config.cell.task}, test, by example"):
         tables.append(paired)
     write(folder / "compare.json", config=config.to_dict(), figures=found)

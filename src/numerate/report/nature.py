@@ -174,13 +174,15 @@ def cost_table(name: str, config: NatureTable, cells: Cells, rates: Mapping[str,
 
 def _notes(config: NatureTable) -> list[str]:
     cell, budgets = config.cell, config.budgets
-    told = ", ".join(f"{amount:,.0f} {name.replace('-', ' ')}" for name, amount in budgets.items())
+    told = ", ".join(f"{amount:,.12g} {name.replace('-', ' ')}" for name, amount in budgets.items())
+    chosen = f"each encoding has its best of {len(config.rates)} rates, chosen on dev records with "
+    chosen += f"{config.rate_share:.0%} of the first budget"
     notes = [
         f"{cell.examples:,} different training records, the same for all, in batches of {cell.batch}; the same trunk "
-        f"({cell.layers} x {cell.width}); budgets: {told}; each encoding has its best of {len(config.rates)} rates, "
-        f"chosen on dev records with {config.rate_share:.0%} of the first budget; {config.seeds} seed(s). Tested are "
-        f"the weights that did best on dev records, at {cell.looks} looks and at the end. Errors are of answers that "
-        "are numbers.",
+        f"({cell.layers} x {cell.width}); budgets: {told}; "
+        + (chosen if len(config.rates) > 1 else f"one learning rate, {min(config.rates):g}")
+        + f"; {config.seeds} seed{'' if config.seeds == 1 else 's'}. Tested are the weights that did best on dev "
+        f"records, at {cell.looks} looks and at the end. Errors are of answers that are numbers.",
         f"Masked in training, equally for all: {cell.ratio:.0%} of all numbers, and in {cell.asking:.0%} of the "
         "records one of the tests' questions.",
     ]

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from numerate.bench.compare import CompareConfig
     from numerate.metrics.significance import Interval
+    from numerate.tasks.asked_number import Truth
 
-__all__ = ["example_figures", "paired_table"]
+__all__ = ["example_figures", "paired_table", "said_by_encoding"]
 
 _RESAMPLES = 2000
 _NOTE = (
@@ -32,6 +33,24 @@ _NOTE = (
 )
 
 
+def said_by_encoding(
+    config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> tuple[Truth, dict[str, list[Tensor]]]:
+    """The right answers of all test examples, and by encoding what each seed says: (N,) float64 each.
+
+    An encoding is left out where its predictions are not there, or are of other examples.
+    """
+    truth = task_of(config.cell.task, config.cell.task_options).truth("test", config.cell.test)
+    gold = torch.as_tensor(truth.values, dtype=torch.float64)
+    found: dict[str, list[Tensor]] = {}
+    for name, runs in cells.items():
+        files = [folder / f"{run['cell'].name}.npz" for run in runs]
+        known = [read_predictions(file) for file in files if file.is_file()]
+        if known and len(known) == len(runs) and all(torch.equal(columns["test_gold"], gold) for columns in known):
+            found[name] = [columns["test_predicted"].to(torch.float64) for columns in known]
+    return truth, found
+
+
 def example_figures(
     config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Tensor]]:
@@ -39,20 +58,13 @@ def example_figures(
 
     `exact` is left out where a float64 cannot tell, as of answers with more than 15 digits: strings were compared then.
     """
-    task = task_of(config.cell.task, config.cell.task_options)
-    truth = task.truth("test", config.cell.test)
+    truth, said_by = said_by_encoding(config, folder, cells)
     gold = torch.as_tensor(truth.values, dtype=torch.float64)
     found: dict[str, dict[str, Tensor]] = {}
-    for name, runs in cells.items():
-        known = [
-            (run, read_predictions(file)) for run in runs if (file := folder / f"{run['cell'].name}.npz").is_file()
-        ]
-        if not known or not all(torch.equal(columns["test_gold"], gold) for _, columns in known):
-            continue
-        said = [columns["test_predicted"].to(torch.float64) for _, columns in known]
+    for name, said in said_by.items():
         found[name] = {"digits": torch.stack([right_digit_shares(one, gold) for one in said]).mean(0)}
         exact = [torch.from_numpy(compared(one.numpy(), truth)[1]).to(torch.float64) for one in said]
-        shares = [run["test"]["exact_match"]["value"] for run, _ in known]
+        shares = [run["test"]["exact_match"]["value"] for run in cells[name]]
         if all(abs(float(one.mean()) - share) < 1e-9 for one, share in zip(exact, shares, strict=True)):
             found[name]["exact"] = torch.stack(exact).mean(0)
     return found
