@@ -49,8 +49,15 @@ def add_literacy(app: typer.Typer, console: Callable[[], Any], write_json: Calla
         name: Annotated[list[str] | None, typer.Option(help="Another name of the template.")] = None,
         most_units: Annotated[int, typer.Option(help="Only so many most frequent units; 0 for all.")] = 30,
         every: Annotated[bool, typer.Option("--every", help="Sentences with other numbers, too.")] = False,
+        units: Annotated[str | None, typer.Option(help="name (English) or code; by the dump's language.")] = None,
+        decimal: Annotated[str | None, typer.Option(help="point or comma; by the dump's language.")] = None,
     ) -> None:
         """Find the sentences in which {{convert}} names a number and its unit, as Wiki-Convert was made."""
-        from numerate.commands.extract import extract_wiki_convert
+        from numerate.commands.extract import extract_wiki_convert, told_left_out
 
-        write_json(extract_wiki_convert(dump, output, names=tuple(name or ()), most_units=most_units, every=every))
+        names = tuple(name or ())
+        found = extract_wiki_convert(
+            dump, output, names=names, most_units=most_units, every=every, units=units, decimal=decimal
+        )
+        write_json(found)
+        typer.echo(told_left_out(found["left_out"]), err=True)

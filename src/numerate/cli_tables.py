@@ -56,7 +56,10 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             ),
         ],
         output: Output = "results",
-        corpus: Annotated[list[str] | None, typer.Option(help="Only this corpus; repeatable.")] = None,
+        corpus: Annotated[
+            list[str] | None,
+            typer.Option(help="Only this corpus; of literacy tables also a file or a Hub name; repeatable."),
+        ] = None,
         model: Annotated[
             list[str] | None,
             typer.Option(help="Only this model or encoding; of literacy tables, the model to start from; repeatable."),
@@ -86,6 +89,9 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
         ] = False,
         encoder: Annotated[list[str] | None, typer.Option(help="Of literacy tables, only this; repeatable.")] = None,
         train: Annotated[str, typer.Option(help="In literacy tables: head (frozen encoder), all, or both.")] = "head",
+        plain: Annotated[
+            str | None, typer.Option(help="Of literacy tables: a file of texts, of which those without numbers count.")
+        ] = None,
     ) -> None:
         """Train a paper's models again and render its tables, the paper's figures beside ours.
 
@@ -112,7 +118,7 @@ def add_tables(app: typer.Typer, process_count: Callable[[str], int]) -> None:
             reproduce_literacy(
                 run, output, models=tuple(model or ()), data=data, corpora=tuple(corpus or ()), scale=scale,
                 encoders=tuple(encoder or ()), train=train, seeds=seeds, processes=count, save=save,
-                recompute=recompute, say=typer.echo,
+                recompute=recompute, plain=plain, say=typer.echo,
             )  # fmt: skip
             return
         chosen = tuple(model or ())

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from numerate.registry import near_names
 
-__all__ = ["Config", "ConfigError"]
+__all__ = ["Config", "ConfigError", "check_names"]
 
 
 class ConfigError(ValueError):
@@ -86,6 +86,24 @@ class Config:
         return cls.from_dict(data)
 
 
+def check_names(config: Config) -> None:
+    """Refuses a name that a field's `Literal` has not, as `from_dict` does; for the `__post_init__` of a config.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True, kw_only=True)
+        ... class Lens(Config):
+        ...     kind: ClassVar[str] = "lens"
+        ...     focus: typing.Literal["near", "far"] = "near"
+        ...     __post_init__ = check_names
+        >>> Lens(focus="fra")
+        Traceback (most recent call last):
+        numerate.config.ConfigError: lens config: focus is 'fra', expected one of 'near', 'far'
+    """
+    for name, hint in typing.get_type_hints(type(config)).items():
+        if any(typing.get_origin(part) is typing.Literal for part in (hint, *typing.get_args(hint))):
+            _checked(getattr(config, name), hint, f"{config.kind} config: {name}")
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -134,4 +152,8 @@ def _checked(value: Any, hint: Any, where: str) -> Any:
 
 
 def _type_name(hint: Any) -> str:
-    return getattr(hint, "__name__", None) or str(hint).replace("typing.", "")
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):  # one with a `Literal` in it is called `Optional`
+        return " | ".join(map(_type_name, typing.get_args(hint)))
+    if typing.get_origin(hint) is typing.Literal:
+        return " | ".join(map(repr, typing.get_args(hint)))
+    return "None" if hint is types.NoneType else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")

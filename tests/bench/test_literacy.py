@@ -166,6 +166,7 @@ def test_one_that_fails_leaves_the_others_their_table(grid: LiteracyGrid, folder
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_name_what_there_is(table: str, folder: Path) -> None:
     options: Any = {"data": str(folder / "data"), "models": [str(folder / "bert")]}
+    options["plain"] = str(folder / "data" / "plain.jsonl")
     for scale in SCALES:
         for train in ("head", "all"):
             grids = grids_for(table, scale, train=train, **options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from numerate.bench.literacy import LiteracyGrid
-from numerate.report import literacy
+from numerate.report import literacy, literacy_parts
 from numerate.report.literacy import against_base, word_table
 from numerate.tasks.literacy import LiteracyConfig
 
@@ -79,8 +79,9 @@ def test_words_that_an_encoder_lacks_and_seeds_are_counted_below(
 
     def finals(grid: LiteracyGrid, encoder: str, output: Path) -> list[dict[str, Any]]:
         row = {"nats": 1.0, "ppl": 2.7, "ppl_2nats": 2.0, "missing": 0 if encoder == "default" else 7}
-        return [{"results": {"test": {"all": row}}}] * (3 if encoder == "default" else 2)
+        return [{"results": {"test": {"all": row}}, "config": {"rate": 1e-3}}] * (3 if encoder == "default" else 2)
 
-    monkeypatch.setattr(literacy, "finals_of", finals)
+    for module in (literacy, literacy_parts):
+        monkeypatch.setattr(module, "finals_of", finals)
     *_, lacking, seeds = word_table("literacy-table3", grid, tmp_path, "all").notes
     assert lacking.endswith("(comparisons leave both out): num 7.") and seeds == "Fewer seeds: num 2."

@@ -11,7 +11,9 @@ import pytest
 
 from numerate.tasks.literacy import LiteracyConfig, load_split
 from numerate.tasks.literacy_cell import MOVES, compare_cells, run_cell
+from numerate.tasks.masked_word import MaskedWord
 from numerate.tasks.word_scores import WordScores, compare, summary
+from numerate.training.sources import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +73,34 @@ def test_two_encoders_compared(grid: dict[str, dict[str, Any]]) -> None:
     assert found["near"] == compare(one, other, positions, positions.labels["near"], resamples=50)
     assert found["moves"]["count"] + found["stays"]["count"] == found["all"]["count"]
     assert found["all"]["nats"] == pytest.approx(grid["exponent"]["results"]["test"]["all"]["nats"])
+
+
+def test_one_file_is_not_trained_and_measured_on_the_same_rows(grid: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    rows = [row for split in ("train", "dev", "test") for row in number_data.rows(split, 12)]
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(rows), "utf-8")
+    options = grid["default"]["config"] | {"source": str(file), "plain": None, "shift": None, "output": None}
+    config = LiteracyConfig.from_dict(options)
+    texts = {split: {sentence.text for sentence in load_split(config, split)[0]} for split in ("train", "dev", "test")}
+    assert not texts["train"] & texts["dev"] and not texts["train"] & texts["test"] and not texts["dev"] & texts["test"]
+    found = run_cell(config)["results"]["test"]["all"]["count"]
+    assert found == len(load_split(config, "test")[1]) > 0
+
+
+@pytest.mark.parametrize("empty", ["train", "dev", "test", "plain"])
+def test_an_empty_split_is_refused_before_anything_is_trained(
+    empty: str, grid: dict[str, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MaskedWord, "train", lambda self, model: pytest.fail("trained"))
+    source, plain = number_data.write_data(tmp_path), tmp_path / "plain.jsonl"
+    plain.write_text('{"text": "It has 3 legs."}\n', "utf-8")
+    if empty != "plain":
+        (tmp_path / f"{empty}.jsonl").write_text("", "utf-8")
+    options = grid["default"]["config"] | {"source": source} | ({"plain": str(plain)} if empty == "plain" else {})
+    with pytest.raises(SourceError) as caught:
+        run_cell(LiteracyConfig.from_dict(options))
+    told = str(plain) if empty == "plain" else source
+    assert str(caught.value).startswith(f"{told}: there is no sentence in the split {empty!r}; give ")
 
 
 def test_a_cell_of_numbers(grid: dict[str, dict[str, Any]], tmp_path: Path) -> None:

@@ -143,6 +143,21 @@ def test_figures_against_the_metrics_called_by_hand() -> None:
     assert row["auc_dropped"] == pytest.approx(np.mean(wins))
 
 
+@pytest.mark.parametrize("guess", [0.0, np.inf, -np.inf])
+def test_guesses_that_have_no_order_of_magnitude_are_told(guess: float) -> None:
+    gold, nothing = np.array([100.0, 1000.0, 10.0, 0.0]), np.full(4, np.nan)
+
+    def row(*median: float) -> dict[str, Any]:
+        return figures(NumberGuesses(gold, np.array(median), nothing, nothing, nothing, nothing, nothing, nothing, {}))
+
+    good, bad = row(10.0, 10.0, 10.0, 5.0), row(10.0, guess, 10.0, 5.0)
+    # A number that is 0 itself is left out whatever was guessed: no guess makes a figure better by it.
+    assert "log_mae_left_out" not in good and (good["count"], good["log_mae"]) == (4, 1.0)
+    assert bad["log_mae_left_out"] == 1 and (bad["count"], bad["log_mae"]) == (4, 0.5)
+    assert row(guess, guess, guess, 0.0)["log_mae_left_out"] == 3 and row(guess, guess, guess, 0.0)["log_mae"] is None
+    assert bad.keys() - good.keys() == {"log_mae_left_out"}
+
+
 def test_baselines_by_unit_fall_back_to_the_median_of_all() -> None:
     def made(unit: str | None, value: int) -> NumberSentence:
         return NumberSentence("x", str(value), Numeral(str(value), 0, len(str(value)), float(value)), unit)

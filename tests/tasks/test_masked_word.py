@@ -12,6 +12,7 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate.attach import attach
+from numerate.bench.literacy_tables import encoder_of
 from numerate.registry import tasks
 from numerate.tasks import unit_spellings
 from numerate.tasks.literacy import LiteracyConfig, load_split
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 SENTENCES = [*map(sentence_of_row, number_data.rows("dev", 5)), NumberSentence("plain", "A cat sat on the mat.")]
 
 
-def attached(recipe: str, name: str = "bert", tokenizer: Any = None) -> NumberModel:
+def attached(recipe: str, name: str = "bert", tokenizer: Any = None, **parts: Any) -> NumberModel:
     torch.manual_seed(3)
-    model = attach(new_backbone(name), tokenizer or tokenizer_of(name), recipe)
-    for part in (model.embedder, model.gate):
-        for weight in [] if part is None else part.parameters():  # gates and some embedders begin at zero
+    model = attach(new_backbone(name), tokenizer or tokenizer_of(name), recipe, **parts)
+    for part in (model.embedder, model.gate, model.reach, model.late_reach, model.relations):
+        for weight in [] if part is None else part.parameters():  # all but some embedders begin at zero
             weight.data.add_(torch.randn_like(weight) * 0.1)
     return model
 
@@ -58,6 +59,29 @@ CASES += [("roberta", "in-place"), ("modernbert", "value-prefix"), ("distilbert"
 def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) -> None:
     model = attached(recipe, name)
     positions, made = prepared(model, "all" if recipe in ("luna", "num") else "annotated")
+    assert_one_at_a_time(model, positions, made)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "modernbert"])
+def test_so_are_those_of_a_number_told_to_the_head_with_its_ratios(name: str) -> None:
+    encoder = encoder_of("in-place-late-relations")
+    parts = encoder["parts"]
+    assert parts["late_reach"] and parts["relations"] and encoder["numbers"] == "all"
+    model = attached(encoder["recipe"], name, **parts)
+    positions, made = prepared(model, "all")
+    assert max(len(row["number_given"]) for row in made.rows) > 1, "one number has no ratio to another"
+    whole = assert_one_at_a_time(model, positions, made)
+    for part in (model.late_reach, model.relations):  # both are in what was measured
+        weights = [weight.data.clone() for weight in part.parameters()]
+        for weight in part.parameters():
+            weight.data.zero_()
+        assert np.abs(score_words(model, made, positions).nll - whole).max() > 1e-4
+        for weight, own in zip(part.parameters(), weights, strict=True):
+            weight.data.copy_(own)
+
+
+def assert_one_at_a_time(model: NumberModel, positions: WordPositions, made: Encoded) -> np.ndarray:
+    """Holds every eleventh word against a batch of its own; gives the losses of all."""
     found = score_words(model, made, positions, tokens=90)
     assert len(found.nll) == len(positions) > 60
     for index in range(0, len(positions), 11):
@@ -68,6 +92,7 @@ def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) 
         order = logits.argsort(descending=True).tolist()
         for k in (1, 5, 20, 100):
             assert found.hits(k)[index] == pytest.approx(float(target in order[:k]), abs=1e-6)
+    return found.nll
 
 
 def test_meanings_are_those_of_all_spellings_at_units_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,8 +262,20 @@ def test_a_model_without_a_mask_token(config: LiteracyConfig) -> None:
         ({"ratio": 0.0}, "ratio must lie between 0 and 1, however: 0.0"),
         ({"next_ratio": 2.0}, "next_ratio must lie between 0 and 1, however: 2.0"),
         ({"epochs": 0}, "epochs must be positive, however: 0"),
+        ({"most_train": 0}, "most_train must be positive, however: 0"),
+        ({"rate": -1.0}, "rate must be positive, however: -1.0"),
+        ({"number_rate": 0.0}, "number_rate must be positive, however: 0.0"),
+        ({"backbone_rate": -3e-5}, "backbone_rate must be positive, however: -3e-05"),
+        ({"train": "tail"}, "train is 'tail', expected one of 'head', 'all'"),
+        ({"embedded": "thrice"}, "embedded is 'thrice', expected one of 'once', 'twice'"),
+        ({"words": "onw"}, "words is 'onw', expected one of 'shared', 'own'"),
+        ({"predict": "word"}, "predict is 'word', expected one of 'words', 'numbers', 'spelled'"),
+        ({"numbers": "some"}, "numbers is 'some', expected one of 'annotated', 'all'"),
+        ({"scaler": "logs"}, r"scaler is 'logs', expected 'standard' \| 'range' \| 'log' \| 'none' \| None"),
     ],
 )
 def test_bad_options(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         LiteracyConfig(source="x", model="y", **options)
+    with pytest.raises(ValueError, match=says):
+        LiteracyConfig.from_dict({"source": "x", "model": "y", **options})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from numerate.reading import make_reader
+from numerate.tasks.corpora import drawn_split
 from numerate.tasks.number_sentences import (
     AnnotatedReader,
     NumberSentence,
@@ -56,8 +57,10 @@ LAYOUTS = {"jsonl": as_lines, "jsonl.gz": as_packed_lines, "json": as_array, "cs
 def test_every_layout_gives_the_same_sentences(ending: str, tmp_path: Path) -> None:
     write: Callable[[Path], None] = LAYOUTS[ending]
     write(tmp_path / f"dev.{ending}")
-    for source in (tmp_path, tmp_path / f"dev.{ending}"):
-        one, two = read_number_sentences(source, "dev")
+    file = tmp_path / f"dev.{ending}"
+    divided = [sentence for split in ("train", "dev", "test") for sentence in read_number_sentences(file, split)]
+    for found in (read_number_sentences(tmp_path, "dev"), sorted(divided, key=lambda sentence: sentence.id)):
+        one, two = found
         assert (one.id, one.unit, one.numeral.value, one.numeral.text) == ("7", "m", 1250.0, "1,250")
         assert (two.id, two.unit, two.numeral.value, two.numeral.start) == ("8", None, 2.5, 8)
         assert one.text[one.numeral.start : one.numeral.end] == one.numeral.text
@@ -96,16 +99,80 @@ def test_a_bad_row_is_named_by_file_line_and_field(change: dict[str, Any], says:
     file = tmp_path / "train.jsonl"
     file.write_text("\n".join(map(json.dumps, [ROWS[0], ROWS[0] | change])), "utf-8")
     with pytest.raises(SourceError) as caught:
-        list(read_number_sentences(file))
+        list(read_number_sentences(tmp_path))
     assert str(caught.value) == f"{file}:2: {says}"
 
 
-@pytest.mark.parametrize("field", ["offset", "length", "number"])
+@pytest.mark.parametrize("field", ["offset", "length"])
 def test_a_missing_field_is_named(field: str, tmp_path: Path) -> None:
     file = tmp_path / "train.json"
     file.write_text(json.dumps([{key: value for key, value in ROWS[0].items() if key != field}]), "utf-8")
     with pytest.raises(SourceError, match=rf"train.json, entry 0: field '{field}' is missing; it has 'id'"):
-        list(read_number_sentences(file))
+        list(read_number_sentences(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "length", "value"),
+    [("Up 1,250.5 pct", 3, 7, 1250.5), ("Oil at 61", 7, 2, 61.0), ("3000m away", 0, 4, 3000.0), ("by .5", 3, 2, 0.5)],
+)
+@pytest.mark.parametrize("given", [{}, {"number": None}, {"number": ""}])
+def test_a_row_without_its_number_is_read_at_the_offset(
+    text: str, offset: int, length: int, value: float, given: dict[str, Any]
+) -> None:
+    sentence = sentence_of_row({"comment": text, "offset": offset, "length": length} | given)
+    numeral = sentence.numeral
+    assert (numeral.value, numeral.start, numeral.end) == (value, offset, offset + length)
+    assert sentence_of_row(sentence.to_row()).numeral == numeral
+
+
+@pytest.mark.parametrize(("offset", "length", "part"), [(7, 2, "12"), (8, 3, "25 "), (7, 9, "125 of 30"), (6, 2, " 1")])
+def test_a_place_that_is_not_one_number_needs_the_number(offset: int, length: int, part: str) -> None:
+    row = {"comment": "It had 125 of 30 mice", "offset": offset, "length": length}
+    with pytest.raises(SourceError) as caught:
+        sentence_of_row(row, "my.jsonl:3")
+    says = f"field 'offset': {part!r} is not one whole number; give the field 'number'"
+    assert str(caught.value) == f"my.jsonl:3: {says}"
+
+
+def test_one_file_is_divided_and_no_text_is_in_two_splits(tmp_path: Path) -> None:
+    # Each text twice, with another of its numbers annotated, as in Numeracy-600K.
+    texts = [f"Ship {index} is 25 m long." for index in range(300)]
+    places = [(text, offset) for text in texts for offset in (5, text.index("25 m"))]
+    rows = [{"comment": text, "offset": at, "length": len(text[at:].split()[0])} for text, at in places]
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(rows), "utf-8")
+    splits = {split: list(read_number_sentences(file, split)) for split in ("train", "dev", "test")}
+    assert sum(map(len, splits.values())) == 600
+    assert [{"train": 0.7, "dev": 0.1, "test": 0.2}[name] for name in splits] == pytest.approx(
+        [len(found) / 600 for found in splits.values()], abs=0.05
+    )
+    for name, found in splits.items():
+        assert {sentence.text for sentence in found} == {text for text in texts if drawn_split(text) == name}
+        assert len(found) == 2 * len({sentence.text for sentence in found})
+    assert len({sentence.id for found in splits.values() for sentence in found}) == 600
+    assert list(read_number_sentences(file, "dev", most=7)) == splits["dev"][:7]
+
+
+def test_one_file_may_say_the_splits_of_its_rows(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+
+    def write(*splits: Any) -> None:
+        own = [{} if split is None else {"split": split} for split in splits]
+        rows = [ROWS[index % 2] | {"id": index} | split for index, split in enumerate(own)]
+        file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+
+    write("train", "validation", "train", "test")
+    assert [[s.id for s in read_number_sentences(file, split)] for split in ("train", "dev", "test")] == [
+        ["0", "2"],
+        ["1"],
+        ["3"],
+    ]
+    for bad in ("tset", None, ["test"]):
+        write("train", bad)
+        with pytest.raises(SourceError) as caught:
+            list(read_number_sentences(file))
+        wanted = "expected one of train, dev, test in all rows, or none in any"
+        assert str(caught.value) == f"{file}:2: field 'split' is {bad!r}, {wanted}"
 
 
 def test_a_folder_without_the_split_and_an_unknown_split(tmp_path: Path) -> None:

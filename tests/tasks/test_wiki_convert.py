@@ -5,12 +5,13 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from numerate.tasks.number_sentences import sentence_of_row
-from numerate.tasks.wiki_convert import pages_of_dump, plain_text, rows_of_page
+from numerate.tasks.wiki_convert import pages_of_dump, plain_text, rows_of_page, sentences_of_page
+from numerate.tasks.wiki_template import Wording
 from numerate.training.sources import SourceError
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang=
 </mediawiki>"""
 
 
-def comments(wikitext: str, **options: bool) -> list[str]:
+def comments(wikitext: str, **options: Any) -> list[str]:
     rows = rows_of_page("1", wikitext, **options)
     for row in rows:  # what is written can be read, and says what it says
         sentence = sentence_of_row(row)
-        assert sentence.text[sentence.numeral.end :].lstrip().startswith(row["unit"])
+        assert sentence.numeral is not None
+        assert sentence.text[sentence.numeral.end :].lstrip(" -").startswith(row["unit"])
         assert sentence.numeral.value == float(row["number"])
     return [row["comment"] for row in rows]
 
@@ -49,7 +51,19 @@ def comments(wikitext: str, **options: bool) -> list[str]:
         ("{{ convert | 12,500 | lb | kg | sigfig = 3 }}", "12,500 pounds"),
         ("{{convert|300|hp|kW|0|lk=in}}", "300 horsepower"),
         ("{{convert|6|furlong}}", "6 furlong"),
-        ("{{convert|20|ft|adj=on}}", "20 foot"),
+        ("{{convert|20|ft|adj=on}}", "20-foot"),
+        ("{{convert|20|ft|abbr=on|adj=on}}", "20 ft"),
+        ("{{convert|5|sqmi|adj=on}}", "5-square-mile"),
+        ("{{convert|5|PS|adj=on}}", "5 PS"),
+        ("{{convert|40|ft|m|adj=mid|tall}}", "40-foot tall"),
+        ("{{convert|40|ft|m|0|adj=mid|-tall}}", "40-foot-tall"),
+        ("{{convert|40|ft|adj=mid|&nbsp;tall}}", "40-foot tall"),
+        ("{{convert|40|ft|adj=mid|m}}", "40-foot"),
+        ("{{convert|40|ft|cubit|adj=mid}}", "40-foot"),
+        ("{{convert|2|e6USgal}}", "2 million US gallons"),
+        ("{{convert|1|e9m3|cuft}}", "1 billion cubic metres"),
+        ("{{convert|2.5|e3acre|adj=on}}", "2.5-thousand-acre"),
+        ("{{convert|&minus;40|C}}", "-40°C"),
         ("{{convertir|7|kg|}}", "7 kilograms"),
     ],
 )
@@ -64,11 +78,80 @@ def test_what_a_template_says(template: str, said: str) -> None:
         "{{convert|6|ft|2|in}}",
         "{{convert|{{frac|1|2}}|km}}",
         "{{convert|5}}",
+        "{{convert|1,5|km}}",
+        "{{cvt|2|e6USgal}}",
+        "{{convert|5|km|adj=mid|{{convert|6|km}}}}",
         f"{{{{convert|{'9' * 5000}|km}}}}",  # more digits than Python makes an integer of
     ],
 )
 def test_what_is_not_one_plain_number_is_left_out(template: str) -> None:
     assert comments(f"It is about {template} in all.") == []
+
+
+@pytest.mark.parametrize(
+    ("template", "said", "number"),
+    [
+        ("{{convertir|1.200|kg|lb}}", "1.200 kg", "1200"),
+        ("{{convertir|1,5|km}}", "1,5 km", "1.5"),
+        ("{{convertir|1.234.567,25|m2}}", "1.234.567,25 m²", "1234567.25"),
+        ("{{convertir|1 200|km}}", "1 200 km", "1200"),
+        ("{{convertir|1,200|km}}", "1,200 km", "1.200"),
+        ("{{convertir|1200|sqmi}}", "1200 sqmi", "1200"),  # no comma, which would make it 1.2
+        ("{{convertir|−40,5|C}}", "−40,5°C", "-40.5"),
+        ("{{convertir|1.5|km}}", "1.5 km", "1.5"),  # it groups no thousands, so that it can mean nothing else
+        ("{{convertir|0.125|km}}", "0.125 km", "0.125"),
+        ("{{convertir|20|ft|adj=on}}", "20 ft", "20"),
+        ("{{convertir|40|ft|m|adj=mid|de alto}}", "40 ft de alto", "40"),
+    ],
+)
+def test_numbers_with_a_decimal_comma_and_units_by_their_codes(template: str, said: str, number: str) -> None:
+    text = f"La torre pesa o mide {template} en total."
+    assert comments(text, wording=Wording.of("es")) == [f"La torre pesa o mide {said} en total."]
+    row = rows_of_page("1", text, wording=Wording.of("es"))[0]
+    assert row["number"] == number and said.startswith(row["comment"][row["offset"] :][: row["length"]])
+    assert said[row["length"] :].lstrip().startswith(row["unit"])
+
+
+@pytest.mark.parametrize(
+    ("language", "units", "decimal"),
+    [
+        ("", "name", "point"),
+        ("en", "name", "point"),
+        ("en-GB", "name", "point"),
+        ("es", "code", "comma"),
+        ("pt-BR", "code", "comma"),
+        ("ja", "code", "point"),
+        ("zh", "code", "point"),
+    ],
+)
+def test_a_language_has_its_wording(language: str, units: str, decimal: str) -> None:
+    assert Wording.of(language) == Wording(units=units, decimal=decimal)
+    assert Wording.of(language, "name", "comma") == Wording(units="name", decimal="comma")
+
+
+def test_sentences_without_spaces_between_them() -> None:
+    text = "2001年に完成した。この川の長さは{{convert|1200|km|mi}}である。「長い。」と言う！幅は{{convert|5|m}}か？"
+    said = ["この川の長さは1,200 kmである。", "幅は5 mか？"]
+    assert comments(text, wording=Wording.of("ja")) == said
+    quoted = "彼は「長さは{{convert|5|km}}だ。」と言った。"
+    assert comments(quoted, wording=Wording.of("ja")) == ["彼は「長さは5 kmだ。」と言った。"]
+    assert comments("यह {{convert|5|km}} लंबा है। इसका नाम १ है।", wording=Wording.of("hi")) == ["यह 5 km लंबा है।"]
+
+
+def test_why_sentences_are_left_out() -> None:
+    text = (
+        "It is {{convert|5|to|6|km}} long. It is {{convert|1,5|km}} long. It has {{cvt|2|e6USgal}} in it. In 1999 it "
+        "was {{convert|6|km}} long. A {{convert|7|m}} by {{convert|8|m}} hut. It is {{convert|9|km}} long."
+    )
+    reasons = [why.split(";")[0] for _, why in sentences_of_page("1", *plain_text(text))]
+    assert reasons == [
+        "not one plain number, such as a range or a fraction",
+        "a number of another notation",
+        "a power such as e6USgal that is not spelled out",
+        "other numbers",
+        "several conversions",
+        "",
+    ]
 
 
 def test_only_sentences_with_one_number_unless_all_are_wanted() -> None:
@@ -123,7 +206,8 @@ def test_dumps_are_read_packed_or_not(ending: str, tmp_path: Path) -> None:
     data = DUMP.encode()
     path.write_bytes({"xml": data, "xml.bz2": bz2.compress(data), "xml.gz": gzip.compress(data)}[ending])
     assert [page[:2] for page in pages_of_dump(path)] == [("11", "Lake"), ("14", "Hill")]
-    assert list(pages_of_dump(path))[1][2] == "A hill of <b>earth</b>."
+    assert list(pages_of_dump(path))[1].text == "A hill of <b>earth</b>."
+    assert list(pages_of_dump(path))[1].language == "en"
 
 
 def test_pages_are_let_go(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numerate.bench.fingerprint import fingerprint
 from numerate.bench.pool import run_jobs
 from numerate.bench.result import differences, is_there, write
 from numerate.config import Config, ConfigError
@@ -76,18 +77,27 @@ class LiteracyGrid(Config):
     cell: LiteracyConfig
 
     def __post_init__(self) -> None:
-        if not self.encoders or not self.rates or self.seeds < 1:
-            raise ConfigError(f"nothing to compare: {list(self.encoders)}, {self.rates=}, {self.seeds=}")
+        if not self.encoders or not self.rates:
+            raise ConfigError(f"nothing to compare: encoders {list(self.encoders)}, rates {self.rates}")
+        if self.seeds < 1:
+            raise ConfigError(f"seeds must be 1 or more, however: {self.seeds}")
         if not 0 < self.rate_share <= 1:
             raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
         for name in self.encoders:
-            self._cell(name, self.rates[0])
+            cell = self._cell(name, min(self.rates))
+            if (cell.predict == "words") != (self.cell.predict == "words"):
+                raise ConfigError(f"encoder {name!r} predicts {cell.predict}, the others {self.cell.predict}")
+            if len(self.rates) > 1 and self._tried(cell) >= cell.epochs:
+                raise ConfigError(
+                    f"a try of a rate is as long as all of {cell.epochs} epochs: give one rate, more epochs, or a "
+                    f"smaller rate_share than {self.rate_share}"
+                )
 
     def tries(self, encoder: str) -> list[LiteracyConfig]:
         """The cells that an encoder's rate is chosen by; none if there is no choice."""
         if len(self.rates) == 1:
             return []
-        epochs = max(1, round(self.rate_share * self.cell.epochs))
+        epochs = self._tried(self._cell(encoder, min(self.rates)))
         dev = self.dev if self.cell.most_eval is None else min(self.dev, self.cell.most_eval)
         plan: dict[str, Any] = {"epochs": epochs, "splits": ("dev",), "most_eval": dev}
         plan |= {"plain": None, "shift": None, "output": None}
@@ -100,10 +110,13 @@ class LiteracyGrid(Config):
         cell = dataclasses.replace(self._cell(encoder, rate), **plan)
         return [dataclasses.replace(cell, seed=seed) for seed in range(self.seeds)]
 
+    def _tried(self, cell: LiteracyConfig) -> int:
+        return max(1, round(self.rate_share * cell.epochs))
+
     def _cell(self, encoder: str, rate: float) -> LiteracyConfig:
         try:
             cell = dataclasses.replace(self.cell, **self.encoders[encoder])
-        except TypeError as error:
+        except (TypeError, ConfigError) as error:
             raise ConfigError(f"encoder {encoder!r}: {error}") from None
         which = {"rate": rate} if cell.train == "head" else {"backbone_rate": rate}
         return dataclasses.replace(cell, **which)
@@ -170,7 +183,9 @@ def _on_dev(folder: Path, encoder: str, cell: LiteracyConfig, group: str) -> flo
     """How a try did on dev; less is better."""
     dev = _read(folder, encoder, cell)["results"]["dev"]
     value = dev[group]["nats"] if cell.predict == "words" else dev["model"]["log_mae"]
-    return math.inf if value is None else value
+    # Who guesses 0 is not measured there, and shall not be chosen for it.
+    unsaid = cell.predict != "words" and dev["model"].get("log_mae_left_out", 0)
+    return math.inf if value is None or unsaid else value
 
 
 def finals_of(grid: LiteracyGrid, encoder: str, output: str | Path) -> list[dict[str, Any]]:
@@ -250,19 +265,26 @@ def _run(
     from numerate.tasks.literacy_cell import run_cell
 
     file = _file(folder, encoder, cell)
-    if is_there(file, cell.to_dict(), apart=_PATHS) and (keep is None or keep.is_dir()):
+    if is_there(file, cell.to_dict() | _contents(cell), apart=_PATHS) and (keep is None or keep.is_dir()):
         return
     predictions = str(folder / "predictions") if "test" in cell.splits else None
     found = run_cell(dataclasses.replace(cell, output=predictions, save=None if keep is None else str(keep)))
     found = {key: value for key, value in found.items() if key != "config"}
     # A folder of results may be moved: what was predicted is looked for below it.
     found["predictions"] = {split: Path(path).name for split, path in found["predictions"].items()}
-    write(file, config=_told(cell) | {"encoder": encoder}, figures=found)
+    write(file, config=_told(cell) | _contents(cell) | {"encoder": encoder}, figures=found)
     split = cell.splits[0]
     group, key = ("all", "nats") if cell.predict == "words" else ("model", "log_mae")
     value = found["results"][split][group][key]
     shown = "none" if value is None else f"{value:.4f}"
     say(f"{folder.name}, {file.stem}: {split} {key} {shown} ({sum(found['seconds'].values()):.0f} s)")
+
+
+def _contents(cell: LiteracyConfig) -> dict[str, Any]:
+    """What model and data hold: another model may have the same folder's name. A Hub name tells that by itself."""
+    places = {"model": cell.model, "source": cell.source, "plain": cell.plain}
+    known = {key: fingerprint(place) for key, place in places.items() if place is not None}
+    return {"contents": {key: value for key, value in known.items() if value is not None}}
 
 
 def _told(cell: LiteracyConfig) -> dict[str, Any]:

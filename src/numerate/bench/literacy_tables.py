@@ -6,10 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.attach import load_recipe
 from numerate.bench.literacy import LiteracyGrid
 from numerate.hub import BASE_FOLDER
 from numerate.registry import UnknownNameError, heads, near_names
-from numerate.tasks.literacy import LiteracyConfig
+from numerate.tasks.literacy import PLAIN, LiteracyConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ def grids_for(
     table: str,
     scale: str,
     *,
-    data: str,
+    data: str | None,
     models: Sequence[str],
     corpora: Sequence[str] = (),
     encoders: Sequence[str] = (),
@@ -94,9 +95,10 @@ def grids_for(
     Args:
         table: One of `TABLES`.
         scale: One of `SCALES`.
-        data: The folder that has a folder for each corpus.
+        data: The folder that has a folder for each corpus; not needed where corpora are files or Hub names.
+        corpora: Folders in `data`, or files, folders and Hub names (`usc-isi/WikiConvert`); by default those that stand
+            in for the papers'.
         models: Folders or Hub names of masked language models; a folder of `numerate train masked-lm`, too.
-        corpora: Instead of `units` and `market`.
         encoders: Instead of the table's.
         train: `head` for a frozen encoder, `all` for all weights.
         seeds: Instead of the scale's.
@@ -112,22 +114,24 @@ def grids_for(
     # Another choice of rates is another table, in a folder of its own.
     suffix = f"-by-{size['chosen_by']}" if "chosen_by" in size else ""
     chosen = {name: encoder_of(name) for name in encoders} or encoders_of(table)
+    asks = settings.get("predict", "words")
+    for name, own in chosen.items():
+        if asks == "numbers" and own.get("predict") is None and not _has_head(own):
+            raise ValueError(f"encoder {name!r} has no head for numbers: {name}+mixture, or another behind the +")
     found = []
     for corpus in corpora or _ALL["corpora"]:
-        source = Path(data) / corpus
-        if not source.is_dir():
-            raise ValueError(f"{source}: no such folder; corpora are {', '.join(corpora or _ALL['corpora'])}")
+        source = _source(data, corpus)
         for model in models:
             for protocol in settings.get("protocols", ("clean",)):
                 shared = size["cell"] | (size.get("all_cell", {}) if train == "all" else {})
                 shared |= settings.get("cell", {}).get(size.get("like", scale), {})
-                shared |= {"train": train, "predict": settings.get("predict", "words")}
-                shared |= _ALL["protocols"][protocol] | {"source": str(source), "model": _bare(model)}
+                shared |= {"train": train, "predict": asks}
+                shared |= _ALL["protocols"][protocol] | {"source": source, "model": _bare(model)}
                 if shared["predict"] == "words" and protocol == "clean":
                     shared |= _plain(data, plain)
                 else:
                     shared |= {"shift": None}
-                setting = f"{corpus}-{Path(model).name}-{train}{suffix}"
+                setting = f"{_short(corpus)}-{_short(model)}-{train}{suffix}"
                 name = setting if protocol == "clean" else f"{setting}-{protocol}"
                 name += "" if shared["predict"] == "words" else f"-{shared['predict']}"
                 options = {
@@ -139,18 +143,55 @@ def grids_for(
                 }
                 options |= {"resamples": size["resamples"], "chosen_by": size.get("chosen_by", "all")}
                 found.append(LiteracyGrid(encoders=chosen, cell=LiteracyConfig.from_dict(shared), **options))
+    if PLAIN in parts_of(table) and any(grid.cell.plain is None for grid in found):
+        raise ValueError(f"{table} is of texts without numbers: name a file of them, --plain FILE")
+    names = [grid.name for grid in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"two models or corpora would share the folder {twice[0]!r}: rename one of theirs")
     return found
 
 
 def paper_of(table: str, corpus: str, part: str) -> dict[str, dict[str, float | None]]:
     """The paper's figures by encoder and column; none where they are not in our copy.
 
+    Args:
+        table: One of `TABLES`.
+        corpus: Its folder's, file's or Hub name; Wiki-Convert and Numeracy-600K have their stand-ins' figures.
+        part: One of `parts_of`.
+
     Example:
-        >>> paper_of("literacy-table3", "units", "all")["exponent"]["H@1"]
+        >>> paper_of("literacy-table3", "usc-isi/WikiConvert", "all")["exponent"]["H@1"]
         66.15
     """
-    rows = _ALL["tables"][table].get("paper", {}).get(corpus, {}).get(part, {})
+    letters = _plainly(_short(corpus))
+    known = next((ours for ours, theirs in _ALL["corpora"].items() if letters.startswith((ours, _plainly(theirs)))), "")
+    rows = _ALL["tables"][table].get("paper", {}).get(known, {}).get(part, {})
     return {name: dict(zip(COLUMNS, row, strict=True)) for name, row in rows.items()}
+
+
+def _has_head(encoder: dict[str, Any]) -> bool:
+    return "head" in encoder.get("parts", {}) or load_recipe(encoder["recipe"]).head is not None
+
+
+def _source(data: str | None, corpus: str) -> str:
+    """Where a corpus is: a folder in `data`, or else a file, a folder or a Hub name."""
+    inside = None if data is None else Path(data) / corpus
+    if inside is not None and inside.is_dir():
+        return str(inside)
+    if Path(corpus).exists() or (corpus.count("/") == 1 and not corpus.startswith((".", "/", "~"))):
+        return corpus
+    known = [] if data is None or not Path(data).is_dir() else sorted(each.name for each in Path(data).iterdir())
+    where = f"{data} has {', '.join(known)}" if known else "give --data DIR, a file, or a Hub name"
+    raise ValueError(f"{corpus if inside is None else inside}: no such folder; {where}")
+
+
+def _short(place: str) -> str:
+    """The last part of a path or Hub name, without what a file's name ends in."""
+    return Path(place).name.partition(".")[0] or "here"
+
+
+def _plainly(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _bare(model: str) -> str:
@@ -159,9 +200,9 @@ def _bare(model: str) -> str:
     return str(inside) if (inside / "config.json").is_file() else model
 
 
-def _plain(data: str, plain: str | None) -> dict[str, Any]:
+def _plain(data: str | None, plain: str | None) -> dict[str, Any]:
     """Texts without numbers: a file that is named, or the test passages beside the corpora."""
-    passages = Path(data) / "wiki" / "passages.jsonl.gz"
     if plain is not None:
         return {"plain": plain}
+    passages = Path(data or ".") / "wiki" / "passages.jsonl.gz"
     return {"plain": str(passages), "plain_split": "split"} if passages.is_file() else {}

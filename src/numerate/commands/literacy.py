@@ -47,7 +47,7 @@ def reproduce_literacy(
         output: A folder.
         models: Folders or Hub names of masked language models.
         data: The folder with a folder for each corpus.
-        corpora: Which; all, if empty.
+        corpora: Which; all, if empty. A file or a Hub name needs no `data`.
         encoders: Which; all of the table's, if empty.
         scale: `tiny`, `small`, `small-by-unit` or `paper`.
         train: `head`, `all`, or `both`.
@@ -60,11 +60,16 @@ def reproduce_literacy(
     """
     if not models:
         raise BadInput(f"{table} needs a masked language model: --model DIR, a folder or a Hub name")
-    if data is None:
-        raise BadInput(f"{table} needs sentences with numbers: --data DIR, a folder with units/ and market/ in it")
-    from numerate.bench.literacy import run_grids
+    if data is None and not corpora:
+        raise BadInput(
+            f"{table} needs sentences with numbers: --data DIR, a folder with units/ and market/ in it, or --corpus "
+            "with a file or a Hub name (usc-isi/WikiConvert)"
+        )
+    from numerate.bench.literacy import BASE, run_grids
     from numerate.bench.literacy_tables import grids_for
 
+    if table == "literacy-table5" and encoders and BASE not in encoders:
+        raise BadInput(f"literacy-table5 shows what an encoder mends of {BASE}'s: add --encoder {BASE}")
     trained = "literacy-table3" if table == "literacy-table5" else table
     options = {"data": data, "models": models, "corpora": corpora, "encoders": encoders, "seeds": seeds, "plain": plain}
     try:
@@ -76,6 +81,8 @@ def reproduce_literacy(
         if recompute:
             _recompute(grids, output, say)
             return
+        for model in dict.fromkeys(grid.cell.model for grid in grids):
+            _check_model(model)
         try:
             run_grids(grids, output, processes=processes, say=say)
         finally:  # a table of what there is, even if some encoders failed
@@ -85,6 +92,19 @@ def reproduce_literacy(
                     say(str(file))
     except (ValueError, LookupError, OSError, RuntimeError) as error:
         raise BadInput(" ".join(str(error).split())[:500]) from None
+
+
+def _check_model(model: str) -> None:
+    """Says at once, and in one line, that there is no such model: training would say it later, and otherwise."""
+    from transformers import AutoConfig
+
+    if not Path(model).is_dir() and model.startswith((".", "/", "~")):
+        raise BadInput(f"{model}: no such folder")
+    try:
+        AutoConfig.from_pretrained(model)
+    except (OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise BadInput(f"{model}: no model of that name, here or on the Hub: {why}") from None
 
 
 def _recompute(grids: list[LiteracyGrid], output: str, say: Callable[[str], None]) -> None:

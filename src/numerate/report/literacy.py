@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-
-from numerate import metrics
 from numerate.bench.compare import mean_and_spread
 from numerate.bench.literacy import BASE, best_on_dev, best_rate, comparison, finals_of, kept, not_kept
 from numerate.bench.literacy_tables import COLUMNS, about, paper_of, parts_of
 from numerate.bench.result import write
+from numerate.report.literacy_parts import edges, mean_cell, title_of
+from numerate.report.masked_numbers import number_table
 from numerate.report.saving import write_whole
 from numerate.report.tables import Cell, Table, table
 from numerate.tasks.literacy import PLAIN
-from numerate.tasks.number_guesses import NumberGuesses, baselines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from numerate.bench.literacy import LiteracyGrid
 
-__all__ = ["BASELINES", "against_base", "mended_table", "number_table", "word_table", "write_tables"]
+__all__ = ["against_base", "magnitude_table", "mended_table", "word_table", "write_tables"]
 
 _MEASURES = {
     "nats": "nats", "PPL e": "ppl", "PPL": "ppl_2nats", "H@1": "hit@1", "H@5": "hit@5", "H@20": "hit@20",
@@ -35,23 +33,11 @@ AIMS = {"head": -8.0, "all": -5.0}
 """By how many per cent the nats of unit words are to change against `default`, with a frozen encoder and without."""
 SLACK = 0.005
 """So many nats worse may all words be, and texts without numbers."""
-_TAKEN = ("median", "unit median", "conversion")
-BASELINES = (*_TAKEN, "spelled", "default+mog")
-"""What every number head has to beat: no words at all, the unit alone, the same number in another unit, a number-blind
-model, and that of 2018."""
 _GROUPS = ("all", "unit", "whole", "near", "moves")
-_NUMBERS = {
-    "log_mae": (".3f", "min"), "log_mae_restated": (".3f", "min"), "log_mae_told_once": (".3f", "min"),
-    "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
-    "coverage_90": (".3f", None), "nats": (".3f", "min"),
-    **{f"{name}_{kind}": (".3f", "max") for name in ("auc", "tail_auc")
-       for kind in ("swapped", "added", "dropped", "exchanged")},
-}  # fmt: skip
 
 
 def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> Table:
     """A table as the papers have it, nats and perplexity first: one group of words, means over seeds."""
-    corpus = grid.name.partition("-")[0]
     split, group = (PLAIN, "all") if part == PLAIN else ("test", part)
     rows, missing, fewer = {}, {}, {}
     for encoder in grid.encoders:
@@ -61,9 +47,9 @@ def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> 
         if known and known[0].get("missing"):
             missing[encoder] = known[0]["missing"]
         rows[encoder] = {
-            column: _mean([row.get(key) for row in known], _FORMS[column]) for column, key in _MEASURES.items()
+            column: mean_cell([row.get(key) for row in known], _FORMS[column]) for column, key in _MEASURES.items()
         }
-    title = f"{about(name)}: {part}, {_title(grid)}"
+    title = f"{about(name)}: {part}, {title_of(grid)}"
     notes = ["PPL e is e to the power of nats; PPL is 2 to it, as the papers print it. ±: 95 % over seeds."]
     if missing:
         counts = ", ".join(f"{encoder} {count}" for encoder, count in missing.items())
@@ -72,8 +58,32 @@ def word_table(name: str, grid: LiteracyGrid, output: str | Path, part: str) -> 
         )
     if fewer:
         notes.append(f"Fewer seeds: {', '.join(f'{encoder} {count}' for encoder, count in fewer.items())}.")
-    paper = paper_of(name, corpus, part) or None
+    notes += edges(grid, output)
+    paper = paper_of(name, grid.cell.source, part) or None
     return table(rows, _FORMS, best=_BEST, paper=paper, corner="encoder", title=title, notes=notes)
+
+
+def magnitude_table(grid: LiteracyGrid, output: str | Path) -> Table | None:
+    """Nats of all words by the power of ten of their sentence's number, means over seeds; None if there are not two."""
+    rows: dict[str, dict[str, float | None]] = {}
+    counts: dict[str, int] = {}
+    for encoder in grid.encoders:
+        known = [cell["results"].get("test", {}) for cell in finals_of(grid, encoder, output)]
+        powers = [group for group in known[0] if re.fullmatch(r"1e-?\d+", group)] if known else []
+        counts |= {group: known[0][group]["count"] for group in powers if known[0][group]["count"]}
+        rows[encoder] = {group: _finite_mean([row[group]["nats"] for row in known if group in row]) for group in powers}
+    order = sorted(counts, key=lambda group: int(group[2:]))
+    if len(order) < 2:
+        return None
+    note = "Words: " + ", ".join(f"{counts[group]:,} of {group}" for group in order) + "."
+    title = f"nats by magnitude of the number: all, {title_of(grid)}"
+    formats = dict.fromkeys(order, ".4f")
+    return table(rows, formats, best="min", corner="encoder", title=title, notes=[note])
+
+
+def _finite_mean(values: Sequence[float | None]) -> float | None:
+    mean = mean_and_spread(list(values))[0]
+    return None if mean != mean else mean
 
 
 def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
@@ -109,7 +119,7 @@ def against_base(grid: LiteracyGrid, output: str | Path) -> Table:
         "hit@1, with the papers' bootstrap of single words, and the tests (p) are of all words.",
         *_aim(grid, output),
     )
-    return table(rows, columns, corner=f"against {BASE}", title=_title(grid), notes=notes)
+    return table(rows, columns, corner=f"against {BASE}", title=title_of(grid), notes=notes)
 
 
 def _percent(change: dict[str, float]) -> Cell:
@@ -140,77 +150,6 @@ def _meets(tests: dict[str, Any], aim: float) -> bool:
     return near and 100 * unit["estimate"] <= aim and unit["high"] < 0
 
 
-def number_table(grid: LiteracyGrid, output: str | Path) -> Table:
-    """Masked numbers: every encoder and head, and guesses that look at no words."""
-    rows: dict[str, dict[str, Any]] = {}
-    for encoder in grid.encoders:
-        cells = finals_of(grid, encoder, output)
-        known = [cell["results"]["test"] for cell in cells]
-        rows[encoder] = {
-            key: _mean([row["model"].get(key) for row in known], form) for key, (form, _) in _NUMBERS.items()
-        }
-        for name in _TAKEN:
-            if known and name not in rows:
-                rows[name] = {key: known[0][name].get(key) for key in _NUMBERS}
-    errors = _log_errors(grid, output)
-    for name, share in _of_the_best(errors, grid.resamples).items():
-        rows[name]["of the best baseline"] = share
-    lost = [name for name in grid.encoders if name not in errors and finals_of(grid, name, output)]
-    columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | {key: form for key, (form, _) in _NUMBERS.items()}
-    bold: dict[str, Any] = {key: choice for key, (_, choice) in _NUMBERS.items()}
-    best = best_on_dev(grid, output, apart=BASELINES)
-    notes = (
-        f"Baselines: {', '.join(BASELINES)}; their least log-MAE is 1 in the second column, of sentences that both "
-        "guess at, with paired 99 % intervals. Restated: the sentence tells the number again, in another unit.",
-        *([f"Predictions not kept, so that the second column does not know them: {', '.join(lost)}."] if lost else []),
-        "auc: by the density; tail auc: by how far in a tail. A dash: not defined for this system.",
-        *([f"Least log-MAE on dev, in the tries of rates: {best}."] if best else []),
-    )
-    return table(
-        rows, columns, best=bold, corner="encoder + head", title=f"Masked numbers, {_title(grid)}", notes=notes
-    )
-
-
-def _log_errors(grid: LiteracyGrid, output: str | Path) -> dict[str, np.ndarray]:
-    """By system, how many orders of magnitude its median is off for each test sentence, mean over seeds: (N,)."""
-    errors: dict[str, np.ndarray] = {}
-    gold = np.zeros(0)
-    for encoder in grid.encoders:
-        cells = finals_of(grid, encoder, output)
-        if cells and kept(cells):
-            guesses = [NumberGuesses.load(cell["predictions"]["test"]) for cell in cells]
-            gold = guesses[0].gold
-            errors[encoder] = np.mean([_orders_off(each.median, gold) for each in guesses], axis=0)
-    if errors:
-        config = grid.finals(next(iter(errors)), grid.rates[0])[0]
-        errors |= {name: _orders_off(median, gold) for name, median in baselines_of(config, "test")[0].items()}
-    return errors
-
-
-def _orders_off(median: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(np.log10(np.abs(median)) - np.log10(np.abs(gold)))
-    return np.where(np.isfinite(off), off, np.nan)
-
-
-def _of_the_best(errors: dict[str, np.ndarray], resamples: int) -> dict[str, Cell]:
-    """The mean error of each system in units of the best baseline's, on the sentences that both guess at."""
-    known = {name: errors[name] for name in BASELINES if name in errors}
-    if not known:
-        return {}
-    best = known[min(known, key=lambda name: float(np.nanmean(known[name])))]
-    found = {}
-    for name, own in errors.items():
-        both = ~np.isnan(own) & ~np.isnan(best)
-        share = own[both].mean() / best[both].mean()
-        # A quotient of means, to first order: the mean of what is over, in units of the denominator.
-        pair = (torch.from_numpy(each[both]) for each in (own, share * best))
-        over = metrics.bootstrap(*pair, resamples=resamples, level=0.99)
-        low, high = (share + end / best[both].mean() for end in (over.low, over.high))
-        found[name] = Cell(share, "" if own is best else f" ({low:.3f} to {high:.3f})")
-    return found
-
-
 def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int = 20) -> Table:
     """Words that an encoder gets right and `default` does not (Table 5 of Thawani et al.), first seed of both.
 
@@ -236,7 +175,7 @@ def mended_table(grid: LiteracyGrid, encoder: str, output: str | Path, most: int
         number = "" if sentence.numeral is None else sentence.numeral.text
         rows[text] = {"number": number, BASE: other.nll[index], encoder: one.nll[index]}
     columns = {"number": "", BASE: ".3f", encoder: ".3f"}
-    return table(rows, columns, corner="sentence", title=f"Mended by {encoder}, nats, {_title(grid)}")
+    return table(rows, columns, corner="sentence", title=f"Mended by {encoder}, nats, {title_of(grid)}")
 
 
 def write_tables(name: str, grids: Sequence[LiteracyGrid], output: Path) -> list[Path]:
@@ -258,6 +197,8 @@ def _write_table(name: str, setting: str, grids: Sequence[LiteracyGrid], output:
     for grid in grids:
         if grid.cell.predict == "words":
             shown += [word_table(name, grid, output, part) for part in parts_of(name)]
+            if "other" in parts_of(name) and (sizes := magnitude_table(grid, output)) is not None:
+                shown.append(sizes)
             shown += [against_base(grid, output)] if len(grid.encoders) > 1 and BASE in grid.encoders else []
         else:
             shown.append(number_table(grid, output))
@@ -275,16 +216,6 @@ def _write_table(name: str, setting: str, grids: Sequence[LiteracyGrid], output:
     write(output / f"{stem}.json", config=config, figures=figures)
     text = "\n".join(table.markdown() for table in shown)
     return [write_whole(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
-
-
-def _mean(values: Sequence[float | None], form: str) -> Cell | None:
-    mean, half = mean_and_spread(list(values))
-    return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
-
-
-def _title(grid: LiteracyGrid) -> str:
-    trained = "frozen encoder" if grid.cell.train == "head" else "all weights trained"
-    return f"{grid.name}, {trained}, {grid.seeds} seed{'' if grid.seeds == 1 else 's'}"
 
 
 def _without_paths(grid: LiteracyGrid) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from numerate.training.sources import SourceError, numbered_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "read_corpus", "table_one"]
+__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus", "table_one"]
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
@@ -256,12 +256,17 @@ def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int
             raise CorpusError(
                 f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
             )
-        if (own if says else _drawn(record["text"], seed)) == split:
+        if (own if says else drawn_split(record["text"], seed)) == split:
             yield record
 
 
-def _drawn(text: str, seed: int) -> str:
-    """The split of a text that has none."""
+def drawn_split(text: str, seed: int = 0) -> str:
+    """The split of a text that has none, by its characters alone: equal texts are in one split, in `SHARES`.
+
+    Example:
+        >>> [drawn_split(text) for text in ("It rains.", "It snows.", "It rains.")]
+        ['dev', 'train', 'dev']
+    """
     digest = hashlib.blake2b(f"{seed}\n{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     share = int.from_bytes(digest) / 2**64
     return SPLITS[0] if share < SHARES[0] else SPLITS[1] if share < SHARES[0] + SHARES[1] else SPLITS[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,13 +12,13 @@ import torch
 
 from numerate.attach import attach, load_recipe
 from numerate.batch import NumberTable
-from numerate.config import Config, ConfigError
+from numerate.config import Config, ConfigError, check_names
 from numerate.doors import base_of
 from numerate.processor import NumberProcessor
 from numerate.scaling import Scaling
 from numerate.tasks.number_sentences import plain_sentences, read_number_sentences
 from numerate.tasks.word_positions import WordPositions, encode
-from numerate.training.sources import Texts
+from numerate.training.sources import SourceError, Texts
 
 if TYPE_CHECKING:
     from numerate.model import NumberModel
@@ -119,13 +120,19 @@ class LiteracyConfig(Config):
     save: str | None = None
 
     def __post_init__(self) -> None:
+        check_names(self)
         for name in ("ratio", "next_ratio"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1, however: {value}")
-        for name in ("batch", "epochs", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be positive, however: {getattr(self, name)}")
+        for name in ("batch", "epochs", "max_tokens", "most_train", "most_eval", "most_plain"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} must be positive, however: {value}")
+        for name in ("rate", "number_rate", "backbone_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ConfigError(f"{name} must be positive, however: {value}")
 
     def most(self, split: str) -> int | None:
         """How many rows of a split are read."""
@@ -143,11 +150,18 @@ def _tokenizer(model: str) -> Any:
 def split_of(
     source: str, split: str, most: int | None, model: str, words: str, rendered: bool, column: str | None
 ) -> tuple[list[NumberSentence], WordPositions]:
-    """The sentences that a key of `written_as` names, and the words in them that are predicted."""
+    """The sentences that a key of `written_as` names, and the words in them that are predicted.
+
+    Raises:
+        SourceError: There is none: nothing could be learnt from it, or measured.
+    """
     if split == PLAIN:
         sentences = plain_sentences(Texts((source,), split=(column, "train" if column is None else "test")), most)
     else:
         sentences = list(read_number_sentences(source, split, most=most))
+    if not sentences:
+        wanted = "give other texts" if split == PLAIN else "give a folder with rows in each of its three files"
+        raise SourceError(f"{source}: there is no sentence in the split {split!r}; {wanted}")
     if rendered:
         sentences = [sentence.rendered() for sentence in sentences]
     return sentences, WordPositions.of(sentences, _tokenizer(model), own=words == "own")

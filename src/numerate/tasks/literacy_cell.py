@@ -41,6 +41,9 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     """
     begin = time.perf_counter()
     words = config.predict == "words"
+    measured = (*config.splits, *([PLAIN] if config.plain and words else []))
+    for split in ("train", *measured):  # one that is not there or empty is told now, and not after hours of training
+        literacy.load_split(config, split)
     task = {"words": MaskedWord, "numbers": MaskedNumber, "spelled": SpelledNumber}[config.predict](config)
     model = task.build()
     trained, weights = model.trainable_parameters()
@@ -50,7 +53,7 @@ def run_cell(config: LiteracyConfig) -> dict[str, Any]:
     seconds, results, files = {"train": time.perf_counter() - begin}, {}, {}
     told = dataclasses.replace(config, output=None, save=None)  # where things go makes no other cell of it
     name = hashlib.sha256(told.to_json().encode()).hexdigest()[:16]
-    for split in (*config.splits, *([PLAIN] if config.plain and words else [])):
+    for split in measured:
         start = time.perf_counter()
         if isinstance(task, MaskedWord):
             scores = task.evaluate(model, split)

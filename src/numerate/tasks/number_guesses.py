@@ -104,7 +104,9 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
 
     `auc_added` says how well right numbers are told from those with a digit added by their negative log-density,
     `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known. With `restated` (N,), which
-    numbers are told again in another unit, there are `log_mae_restated` and `log_mae_told_once`.
+    numbers are told again in another unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and
+    infinite ones are in `count` and not in `log_mae`: `log_mae_left_out` says how many, where there are any. Right
+    numbers of 0 are in neither of these two, whatever was guessed.
 
     Example:
         >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
@@ -112,6 +114,9 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
         >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, two, two, one, two, wrong))
         >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"], row["tail_auc_added"]
         (0.5, 0.5, 1.0, 0.75, 0.5)
+        >>> row = figures(NumberGuesses(one, np.array([10.0, 0.0]), one - 1, one + 1, two, two, one, two, {}))
+        >>> row["count"], row["log_mae"], row["log_mae_left_out"]
+        (2, 1.0, 1)
     """
     gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
     there = ~median.isnan()
@@ -130,6 +135,8 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
         scores["coverage_90"] = metrics.coverage(low, high, gold)
     row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
     row |= {name: _known(float(score)) for name, score in scores.items()}
+    if scores["log_mae"].non_finite:  # only then: files of results that were written before do not have it
+        row["log_mae_left_out"] = scores["log_mae"].non_finite
     for name in ("nats", "crps"):
         column = getattr(guesses, name)
         finite = column[np.isfinite(column)]

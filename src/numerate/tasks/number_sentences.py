@@ -1,7 +1,7 @@
 """Sentences with one annotated number: Wiki-Convert, Numeracy-600K, and other data in their layout.
 
-A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and the `number` itself; an
-`id` and a `unit`, if they are there, are kept.
+A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and mostly the `number`
+itself; an `id` and a `unit`, if they are there, are kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numerate.numeral import Numeral
 from numerate.reading import make_reader
 from numerate.reading.base import Reader
 from numerate.style import render
+from numerate.tasks.corpora import drawn_split
 from numerate.training.sources import SPLITS, SourceError, rows_of
 
 if TYPE_CHECKING:
@@ -135,19 +136,32 @@ def read_number_sentences(
     """The sentences of one split.
 
     Args:
-        source: A folder with a file for each split (`train.jsonl.gz`, `dev.json`, `test.csv` ...), one file, which is
-            read whole whatever the split, or the name of a Hub data set.
+        source: One of
+
+            - a folder with a file for each split (`train.jsonl.gz`, `dev.json`, `test.csv` ...);
+            - one file, whatever its name: its rows say their `split`, or if they have no such field, their texts are
+              divided as `read_corpus` does (70, 10 and 20 %; equal texts are in one split);
+            - the name of a Hub data set with splits.
         split: `train`, `dev` or `test`.
-        most: Only so many rows, counted before any is left out.
+        most: Only so many rows of the split, counted before any is left out.
         lengths: Only texts of more characters than the first and fewer than the second; the papers' is (15, 150).
         values: Only numbers between these two; the papers' is (1e-4, 1e6).
 
     Raises:
         SourceError: A row is not as it should be; the message names file, line and field.
+
+    Example:
+        >>> import json, tempfile
+        >>> rows = [{"text": f"{n} m", "offset": 0, "length": len(str(n))} for n in range(1000)]
+        >>> file = Path(tempfile.mkdtemp()) / "one.json"
+        >>> _ = file.write_text(json.dumps(rows))
+        >>> [len(list(read_number_sentences(file, split))) for split in ("train", "dev", "test")]
+        [691, 115, 194]
     """
     if split not in SPLITS:
         raise SourceError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
     path = Path(source)
+    divided = path.is_file()
     if path.is_dir():
         named = [path / f"{name}{ending}" for name in SPLITS[split] for ending in _ENDINGS]
         found = next((file for file in named if file.is_file()), None)
@@ -155,8 +169,10 @@ def read_number_sentences(
             raise SourceError(f"{path}: a folder without {split}.jsonl, {split}.json or {split}.csv")
         path = found
     # Not `str(path)` for what may be a name on the Hub: `Path` would change some.
-    rows = rows_of(str(path) if path.exists() else str(source), split=split)
-    for number, (where, row) in enumerate(islice(rows, most)):
+    rows = enumerate(rows_of(str(path) if path.exists() else str(source), split=split))
+    if divided:
+        rows = _of_split(rows, split)
+    for number, (where, row) in islice(rows, most):
         sentence = sentence_of_row(row, where, number)
         if lengths is not None and not lengths[0] < len(sentence.text) < lengths[1]:
             continue
@@ -167,29 +183,29 @@ def read_number_sentences(
 def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0) -> NumberSentence:
     """A row of Wiki-Convert's or Numeracy-600K's layout as a sentence.
 
-    An offset that is off by one, as in some files of Numeracy-600K, is put right by what `number` says.
+    An offset that is off by one, as in some files of Numeracy-600K, is put right by what `number` says; where there is
+    no `number`, as in its market comments, the number is read at the offset.
 
     Args:
-        row: With a text, `offset`, `length` and `number`.
+        row: With a text, `offset`, `length` and mostly `number`.
         where: What messages call its place.
         number: Its number, for a row without an id.
+
+    Example:
+        >>> sentence_of_row({"comment": "Up 1,250.5 pct", "offset": 3, "length": 7}).numeral.value
+        1250.5
     """
-    if not isinstance(row, dict):
-        raise SourceError(f"{where}: expected an object with fields, got {str(row)[:40]!r}")
-    field = next((name for name in TEXT_FIELDS if name in row), None)
-    if field is None:
-        raise SourceError(f"{where}: none of the fields {', '.join(TEXT_FIELDS)}, only {', '.join(row)[:80]}")
-    text = row[field]
-    if not isinstance(text, str):
-        raise SourceError(f"{where}: field {field!r} must be text, however: {str(text)[:40]!r}")
+    text = _text(row, where)
     offset, length = (_whole(row, name, where) for name in ("offset", "length"))
     if length < 1 or offset < 0 or offset + length > len(text):
         raise SourceError(f"{where}: field 'offset': {offset} + {length} is not within a text of {len(text)}")
     value = _number(row, where)
-    start = next((at for at in (offset, offset + 1, offset - 1) if _says(text, at, length, value)), offset)
+    start = offset
+    if value is not None:
+        start = next((at for at in (offset, offset + 1, offset - 1) if _says(text, at, length, value)), offset)
     if not any(char.isdigit() for char in text[start : start + length]):
         raise SourceError(f"{where}: field 'offset': there is no number but {text[offset : offset + length]!r} there")
-    numeral = _numeral(text, start, start + length, value)
+    numeral = _numeral(text, start, start + length, value) if value is not None else _read(text, start, length, where)
     name = next((str(row[key]) for key in ID_FIELDS if row.get(key) not in (None, "")), str(number))
     unit = row.get("unit")
     return NumberSentence(name, text, numeral, unit if isinstance(unit, str) and unit else None)
@@ -206,6 +222,33 @@ def plain_sentences(texts: Iterable[str], most: int | None = None) -> list[Numbe
     return [NumberSentence(f"plain-{index}", text) for index, text in enumerate(islice(without, most))]
 
 
+def _of_split(rows: Iterable[tuple[int, tuple[str, Any]]], split: str) -> Iterator[tuple[int, tuple[str, Any]]]:
+    """Those rows of one file that are of a split: what a row says, or what its text says."""
+    names = {name: own for own, several in SPLITS.items() for name in several}
+    says: bool | None = None
+    for number, (where, row) in rows:
+        text, own = _text(row, where), row.get("split")
+        if says is None:
+            says = own is not None
+        if says != (own is not None) or (says and str(own) not in names):
+            wanted = f"expected one of {', '.join(SPLITS)} in all rows, or none in any"
+            raise SourceError(f"{where}: field 'split' is {own!r}, {wanted}")
+        if (names[str(own)] if says else drawn_split(text)) == split:
+            yield number, (where, row)
+
+
+def _text(row: Any, where: str) -> str:
+    if not isinstance(row, dict):
+        raise SourceError(f"{where}: expected an object with fields, got {str(row)[:40]!r}")
+    field = next((name for name in TEXT_FIELDS if name in row), None)
+    if field is None:
+        raise SourceError(f"{where}: none of the fields {', '.join(TEXT_FIELDS)}, only {', '.join(row)[:80]}")
+    text = row[field]
+    if not isinstance(text, str):
+        raise SourceError(f"{where}: field {field!r} must be text, however: {str(text)[:40]!r}")
+    return text
+
+
 def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
     if field not in row:
         raise SourceError(f"{where}: field {field!r} is missing; it has {', '.join(map(repr, row))[:200]}")
@@ -218,9 +261,9 @@ def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
     return int(value)
 
 
-def _number(row: Mapping[str, Any], where: str) -> float:
-    if "number" not in row:
-        raise SourceError(f"{where}: field 'number' is missing; it has {', '.join(map(repr, row))[:200]}")
+def _number(row: Mapping[str, Any], where: str) -> float | None:
+    if row.get("number") in (None, ""):  # CSV has an empty field where JSON has none
+        return None
     try:
         value = float(str(row["number"]).replace(",", ""))
     except ValueError:
@@ -239,6 +282,17 @@ def _says(text: str, start: int, length: int, value: float) -> bool:
         return math.isclose(float(part.replace(",", "")), value, rel_tol=1e-9)
     except ValueError:
         return False
+
+
+def _read(text: str, start: int, length: int, where: str) -> Numeral:
+    """The number that stands at a place, where no field tells it: nothing but the text says that the place is right."""
+    end = start + length
+    if not any(char.isdigit() for char in text[max(start - 1, 0) : start] + text[end : end + 1]):
+        try:
+            return _numeral(text, start, end, None)
+        except ValueError:
+            pass
+    raise SourceError(f"{where}: field 'offset': {text[start:end]!r} is not one whole number; give the field 'number'")
 
 
 def _numeral(text: str, start: int, end: int, value: float | None) -> Numeral:

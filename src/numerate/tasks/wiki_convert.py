@@ -10,71 +10,48 @@ import bz2
 import gzip
 import html
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from xml.etree import ElementTree
 
+from numerate.tasks.wiki_template import NAMES, RANGE, Conversion, conversion_of
 from numerate.training.sources import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["NAMES", "UNIT_NAMES", "Conversion", "pages_of_dump", "plain_text", "rows_of_page"]
+    from numerate.tasks.wiki_template import Wording
 
-NAMES = ("convert", "cvt", "convertir", "converter", "converti", "umrechnen", "konverter", "конвертировать", "конв")
-"""What the template is called, in some languages; case does not matter."""
-SHORT = ("cvt",)
-"""Those that write the unit's symbol."""
-UNIT_NAMES: dict[str, tuple[str, str]] = {
-    "km": ("kilometre", "kilometres"), "m": ("metre", "metres"), "cm": ("centimetre", "centimetres"),
-    "mm": ("millimetre", "millimetres"), "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
-    "yd": ("yard", "yards"), "nmi": ("nautical mile", "nautical miles"), "kg": ("kilogram", "kilograms"),
-    "g": ("gram", "grams"), "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "t": ("tonne", "tonnes"),
-    "ST": ("short ton", "short tons"), "LT": ("long ton", "long tons"), "L": ("litre", "litres"),
-    "l": ("litre", "litres"), "ha": ("hectare", "hectares"), "acre": ("acre", "acres"),
-    "km2": ("square kilometre", "square kilometres"), "sqkm": ("square kilometre", "square kilometres"),
-    "m2": ("square metre", "square metres"), "sqmi": ("square mile", "square miles"),
-    "sqft": ("square foot", "square feet"), "sqm": ("square metre", "square metres"), "kW": ("kilowatt", "kilowatts"),
-    "MW": ("megawatt", "megawatts"), "hp": ("horsepower", "horsepower"), "PS": ("PS", "PS"), "bhp": ("bhp", "bhp"),
-    "km/h": ("kilometre per hour", "kilometres per hour"), "mph": ("mile per hour", "miles per hour"),
-    "kn": ("knot", "knots"), "C": ("°C", "°C"), "F": ("°F", "°F"), "K": ("kelvin", "kelvins"),
-    "m3": ("cubic metre", "cubic metres"), "cuft": ("cubic foot", "cubic feet"), "chain": ("chain", "chains"),
-}  # fmt: skip
-"""Unit codes with the names that the template writes; any other code stands for itself."""
-SYMBOLS = {"km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "sqmi": "sq mi", "sqft": "sq ft", "m3": "m³"}
+__all__ = ["Page", "pages_of_dump", "plain_text", "rows_of_page", "sentences_of_page"]
+
 _DROPPED = ("ref", "math", "gallery", "timeline", "syntaxhighlight", "source", "score", "table", "pre", "poem")
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}(?!\})")
 _TAG = re.compile(r"<[^<>]{0,300}>")
-_NUMBER = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:\w|[Cc]a|St|Dr|Mr|Mrs|Ms|Mt|No|vs|Jr|approx|cf|e\.g|i\.e)\.$")
-_END = re.compile(r"[.!?]['\"”’)]?\s+(?=[\"“‘'(\[]?[^\W\d_a-zа-я])")
-_LONGEST = 300
-"""A number of more characters is none that anybody converts, and past what a float holds."""
+_END = re.compile(
+    r"[.!?]['\"”’)]?\s+(?=[\"“‘«„'(\[¿¡]?[^\W\d_a-zа-я])"
+    # No space follows these. Before a closing quote the sentence around it goes on.
+    r"|[。！？｡।։።۔؟]++(?![」』）】》”’\"')])\s*+"
+)
+SEVERAL = "several conversions; see --every"
+DIGITS = "other numbers; see --every"
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Around the index of a conversion in a text; characters of the private area, which a page's own lose to a space."""
 _MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """What a template says: the number as it is to be written, its value, and its unit.
+class Page(NamedTuple):
+    """An article, and the language that its dump says it is in, as `en`; empty if it says none."""
 
-    Attributes:
-        written: None for what is not one plain number, such as a range.
-        number: Without commas.
-        unit: As it is to be written.
-        code: As the template has it.
-    """
-
-    written: str | None
-    number: str = ""
-    unit: str = ""
-    code: str = ""
+    id: str
+    title: str
+    text: str
+    language: str
 
 
-def pages_of_dump(path: str | Path) -> Iterator[tuple[str, str, str]]:
-    """The articles of a MediaWiki XML dump, `.bz2` or `.gz` or plain: id, title and wikitext of each.
+def pages_of_dump(path: str | Path) -> Iterator[Page]:
+    """The articles of a MediaWiki XML dump, `.bz2` or `.gz` or plain.
 
     Redirects and pages outside the main namespace are passed over. A page is let go once it was given.
 
@@ -86,13 +63,14 @@ def pages_of_dump(path: str | Path) -> Iterator[tuple[str, str, str]]:
             # Python's expat stops entities that blow up; a dump declares none.
             events = ElementTree.iterparse(file, events=("start", "end"))  # noqa: S314
             _, root = next(events)
+            language = root.get(_LANGUAGE, "")
             for event, element in events:
                 if event != "end" or _local(element.tag) != "page":
                     continue
                 fields = {_local(child.tag): child for child in element}
                 text = next((e.text for e in element.iter() if _local(e.tag) == "text"), None)
                 if fields.get("redirect") is None and _said(fields, "ns", "0") == "0" and text:
-                    yield _said(fields, "id"), _said(fields, "title"), text
+                    yield Page(_said(fields, "id"), _said(fields, "title"), text, language)
                 root.clear()
     except ElementTree.ParseError as error:
         raise SourceError(f"{path}: not the XML of a dump: {error}") from None
@@ -102,7 +80,9 @@ def pages_of_dump(path: str | Path) -> Iterator[tuple[str, str, str]]:
         raise SourceError(f"{path}: cannot be read: {error}") from None
 
 
-def rows_of_page(page: str, wikitext: str, names: Sequence[str] = NAMES, single: bool = True) -> list[dict[str, Any]]:
+def rows_of_page(
+    page: str, wikitext: str, names: Sequence[str] = NAMES, single: bool = True, wording: Wording | None = None
+) -> list[dict[str, Any]]:
     """The sentences of an article with a conversion, as rows of Wiki-Convert's layout.
 
     Args:
@@ -110,6 +90,7 @@ def rows_of_page(page: str, wikitext: str, names: Sequence[str] = NAMES, single:
         wikitext: Its text.
         names: Of the template.
         single: Only sentences with one conversion and no other digit, as in Wiki-Convert; else one row a conversion.
+        wording: Of numbers and units; English, if None.
 
     Example:
         >>> text = "'''Foo''' is a [[river]]. It is {{convert|1200|km|mi}} long.<ref>{{cite}}</ref> It ends."
@@ -117,32 +98,65 @@ def rows_of_page(page: str, wikitext: str, names: Sequence[str] = NAMES, single:
         [{'id': '12-0', 'comment': 'It is 1,200 kilometres long.', 'offset': 6, 'length': 5, 'number': '1200', \
 'unit': 'kilometres'}]
     """
-    text, conversions = plain_text(wikitext, names)
-    rows: list[dict[str, Any]] = []
+    text, conversions = plain_text(wikitext, names, wording)
+    return [row for rows, _ in sentences_of_page(page, text, conversions, single) for row in rows]
+
+
+def sentences_of_page(
+    page: str, text: str, conversions: Sequence[Conversion], single: bool = True
+) -> Iterator[tuple[list[dict[str, Any]], str]]:
+    """Each sentence with a conversion: its rows, or none and why it is left out.
+
+    Args:
+        page: The page's id.
+        text: What `plain_text` gives,
+        conversions: and what it gives beside.
+        single: As in `rows_of_page`.
+
+    Example:
+        >>> page = plain_text("It is {{convert|5|to|10|km}} long. In 2001 it had {{convert|1|km}}.")
+        >>> [why for _, why in sentences_of_page("1", *page)]
+        ['not one plain number, such as a range or a fraction', 'other numbers; see --every']
+    """
+    count = 0
     for line in text.split("\n"):
         if _OPEN not in line:
             continue
         for sentence in _sentences(line):
             found = [conversions[int(match[1])] for match in _MARK.finditer(sentence)]
-            bare = _MARK.sub("", sentence)
-            if not found or (single and (len(found) > 1 or any(char.isdigit() for char in bare))):
+            if not found:
                 continue
-            if any(conversion.written is None for conversion in found):
+            if why := _why_not(sentence, found, single):
+                yield [], why
                 continue
             comment, places = _written(sentence, conversions)
+            rows: list[dict[str, Any]] = []
             for (offset, length), conversion in zip(places, found, strict=True):
-                row = {"id": f"{page}-{len(rows)}", "comment": comment, "offset": offset, "length": length}
+                row = {"id": f"{page}-{count}", "comment": comment, "offset": offset, "length": length}
                 rows.append(row | {"number": conversion.number, "unit": conversion.unit})
-    return rows
+                count += 1
+            yield rows, ""
 
 
-def plain_text(wikitext: str, names: Sequence[str] = NAMES) -> tuple[str, list[Conversion]]:
+def _why_not(sentence: str, found: Sequence[Conversion], single: bool) -> str:
+    """Why a sentence is left out; empty if it is not. What no option brings back is told first."""
+    if why := next((conversion.why for conversion in found if conversion.written is None), ""):
+        return why
+    if single and len(found) > 1:
+        return SEVERAL
+    others = "".join([_MARK.sub("", sentence), *(conversion.behind for conversion in found)])
+    return DIGITS if single and any(char.isdigit() for char in others) else ""
+
+
+def plain_text(
+    wikitext: str, names: Sequence[str] = NAMES, wording: Wording | None = None
+) -> tuple[str, list[Conversion]]:
     """Wikitext without its markup; conversions stay as marks.
 
     Templates, tables, references, files and lists go; links leave their words.
 
     Returns:
-        The text, a paragraph a line, and the conversions that its marks name.
+        The text, a paragraph a line, and all conversions; those in the text are named by its marks.
     """
     text = wikitext.replace(_OPEN, " ").replace(_CLOSE, " ")
     text = _without(text, "<!--", "-->")
@@ -150,14 +164,14 @@ def plain_text(wikitext: str, names: Sequence[str] = NAMES) -> tuple[str, list[C
         text = _without_tag(text, name)
     known = {name.casefold() for name in names}
     conversions: list[Conversion] = []
-    text = _unbracketed(text, known, conversions)
+    text = _unbracketed(text, known, conversions, wording)
     text = re.sub(r"'{2,5}", "", html.unescape(_TAG.sub("", text)))
     text = re.sub(r"\[(?:https?:)?//[^\s\]]{1,2000}+[ \t]*+([^\]\n]{0,500})\]", r"\1", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line and line[0] not in "*#:;|!={"), conversions
 
 
-def _unbracketed(text: str, names: set[str], conversions: list[Conversion]) -> str:
+def _unbracketed(text: str, names: set[str], conversions: list[Conversion], wording: Wording | None) -> str:
     """Templates, tables and links resolved from the inside out, in one pass."""
     stack: list[tuple[str, list[str]]] = [("", [])]
     position = 0
@@ -177,31 +191,12 @@ def _unbracketed(text: str, names: set[str], conversions: list[Conversion]) -> s
             parts = inside.split("|")
             if parts[0].strip().casefold() in names:
                 stack[-1][1].append(f"{_OPEN}{len(conversions)}{_CLOSE}")
-                conversions.append(_conversion(parts))
+                # One within another has no number or words of its own.
+                nested = _OPEN in inside
+                conversions.append(Conversion(None, why=RANGE) if nested else conversion_of(parts, wording))
     stack[-1][1].append(text[position:])
     # What is never closed is text, but for its brackets.
     return "".join(part for _, parts in stack for part in parts)
-
-
-def _conversion(parts: list[str]) -> Conversion:
-    named = {key.strip(): value.strip() for key, mark, value in (part.partition("=") for part in parts[1:]) if mark}
-    values = [part.strip() for part in parts[1:] if "=" not in part]
-    if len(values) < 2 or not _NUMBER.fullmatch(values[0]) or _NUMBER.fullmatch(values[1]) or not values[1]:
-        return Conversion(None)
-    if len(values) > 2 and _NUMBER.fullmatch(values[2]):  # a range, `5|to|10|km`, or two units, `6|ft|2|in`
-        return Conversion(None)
-    number, code = values[0].replace(",", "").replace("−", "-").lstrip("+"), values[1]
-    whole, point, rest = number.lstrip("-").partition(".")
-    if len(number) > _LONGEST:
-        return Conversion(None)
-    comma = named.get("comma") != "off"
-    written = ("-" if number.startswith("-") else "") + (f"{int(whole):,}" if comma else whole) + point + rest
-    short = parts[0].strip().casefold() in SHORT or named.get("abbr") in ("on", "in", "values", "~", "mos")
-    singular, plural = UNIT_NAMES.get(code, (code, code))
-    unit = SYMBOLS.get(code, code) if short else singular if number == "1" or named.get("adj") == "on" else plural
-    if code in ("C", "F"):
-        unit = plural
-    return Conversion(written, number, unit, code)
 
 
 def _link(inside: str) -> str:
@@ -229,13 +224,11 @@ def _written(sentence: str, conversions: Sequence[Conversion]) -> tuple[str, lis
     length, position = 0, 0
     for match in _MARK.finditer(sentence):
         conversion = conversions[int(match[1])]
-        number = conversion.written or ""
         before = sentence[position : match.start()]
         length += len(before)
-        places.append((length, len(number)))
-        joint = "" if conversion.unit.startswith("°") else " "
-        parts += [before, number, joint, conversion.unit]
-        length += len(number) + len(joint) + len(conversion.unit)
+        places.append((length, len(conversion.written or "")))
+        parts += [before, conversion.said]
+        length += len(conversion.said)
         position = match.end()
     return "".join([*parts, sentence[position:]]), places
 

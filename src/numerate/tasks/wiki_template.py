@@ -1,0 +1,210 @@
+"""What a template that converts units says, in the words of its language: `{{convert|20|ft|adj=on}}` says `20-foot`."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+__all__ = ["DECIMALS", "NAMES", "UNITS", "UNIT_NAMES", "Conversion", "Wording", "conversion_of"]
+
+NAMES = ("convert", "cvt", "convertir", "converter", "converti", "umrechnen", "konverter", "конвертировать", "конв")
+"""What the template is called, in some languages; case does not matter."""
+SHORT = ("cvt",)
+"""Those that write the unit's symbol."""
+UNIT_NAMES: dict[str, tuple[str, str]] = {
+    "km": ("kilometre", "kilometres"), "m": ("metre", "metres"), "cm": ("centimetre", "centimetres"),
+    "mm": ("millimetre", "millimetres"), "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
+    "yd": ("yard", "yards"), "nmi": ("nautical mile", "nautical miles"), "kg": ("kilogram", "kilograms"),
+    "g": ("gram", "grams"), "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "t": ("tonne", "tonnes"),
+    "ST": ("short ton", "short tons"), "LT": ("long ton", "long tons"), "L": ("litre", "litres"),
+    "l": ("litre", "litres"), "ha": ("hectare", "hectares"), "acre": ("acre", "acres"),
+    "km2": ("square kilometre", "square kilometres"), "sqkm": ("square kilometre", "square kilometres"),
+    "m2": ("square metre", "square metres"), "sqmi": ("square mile", "square miles"),
+    "sqft": ("square foot", "square feet"), "sqm": ("square metre", "square metres"), "kW": ("kilowatt", "kilowatts"),
+    "MW": ("megawatt", "megawatts"), "hp": ("horsepower", "horsepower"), "PS": ("PS", "PS"), "bhp": ("bhp", "bhp"),
+    "km/h": ("kilometre per hour", "kilometres per hour"), "mph": ("mile per hour", "miles per hour"),
+    "kn": ("knot", "knots"), "C": ("°C", "°C"), "F": ("°F", "°F"), "K": ("kelvin", "kelvins"),
+    "m3": ("cubic metre", "cubic metres"), "cuft": ("cubic foot", "cubic feet"), "chain": ("chain", "chains"),
+    "cuyd": ("cubic yard", "cubic yards"), "bbl": ("barrel", "barrels"), "acre.ft": ("acre-foot", "acre-feet"),
+    "USgal": ("US gallon", "US gallons"), "U.S.gal": ("US gallon", "US gallons"),
+    "impgal": ("imperial gallon", "imperial gallons"), "cumi": ("cubic mile", "cubic miles"),
+    "km3": ("cubic kilometre", "cubic kilometres"), "ly": ("light-year", "light-years"),
+}  # fmt: skip
+"""Unit codes with the English names that the template writes; any other code stands for itself."""
+SYMBOLS = {"sqmi": "sq mi", "sqft": "sq ft", "USgal": "US gal", "impgal": "imp gal", "cuft": "cu ft", "cuyd": "cu yd"}
+"""Codes whose English symbol is another."""
+EVERYWHERE = {
+    "km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "m3": "m³", "km3": "km³", "C": "°C", "F": "°F",
+}  # fmt: skip
+"""Codes whose symbol is another in any language."""
+POWERS = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
+UNITS = ("name", "code")
+DECIMALS = ("point", "comma")
+COMMA_LANGUAGES = frozenset([
+    "af", "an", "ast", "az", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "eo", "es", "et", "eu", "fi", "fr",
+    "gl", "hr", "hu", "hy", "id", "is", "it", "ka", "kk", "ky", "lt", "lv", "mk", "nb", "nl", "nn", "no", "oc",
+    "pl", "pt", "ro", "ru", "sh", "sk", "sl", "sq", "sr", "sv", "tr", "tt", "uk", "uz", "vi",
+])  # fmt: skip
+"""Languages in which 1,5 is one and a half and 1.200 is twelve hundred."""
+_POINT = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
+_GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*+(?:,[0-9]++)?+")
+_COMMA = re.compile(r"[+\-−]?[0-9]++(?:[.,][0-9]++)?+")
+"""A point that groups no thousands can only be a decimal point, which many a template wants in any language."""
+_POWER = re.compile(r"e(3|6|9|12)([^\W\d].*)")
+_LONGEST = 300
+"""A number of more characters is none that anybody converts, and past what a float holds."""
+RANGE = "not one plain number, such as a range or a fraction"
+NOTATION = "a number of another notation; see --decimal"
+POWER = "a power such as e6USgal that is not spelled out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How numbers are read and units are written.
+
+    Attributes:
+        units: `name` writes English names, as kilometres; `code` the template's own code, as km.
+        decimal: `point` reads 1.200 as 1.2 and 1,200 as 1200, `comma` the other way round.
+    """
+
+    units: str = "name"
+    decimal: str = "point"
+
+    @classmethod
+    def of(cls, language: str, units: str | None = None, decimal: str | None = None) -> Wording:
+        """That of a language, by its code; a dump that names none is taken for English.
+
+        Example:
+            >>> Wording.of("es"), Wording.of("ja", units="name")
+            (Wording(units='code', decimal='comma'), Wording(units='name', decimal='point'))
+        """
+        base = language.replace("_", "-").partition("-")[0].casefold() or "en"
+        usual = "comma" if base in COMMA_LANGUAGES else "point"
+        return cls(units=units or ("name" if base == "en" else "code"), decimal=decimal or usual)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a template says: the number as it is to be written, its value, and its unit.
+
+    Attributes:
+        written: None for what cannot be written as one number and a unit, such as a range.
+        number: With a decimal point, and without anything between thousands.
+        unit: As it is to be written.
+        code: As the template has it.
+        joint: What stands between number and unit.
+        behind: What stands behind the unit: the `tall` of `40-foot tall`.
+        why: Why nothing is written.
+    """
+
+    written: str | None
+    number: str = ""
+    unit: str = ""
+    code: str = ""
+    joint: str = " "
+    behind: str = ""
+    why: str = ""
+
+    @property
+    def said(self) -> str:
+        """All that it says."""
+        return f"{self.written or ''}{self.joint}{self.unit}{self.behind}"
+
+
+def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversion:
+    """What a template says.
+
+    Args:
+        parts: The template's name and what stands between its bars.
+        wording: English, if None.
+
+    Example:
+        >>> conversion_of(["convert", "2", "e6USgal"]).said
+        '2 million US gallons'
+        >>> conversion_of(["convert", "40", "ft", "m", "adj=mid", "tall"]).said
+        '40-foot tall'
+        >>> conversion_of(["convertir", "1.200", "kg"], Wording.of("es"))
+        Conversion(written='1.200', number='1200', unit='kg', code='kg', joint=' ', behind='', why='')
+    """
+    wording = wording or Wording()
+    named = {key.strip(): value.strip() for key, mark, value in (part.partition("=") for part in parts[1:]) if mark}
+    values = [_clean(part) for part in parts[1:] if "=" not in part]
+    if len(values) < 2 or not values[1] or len(values[0]) > _LONGEST:
+        return Conversion(None, why=RANGE)
+    # A range, `5|to|10|km`, or two units, `6|ft|2|in`.
+    if any(_number(value, decimal) for value in values[1:3] for decimal in DECIMALS):
+        return Conversion(None, why=RANGE)
+    number, code = _number(values[0], wording.decimal), values[1]
+    if number is None:
+        other = any(_number(values[0], decimal) for decimal in DECIMALS)
+        return Conversion(None, why=NOTATION if other else RANGE)
+    written = values[0] if wording.decimal == "comma" else _grouped(number, named.get("comma") != "off")
+    behind = _behind(parts, values, wording.decimal) if named.get("adj") == "mid" else ""
+    if wording.units == "code":
+        if _POWER.fullmatch(code):
+            return Conversion(None, why=POWER)
+        unit = EVERYWHERE.get(code, code)
+        return Conversion(written, number, unit, code, _joint(unit), behind)
+    short = parts[0].strip().casefold() in SHORT or named.get("abbr") in ("on", "in", "values", "~", "mos")
+    adjective = named.get("adj") in ("on", "mid")
+    unit, hyphens = _named(code, short, one=adjective or number == "1", adjective=adjective)
+    if unit is None:
+        return Conversion(None, why=POWER)
+    return Conversion(written, number, unit, code, "-" if hyphens else _joint(unit), behind)
+
+
+def _clean(part: str) -> str:
+    """What stands between two bars, with its entities resolved: `&minus;40` is a number, too."""
+    return " ".join(html.unescape(part).split())
+
+
+def _number(text: str, decimal: str) -> str | None:
+    """A number as Python writes it, or None for what is no number in that notation."""
+    if decimal == "point":
+        if not _POINT.fullmatch(text):
+            return None
+        plain = text.replace(",", "")
+    elif match := _GROUPED.fullmatch(text):
+        plain = text.replace(match[1], "").replace(",", ".")
+    elif _COMMA.fullmatch(text):
+        plain = text.replace(",", ".")
+    else:
+        return None
+    return plain.replace("−", "-").lstrip("+")
+
+
+def _grouped(number: str, commas: bool) -> str:
+    """A number as English writes it."""
+    whole, point, rest = number.lstrip("-").partition(".")
+    return ("-" if number.startswith("-") else "") + (f"{int(whole):,}" if commas else whole) + point + rest
+
+
+def _named(code: str, short: bool, *, one: bool, adjective: bool) -> tuple[str | None, bool]:
+    """A unit in English, None for what is written in powers of ten, and whether hyphens join it to its number."""
+    power = _POWER.fullmatch(code)
+    base = power[2] if power else code
+    singular, plural = UNIT_NAMES.get(base, (base, base))
+    if short:
+        return (None if power else SYMBOLS.get(code, EVERYWHERE.get(code, code))), False
+    # One million is more than one: `1 million US gallons`, but `a 1-million-US-gallon tank`.
+    name = singular if one and (adjective or not power) else plural
+    said = f"{POWERS[power[1]]} {name}" if power else name
+    # A symbol, as PS or °C, is never joined; a word of the scale always is.
+    hyphens = adjective and (power is not None or (plural != base and not plural.startswith("°")))
+    return (said.replace(" ", "-") if hyphens else said), hyphens
+
+
+def _behind(parts: list[str], values: list[str], decimal: str) -> str:
+    """The words of `adj=mid`: what stands behind the unit converted to, or right behind `adj=mid` if there is none."""
+    rest = [value for value in values[2:] if value and _number(value, decimal) is None]
+    words = rest[1] if len(rest) > 1 else ""
+    if len(rest) == 1 and rest[0] not in UNIT_NAMES:
+        marks = ["".join(part.split()) for part in parts]
+        at = marks.index("adj=mid") + 1
+        words = rest[0] if at < len(parts) and _clean(parts[at]) == rest[0] else ""
+    return words if words.startswith("-") or not words else f" {words}"
+
+
+def _joint(unit: str) -> str:
+    return "" if unit.startswith("°") else " "
