@@ -147,3 +147,16 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
     assert set(named["reproduce"]) <= set(TABLES) and set(named["--scale"]) - {"4x256", "2x128"} <= set(SCALES)
     begins = {job.name: job.after for job in plans["xval"]}
     assert begins["temperature"] == 0 < begins["four-operands"], "steps are timed alone first"
+
+
+@pytest.mark.slow
+def test_analyses_of_xval(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "xval_analyses.py", f"--output={tmp_path / 'out'}"]
+    command += ["--steps=2", "--exercises=400", "--points=9"]
+    subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads((tmp_path / "out" / "analyses.json").read_text("utf-8"))["figures"]
+    assert set(found) == {"trees", "continuity", "embedding", "tokens"} and found["trees"]["multiply-3"]["r2"] > 0.9
+    assert all(len(one["projection"]) == 9 for one in found["embedding"].values())
+    assert {file.name for file in (tmp_path / "out").glob("*.svg")} == {
+        "figure2.svg", "continuity.svg", "structure-p10.svg", "structure-p1000.svg",
+    }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import doctest
 import gzip
 import re
@@ -38,8 +39,11 @@ def test_command(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         Path(name).write_text("Revenue rose 3.2% to $1.5 billion in 2023.\n")
     Path("notes.jsonl.gz").write_bytes(gzip.compress(b'{"body": "aged 63, BP 120/80"}\n'))
     Path("my.jsonl").write_text('{"text": "It weighs 45 kg, or 99 pounds."}\n' * 20)
+    text = "<text>The tower is {{convert|30|m|ft}} tall.</text>"
+    page = f"<page><title>A</title><ns>0</ns><revision>{text}</revision></page>"
+    Path("dump.xml.bz2").write_bytes(bz2.compress(f'<mediawiki xml:lang="en">{page}</mediawiki>'.encode()))
     arguments = shlex.split(command.partition(" > ")[0])
-    if arguments[0] in ("audit", "eval", "compare"):
+    if arguments[0] in ("audit", "eval", "compare", "fill"):
         # Tokenizer and model are not at hand here, or it takes minutes; the tests of the commands run them.
         arguments.append("--help")
     done = CliRunner().invoke(app, arguments)
