@@ -57,13 +57,20 @@ def test_a_thousand_systems(preset: str, split: str) -> None:
 
 
 @needs_rebound
-def test_progress_is_told() -> None:
-    told = []
-    rebound_trajectories(
-        np.array([[1.0, 1e-5]] * 2), np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)),
-        lambda done, of: told.append((done, of)),
-    )  # fmt: skip
-    assert told == [(1, 2), (2, 2)]
+def test_processes_share_the_systems_and_progress_is_told() -> None:
+    angles, times = np.linspace(0, 1, 60)[:, None], np.tile(np.arange(3.0), (60, 1))
+    columns = np.array([[1.0, 1e-5]] * 60), np.ones((60, 1)), np.zeros((60, 1)), angles, times
+    found = {}
+    for processes in (1, 2):
+        told: list[tuple[int, int]] = []
+        found[processes] = rebound_trajectories(
+            *columns, progress=lambda *done, told=told: told.append(done), processes=processes
+        )
+        assert told == [(25, 60), (50, 60), (60, 60)]
+    assert found[1].shape == (60, 3, 1, 2) and np.array_equal(found[1], found[2])
+    assert rebound_trajectories(*(column[:0] for column in columns)).shape == (0, 3, 1, 2)
+    with pytest.raises(ValueError, match="processes must be 1 or more, however: 0"):
+        rebound_trajectories(*columns, processes=0)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
