@@ -110,3 +110,17 @@ def test_a_cell_of_numbers(grid: dict[str, dict[str, Any]], tmp_path: Path) -> N
     assert list(cell["results"]["test"]) == ["model", "median", "unit median", "conversion"]
     with np.load(cell["predictions"]["test"], allow_pickle=False) as file:
         assert len(file["gold"]) == number_data.SIZES["test"] == cell["results"]["test"]["model"]["count"]
+
+
+def test_the_papers_filters_are_settings(tmp_path: Path) -> None:
+    number_data.write_data(tmp_path)
+    model = number_data.write_model(tmp_path / "bert")
+    whole = LiteracyConfig(source=str(tmp_path), model=str(model))
+    given = LiteracyConfig.from_dict(whole.to_dict() | {"lengths": [15, 45], "values": [0.1, 1000.0]})
+    kept, every = (load_split(config, "train")[0] for config in (given, whole))
+    wanted = [
+        one.id
+        for one in every
+        if 15 < len(one.text) < 45 and one.numeral is not None and 0.1 < one.numeral.value < 1000
+    ]
+    assert [one.id for one in kept] == wanted and 0 < len(wanted) < len(every)

@@ -70,6 +70,8 @@ class LiteracyConfig(Config):
         seed: Of weights, order, masks and dropout.
         most_train: Rows of the training split; None for all.
         most_eval: Rows of each split that is measured.
+        lengths: Only sentences of more characters than the first and fewer than the second; the papers' is (15, 150).
+        values: Only sentences whose number lies between these two; the papers' is (1e-4, 1e6).
         max_tokens: Sentences are cut here.
         words: Which words are asked for: those that are no part of any number, the `shared` ones, or each encoder's
             `own` tokens, commas within its subwords of a number among them, as in the papers.
@@ -107,6 +109,8 @@ class LiteracyConfig(Config):
     seed: int = 0
     most_train: int | None = None
     most_eval: int | None = None
+    lengths: tuple[int, int] | None = None
+    values: tuple[float, float] | None = None
     max_tokens: int = 128
     words: Literal["shared", "own"] = "shared"
     rendered: bool = False
@@ -148,7 +152,15 @@ def _tokenizer(model: str) -> Any:
 
 @functools.lru_cache(maxsize=16)
 def split_of(
-    source: str, split: str, most: int | None, model: str, words: str, rendered: bool, column: str | None
+    source: str,
+    split: str,
+    most: int | None,
+    model: str,
+    words: str,
+    rendered: bool,
+    column: str | None,
+    lengths: tuple[int, int] | None = None,
+    values: tuple[float, float] | None = None,
 ) -> tuple[list[NumberSentence], WordPositions]:
     """The sentences that a key of `written_as` names, and the words in them that are predicted.
 
@@ -158,7 +170,7 @@ def split_of(
     if split == PLAIN:
         sentences = plain_sentences(Texts((source,), split=(column, "train" if column is None else "test")), most)
     else:
-        sentences = list(read_number_sentences(source, split, most=most))
+        sentences = list(read_number_sentences(source, split, most=most, lengths=lengths, values=values))
     if not sentences:
         wanted = "give other texts" if split == PLAIN else "give a folder with rows in each of its three files"
         raise SourceError(f"{source}: there is no sentence in the split {split!r}; {wanted}")
@@ -172,7 +184,8 @@ def key_of(config: LiteracyConfig, split: str) -> tuple[Any, ...]:
     source = config.plain if split == PLAIN else config.source
     if source is None:
         raise ConfigError(f"split {split!r} needs a file: plain=None")
-    return source, split, config.most(split), config.model, config.words, config.rendered, config.plain_split
+    shown = config.model, config.words, config.rendered, config.plain_split
+    return source, split, config.most(split), *shown, config.lengths, config.values
 
 
 def load_split(config: LiteracyConfig, split: str) -> tuple[list[NumberSentence], WordPositions]:
