@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -136,11 +137,22 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
         from side_by_side import jobs_of
     finally:
         sys.path.pop(0)
+    from numerate.bench.asked_tasks import task_of
+    from numerate.bench.cell import CellConfig
+    from numerate.bench.encodings import encoding_of
     from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of
+    from numerate.commands.compare import parsed_options, parsed_rates
 
     known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), str(tmp_path))
     plans = {file.stem: jobs_of(file.read_text(), known) for file in (ROOT / "benchmarks" / "plans").glob("*.txt")}
-    assert plans.keys() == {"literacy", "xval"} and all(plans.values())
+    assert plans.keys() == {"arithmetic", "literacy", "xval"} and all(plans.values())
+    for job in plans["arithmetic"]:
+        words = shlex.split(job.command)
+        named = {flag: name for flag, name in itertools.pairwise(words) if flag.startswith("--")}
+        options = parsed_options([name for flag, name in itertools.pairwise(words) if flag == "--option"])
+        assert [encoding_of(name) for name in named["--encodings"].split(",")] and parsed_rates(named["--rates"])
+        assert CellConfig.from_dict({"task": named["--task"]} | options).splits == tuple(options.get("splits", ()))
+        assert task_of(named["--task"], options.get("task_options")).texts("train", 1)
     words = [word for job in plans["literacy"] for word in job.command.split()]
     named = {what: [name for flag, name in itertools.pairwise(words) if flag == what] for what in words}
     assert len({encoder_of(name)["recipe"] for name in named["--encoder"]}) > 5
