@@ -10,7 +10,7 @@ from numerate.bench.asked_tasks import task_of
 from numerate.bench.cell import CellConfig
 from numerate.bench.compare import CompareConfig
 from numerate.bench.result import write_predictions
-from numerate.report.paired import example_figures, paired_table
+from numerate.report.paired import example_figures, paired_table, said_by_encoding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def predicted(folder: Path, cell: CellConfig, wrong: int, off: float = 7.0) -> d
 def test_means_over_seeds(tmp_path: Path) -> None:
     first, second = (cell for cell in CONFIG.finals({"p10": 1e-3, "digits": 1e-3}) if cell.encoding == "p10")
     cells = {"p10": [predicted(tmp_path, first, 10), predicted(tmp_path, second, 20)], "digits": [{"cell": first}][:0]}
-    figures = example_figures(CONFIG, tmp_path, cells)
+    figures = example_figures(*said_by_encoding(CONFIG, tmp_path, cells), cells)
     assert list(figures) == ["p10"]
     assert figures["p10"]["exact"].tolist() == [0.0] * 10 + [0.5] * 10 + [1.0] * 20
     assert bool((figures["p10"]["digits"][20:] == 1).all()) and bool((figures["p10"]["digits"][:10] < 0.5).all())
@@ -57,14 +57,16 @@ def test_predictions_of_other_examples_are_left_out(tmp_path: Path) -> None:
     cell = CONFIG.finals({"p10": 1e-3, "digits": 1e-3})[0]
     other = torch.arange(40.0, dtype=torch.float64)
     write_predictions(tmp_path / f"{cell.name}.npz", {"test_predicted": other, "test_gold": other})
-    assert example_figures(CONFIG, tmp_path, {"p10": [{"cell": cell}]}) == {}
+    cells = {"p10": [{"cell": cell}]}
+    assert example_figures(*said_by_encoding(CONFIG, tmp_path, cells), cells) == {}
 
 
 def test_exact_is_left_out_where_floats_cannot_tell(tmp_path: Path) -> None:
     cell = CONFIG.finals({"p10": 1e-3, "digits": 1e-3})[0]
     run = predicted(tmp_path, cell, 10)
     run["test"]["exact_match"]["value"] = 0.9  # as strings were compared
-    figures = example_figures(CONFIG, tmp_path, {"p10": [run]})
+    cells = {"p10": [run]}
+    figures = example_figures(*said_by_encoding(CONFIG, tmp_path, cells), cells)
     assert list(figures["p10"]) == ["digits"]
     shown = paired_table({"p10": figures["p10"], "other": figures["p10"]}, "both")
     assert shown is not None and shown.head == ("encoding", "log-sMAPE %", "log-sMAPE %, behind the best")

@@ -14,6 +14,7 @@ from numerate.bench.asked_tasks import task_of
 from numerate.bench.cell import CellConfig
 from numerate.bench.compare import CompareConfig
 from numerate.bench.result import write_predictions
+from numerate.report.paired import said_by_encoding
 from numerate.report.where_wrong import magnitude_table, place_table, right_places
 
 if TYPE_CHECKING:
@@ -54,20 +55,19 @@ def test_tables_of_predictions(tmp_path: Path) -> None:
     said = torch.where(gold >= 1e5, gold + 1, gold)
     write_predictions(tmp_path / f"{cell.name}.npz", {"test_predicted": said, "test_gold": gold}, exact=("test_gold",))
     cells = {"p10": [{"cell": cell}]}
-    sizes, places = magnitude_table(CONFIG, tmp_path, cells), place_table(CONFIG, tmp_path, cells)
+    found = said_by_encoding(CONFIG, tmp_path, cells)
+    sizes, places = magnitude_table(*found), place_table(*found)
     assert sizes is not None and places is not None
     assert [cell.text for cell in sizes.body[0]][1:-1] == ["100.0"] * (len(sizes.body[0]) - 2)
     assert 0 < float(sizes.body[0][-1].text.strip("*")) < 100 and f"{int((gold >= 1e5).sum())} of 1e5" in sizes.notes[0]
     small = 100 * float((gold < 1e5).double().mean())
     assert float(places.body[0][1].text.strip("*")) == pytest.approx(small, abs=0.06)
-    assert magnitude_table(CONFIG, tmp_path, {"p10": []}) is None and place_table(CONFIG, tmp_path, {}) is None
+    none = said_by_encoding(CONFIG, tmp_path, {"p10": []})
+    assert magnitude_table(*none) is None and place_table(*none) is None
 
 
-def test_one_magnitude_and_one_digit_have_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_magnitude_and_one_digit_have_no_table() -> None:
     gold = torch.arange(1.0, 10.0, dtype=torch.float64)
-    (cell,) = CONFIG.finals({"p10": 1e-3})
     truth = task_of("multiply-3").truth("test", 9)
     single = type(truth)(gold.numpy(), [str(int(one)) for one in gold], np.zeros(9, dtype=np.int64), None, {})
-    monkeypatch.setattr("numerate.report.where_wrong.said_by_encoding", lambda *_: (single, {"p10": [gold]}))
-    cells = {"p10": [{"cell": cell}]}
-    assert magnitude_table(CONFIG, tmp_path, cells) is None and place_table(CONFIG, tmp_path, cells) is None
+    assert magnitude_table(single, {"p10": [gold]}) is None and place_table(single, {"p10": [gold]}) is None

@@ -8,8 +8,7 @@ from pathlib import Path
 
 __all__ = ["fingerprint"]
 
-_UNREAD = (".md", ".txt.part", ".lock")
-_BLOCK = 1 << 22
+_UNREAD = (".md", ".lock")
 
 
 def fingerprint(place: str | Path) -> str | None:
@@ -45,8 +44,5 @@ def _state(file: Path) -> tuple[int, int]:
 def _of_file(path: str, size: int, changed: int) -> str:
     """Of a file as it is now; a grid asks for the same ones again and again."""
     del size, changed
-    found = hashlib.sha256()
     with Path(path).open("rb") as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,7 +8,7 @@ from numerate.bench.compare import folder_of, mean_and_spread, read_cells, whole
 from numerate.bench.encodings import encoding_of
 from numerate.bench.result import read_predictions, write
 from numerate.report.pages import page
-from numerate.report.paired import example_figures, paired_table
+from numerate.report.paired import example_figures, paired_table, said_by_encoding
 from numerate.report.saving import write_whole
 from numerate.report.tables import Cell, Table, table
 from numerate.report.where_wrong import magnitude_table, place_table
@@ -138,10 +138,14 @@ def write_comparison(config: CompareConfig, output: str | Path, rates: dict[str,
         for metric in ("exact_match", "log_smape")
         if (made := group_table(cells, group, metric))
     ]
-    wrong = [made(config, folder, cells) for made in (magnitude_table, place_table)]
-    tables += [made for made in wrong if made is not None]
-    if paired := paired_table(example_figures(config, folder, cells), f"{config.cell.task}, test, by example"):
-        tables.append(paired)
+    truth, said = said_by_encoding(config, folder, cells)
+    figures = example_figures(truth, said, cells)
+    more = (
+        magnitude_table(truth, said),
+        place_table(truth, said),
+        paired_table(figures, f"{config.cell.task}, test, by example"),
+    )
+    tables += [made for made in more if made is not None]
     write(folder / "compare.json", config=config.to_dict(), figures=found)
     text = write_whole(folder / "compare.md", "\n".join(shown.markdown() for shown in tables).encode())
     parts: list[tuple[str, list[Any]]] = [("Figures", list(tables))]

@@ -208,14 +208,21 @@ def _write_table(name: str, setting: str, grids: Sequence[LiteracyGrid], output:
                 continue
             figures[grid.name][encoder] = {
                 "rate": best_rate(grid, encoder, output / grid.name),
-                "seeds": [{key: cell[key] for key in ("trained", "seconds", "results")} for cell in cells],
-                f"against {BASE}": comparison(grid, encoder, output),
+                "seeds": {cell["name"]: _shown(name, grid, cell["results"]) for cell in cells},
             }
     config = {"table": name, "grids": [_without_paths(grid) for grid in grids]}
     stem = f"{name}-{setting}" if setting else name
     write(output / f"{stem}.json", config=config, figures=figures)
     text = "\n".join(table.markdown() for table in shown)
     return [write_whole(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
+
+
+def _shown(name: str, grid: LiteracyGrid, results: dict[str, Any]) -> dict[str, Any]:
+    """What a table shows of a cell; all the rest is in the cell's own file, and comparisons are in theirs."""
+    if grid.cell.predict != "words":
+        return {key: figures for key, figures in results["test"].items() if key == "model"}
+    parts = {part: ("test", part) if part != PLAIN else (PLAIN, "all") for part in parts_of(name)}
+    return {part: results.get(split, {}).get(group) for part, (split, group) in parts.items()}
 
 
 def _without_paths(grid: LiteracyGrid) -> dict[str, Any]:

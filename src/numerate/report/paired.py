@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from numerate.bench.asked_tasks import task_of
 from numerate.bench.result import read_predictions
@@ -14,16 +16,16 @@ from numerate.report.tables import Table, table
 from numerate.tasks.asked_number import compared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from torch import Tensor
 
     from numerate.bench.compare import CompareConfig
     from numerate.metrics.significance import Interval
     from numerate.tasks.asked_number import Truth
 
-__all__ = ["example_figures", "paired_table", "said_by_encoding"]
+__all__ = ["Said", "example_figures", "paired_table", "said_by_encoding"]
+
+Said = Mapping[str, Sequence[Tensor]]
+"""By encoding, what each seed answers to all test examples: (N,) float64 each."""
 
 _RESAMPLES = 2000
 _NOTE = (
@@ -35,8 +37,8 @@ _NOTE = (
 
 def said_by_encoding(
     config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> tuple[Truth, dict[str, list[Tensor]]]:
-    """The right answers of all test examples, and by encoding what each seed says: (N,) float64 each.
+) -> tuple[Truth, Said]:
+    """The right answers of all test examples, and what each encoding says.
 
     An encoding is left out where its predictions are not there, or are of other examples.
     """
@@ -52,13 +54,12 @@ def said_by_encoding(
 
 
 def example_figures(
-    config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
+    truth: Truth, said_by: Said, cells: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Tensor]]:
     """For each encoding whose predictions are there, `exact` and `digits` of every test example: (N,), seeds' means.
 
     `exact` is left out where a float64 cannot tell, as of answers with more than 15 digits: strings were compared then.
     """
-    truth, said_by = said_by_encoding(config, folder, cells)
     gold = torch.as_tensor(truth.values, dtype=torch.float64)
     found: dict[str, dict[str, Tensor]] = {}
     for name, said in said_by.items():

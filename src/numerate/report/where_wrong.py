@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from numerate.metrics import right_digit_shares
 from numerate.metrics.errors import order_of_magnitude
-from numerate.report.paired import said_by_encoding
 from numerate.report.tables import Table, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numerate.bench.compare import CompareConfig
+    from numerate.report.paired import Said
+    from numerate.tasks.asked_number import Truth
 
 __all__ = ["magnitude_table", "place_table", "right_places"]
 
@@ -24,11 +21,13 @@ _EXACT = 1e15
 """Whole numbers below it have all their digits in a float64, and so have their neighbours."""
 
 
-def magnitude_table(
-    config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> Table | None:
-    """log-sMAPE of test answers by the power of ten that they begin at; None if there are not two of them."""
-    truth, said = said_by_encoding(config, folder, cells)
+def magnitude_table(truth: Truth, said: Said) -> Table | None:
+    """log-sMAPE of test answers by the power of ten that they begin at; None if there are not two of them.
+
+    Args:
+        truth: The right answers,
+        said: and what each encoding says: see `said_by_encoding`.
+    """
     gold = torch.as_tensor(truth.values, dtype=torch.float64)
     powers = order_of_magnitude(gold)
     known = sorted({int(power) for power in powers[gold != 0].tolist()})
@@ -50,9 +49,8 @@ def magnitude_table(
     )
 
 
-def place_table(config: CompareConfig, folder: Path, cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table | None:
+def place_table(truth: Truth, said: Said) -> Table | None:
     """Which digits of test answers are right, from the last one on; None if none can be told, or there is only one."""
-    truth, said = said_by_encoding(config, folder, cells)
     rows: dict[str, dict[str, float]] = {}
     for name, runs in said.items():
         shares = [right_places(one.numpy(), truth.values, truth.precision) for one in runs]
