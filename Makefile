@@ -17,18 +17,18 @@ help:
 	@echo "make format     format the code"
 	@echo "make clean      remove the virtual environment and caches"
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "numerate needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
 	       "name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 # Exactly this torch, and first: left to choose, pip may take another build and gigabytes of GPU libraries with it.
 	$(BIN)/python -m pip install --quiet $(TORCH)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,units]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev,units]" -e lab
 	@touch $@
 
 demo: $(STAMP)
-	@FORCE_COLOR=1 $(BIN)/numerate demo
+	@$(BIN)/numerate demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

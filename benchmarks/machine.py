@@ -1,5 +1,5 @@
-"""Where a figure was measured, written beside every result: see `numerate.bench.result`."""
+"""Where a figure was measured, written beside every result: see `numerate.training.results`."""
 
-from numerate.bench.result import describe, write
+from numerate.training.results import describe, write
 
 __all__ = ["describe", "write"]

@@ -4,7 +4,7 @@
     python benchmarks/number_sense.py ... --device cuda --steps 20000 --width 256 --layers 4 --json results/x.json
 
 Without `--data`, on texts of our own making. Both twins have the same head, first weights, texts, order, masks and
-steps; see `numerate.bench.twins`. The bar is 0.8 times the blind one's mean error of masked numbers, in orders of
+steps; see `with_and_without`. The bar is 0.8 times the blind one's mean error of masked numbers, in orders of
 magnitude (log-MAE). The blind twin can still spell values out of sub-words; with `--valueless`, a third model stands
 beside the two to which every number is the same token.
 """
@@ -24,18 +24,18 @@ from typing import Any
 import machine
 from transformers import TrainerCallback, TrainerState
 
-from numerate.bench.twins import BLIND, SENSE, VALUELESS, TwinConfig, compare_twins
-from numerate.tasks.things import UNIT_WORDS, thing_texts
+from numerate.apps.synthetic_facts import UNIT_WORDS, fact_texts
+from numerate.apps.with_and_without import BLIND, SENSE, VALUELESS, ComparisonConfig, compare_twins
 
 BAR = 0.8
 SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
-"""Options that go to `TwinConfig` as they are."""
+"""Options that go to `ComparisonConfig` as they are."""
 
 
 def texts_of(data: str | None, split: str, count: int) -> list[str]:
     """A split's texts: of a folder of JSON lines with a field `comment`, or made up."""
     if data is None:
-        return [text.text for text in thing_texts(split, count)]
+        return [text.text for text in fact_texts(split, count)]
     with gzip.open(Path(data) / f"{split}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line)["comment"] for line, _ in zip(lines, range(count), strict=False)]
 
@@ -50,7 +50,7 @@ class OnTheWay(TrainerCallback):
         print(f"step {state.global_step}: log-MAE {metrics['eval_log_mae']:.4f}", flush=True)  # type: ignore[index]
 
 
-def compared(options: argparse.Namespace, config: TwinConfig, names: tuple[str, ...] = ()) -> dict[str, Any]:
+def compared(options: argparse.Namespace, config: ComparisonConfig, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """The figures of some of the models, or of all."""
     train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
     return compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()], names)
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--apart", action="store_true", help="train the models in processes of their own, side by side")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", help="write the figures to this file")
-    usual = TwinConfig()
+    usual = ComparisonConfig()
     for name in SIZES:
         value = getattr(usual, name)
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
@@ -79,7 +79,7 @@ def main() -> None:
     if embedder is not None:
         embedder = json.loads(embedder) if embedder.startswith("{") else {"kind": embedder}
     parts = {"recipe": options.recipe, "embedder": embedder, "head": {"kind": options.head}}
-    config = TwinConfig(valueless=options.valueless, **parts, **sizes)
+    config = ComparisonConfig(valueless=options.valueless, **parts, **sizes)
     start = time.perf_counter()
     if options.apart:  # each in a process of its own: the machine's cores, or an accelerator, are shared by them
         names = [(name,) for name in (BLIND, SENSE, VALUELESS)[: 2 + options.valueless]]

@@ -33,8 +33,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from numerate.notation.keep import Keep
-from numerate.processor import NumberProcessor
-from numerate.record_vocabulary import record_tokenizer
+from numerate.processing.processor import NumberProcessor
+from numerate.processing.record_tokenizer import record_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import machine
 import torch
 
-from numerate.batch import NumberTable
 from numerate.heads.digit_rnn import DigitDistribution, DigitRNNHead
 from numerate.heads.mog import MogHead
+from numerate.heads.number_strings import strings_of
 from numerate.heads.precision import WrittenDistribution, decimals_of
-from numerate.heads.written import strings_of
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import psutil
 
 import numerate
-from numerate.commands.find import WAITING_PER_PROCESS
-from numerate.commands.source import BATCH_LINES
+from numerate.cli.find import WAITING_PER_PROCESS
+from numerate.cli.source import BATCH_LINES
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:

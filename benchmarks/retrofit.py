@@ -23,7 +23,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, TrainingArguments
 
 import numerate
-from numerate.found import NumberCollator
+from numerate.processing.encoding import NumberCollator
 from numerate.training import NumberTrainer
 
 OBJECTIVES = {

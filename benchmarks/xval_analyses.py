@@ -15,12 +15,12 @@ import machine
 import numpy as np
 import torch
 
-from numerate.bench.cell import CellConfig, Prepared, build, train
-from numerate.bench.encodings import encoding_of
 from numerate.report import save
-from numerate.report.xval_figures import continuity_figure, embedding_figure, structure_figure
-from numerate.tasks.arithmetic import ArithmeticTask
-from numerate.tasks.arithmetic_analysis import boosting_baseline, continuity, embedding_curve
+from numerate_lab.engine.encodings import encoding_of
+from numerate_lab.engine.trial import CellConfig, Prepared, build, train
+from numerate_lab.papers.xval2023.analysis_figures import continuity_figure, embedding_figure, structure_figure
+from numerate_lab.tasks.arithmetic.embedding_analysis import boosting_baseline, continuity, embedding_curve
+from numerate_lab.tasks.arithmetic.problems import ArithmeticTask
 
 CURVED = ("xval+scalar", "log-fourier+scalar", "float+scalar", "xval+mixture")
 """Continuous or not: one vector times the number, waves of its logarithm, its bits; a scalar, a mixture's median."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_models import new_backbone, tokenizer_of
 
-from numerate.tasks.things import thing_texts
+from numerate.apps.synthetic_facts import fact_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ SIZES = {"train": 40, "dev": 6, "test": 12}
 def rows(split: str, count: int) -> list[dict[str, Any]]:
     """Rows in Wiki-Convert's layout; the first number of each text is annotated."""
     made = []
-    for index, example in enumerate(thing_texts(split, count)):
+    for index, example in enumerate(fact_texts(split, count)):
         first = example.numbers[0]
         place = {"offset": first.start, "length": first.end - first.start}
         more = {"number": repr(first.value), "unit": first.unit}

@@ -137,11 +137,11 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
         from side_by_side import jobs_of
     finally:
         sys.path.pop(0)
-    from numerate.bench.asked_tasks import task_of
-    from numerate.bench.cell import CellConfig
-    from numerate.bench.encodings import encoding_of
-    from numerate.bench.literacy_tables import SCALES, TABLES, encoder_of
-    from numerate.commands.compare import parsed_options, parsed_rates
+    from numerate_lab.commands.compare import parsed_options, parsed_rates
+    from numerate_lab.engine.encodings import encoding_of
+    from numerate_lab.engine.trial import CellConfig
+    from numerate_lab.papers.literacy2021.prediction_tables import SCALES, TABLES, encoder_of
+    from numerate_lab.tasks.asked_number.named_tasks import task_of
 
     known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), str(tmp_path))
     plans = {file.stem: jobs_of(file.read_text(), known) for file in (ROOT / "benchmarks" / "plans").glob("*.txt")}

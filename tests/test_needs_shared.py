@@ -29,7 +29,7 @@ def test_no_entry_is_stale(entry: str) -> None:
 def run_suite(folder: Path, source: str, entries: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a little suite of its own that stands under our conftest."""
     (folder / "tests").mkdir()
-    shutil.copy(ROOT / "tests" / "conftest.py", folder / "tests")
+    shutil.copy(ROOT / "conftest.py", folder)
     (folder / "tests" / "needs_shared.txt").write_text(entries)
     (folder / "tests" / "test_it.py").write_text(source)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = shared(what): x\n")

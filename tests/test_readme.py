@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from numerate.cli import app
+from numerate.cli.app import app
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)

@@ -21,7 +21,7 @@ REVERSIBLE = ("bpe", "unigram", "metaspace-first", "llama", "record")
 @cache
 def make_tokenizer(family: str) -> PreTrainedTokenizerFast:
     if family == "record":
-        from numerate.record_vocabulary import record_tokenizer
+        from numerate.processing.record_tokenizer import record_tokenizer
 
         return record_tokenizer(["{'m': 1, 'data': [[1, 2], [3]]}"], add_end=True, model_max_length=40)
     return {

@@ -5,38 +5,50 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from numerate.numeral import KINDS, Numeral, render
+from numerate.numerals.numeral import KINDS, Numeral, render
 from numerate.reading import Columns, find, find_batch, find_columns
-from numerate.registry import embedders, heads, notations, objectives, readers, tasks
+from numerate.registry import notations, readers
 
 if TYPE_CHECKING:
-    from numerate.attach import attach, detach, from_pretrained, load_recipe, recipe_names
-    from numerate.model import NumberModel
-    from numerate.processor import NumberProcessor
+    from numerate import apps, embedders, heads, metrics, objectives, records, report, training
+    from numerate.modeling.attaching import Recipe, attach, detach, from_pretrained, load_recipe, recipe_names
+    from numerate.modeling.number_model import NumberModel
+    from numerate.processing.encoding import NumberCollator
+    from numerate.processing.processor import NumberProcessor
+    from numerate.processing.scaling import Scaling
     from numerate.training import NumberTrainer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _LAZY = {
-    "attach": "attach",
-    "detach": "attach",
-    "from_pretrained": "attach",
-    "load_recipe": "attach",
-    "recipe_names": "attach",
-    "NumberModel": "model",
-    "NumberProcessor": "processor",
+    "NumberCollator": "processing.encoding",
+    "NumberModel": "modeling.number_model",
+    "NumberProcessor": "processing.processor",
     "NumberTrainer": "training",
+    "Recipe": "modeling.attaching",
+    "Scaling": "processing.scaling",
+    "attach": "modeling.attaching",
+    "detach": "modeling.attaching",
+    "from_pretrained": "modeling.attaching",
+    "load_recipe": "modeling.attaching",
+    "recipe_names": "modeling.attaching",
 }
-"""Names that need torch: their files are imported when one is first asked for."""
+"""Public names that need torch, and the modules that define them; each module is imported at its name's first use."""
+_PACKAGES = ("apps", "embedders", "heads", "metrics", "objectives", "records", "report", "training")
+"""Public packages, imported at their first use."""
 
 __all__ = [
     "KINDS",
     "Columns",
+    "NumberCollator",
     "NumberModel",
     "NumberProcessor",
     "NumberTrainer",
     "Numeral",
+    "Recipe",
+    "Scaling",
     "__version__",
+    "apps",
     "attach",
     "detach",
     "embedders",
@@ -46,18 +58,27 @@ __all__ = [
     "from_pretrained",
     "heads",
     "load_recipe",
+    "metrics",
     "notations",
     "objectives",
     "readers",
     "recipe_names",
+    "records",
     "render",
-    "tasks",
+    "report",
+    "training",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"numerate.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'numerate' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"numerate.{_LAZY[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

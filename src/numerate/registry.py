@@ -9,8 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-import sys
-import types
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ __all__ = [
     "notations",
     "objectives",
     "readers",
-    "tasks",
 ]
 
 T = TypeVar("T")
@@ -119,7 +116,7 @@ class Registry(Generic[T]):
         if self._package is None:
             return
         package, self._package = importlib.import_module(self._package), None
-        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             importlib.import_module(module.name)
 
 
@@ -128,40 +125,8 @@ def _same_definition(one: Any, other: Any) -> bool:
     return all(getattr(one, key, one) == getattr(other, key, other) for key in ("__module__", "__qualname__"))
 
 
-class _RegistryPackage(types.ModuleType):
-    """A package that can be asked like the registry of its parts: `names()`, `[name]`, `in`, iteration."""
-
-    _registry: Registry[Any]
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("names", "name_of", "create", "register"):
-            return getattr(self._registry, name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-    def __getitem__(self, name: str) -> Any:
-        return self._registry[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._registry
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._registry)
-
-
-def answer_as_registry(package: str, registry: Registry[Any]) -> None:
-    """Makes a package answer as its registry does.
-
-    Python binds the package `numerate.heads` to that name as soon as one of its files is imported, over the registry of
-    the same name in `numerate`; so the package must answer the same questions.
-    """
-    module = sys.modules[package]
-    module.__dict__["_registry"] = registry
-    module.__class__ = _RegistryPackage
-
-
 readers: Registry[Any] = Registry("reader", "numerate.reading")
 notations: Registry[Any] = Registry("notation", "numerate.notation")
 embedders: Registry[Any] = Registry("embedder", "numerate.embedders")
 heads: Registry[Any] = Registry("head", "numerate.heads")
 objectives: Registry[Any] = Registry("objective", "numerate.objectives")
-tasks: Registry[Any] = Registry("task", "numerate.tasks")

@@ -180,7 +180,7 @@ def test_with_numbers_from_end_to_end(tmp_path: Path) -> None:
         embedder={"kind": "gated-chars", "known": 4, "hidden": 8}, head="mixture", objective="causal",
     )  # fmt: skip
     model.embedder.fit(torch.tensor([60.0, 60.0, 35.0, 1.5, 0.5, 7.0]))
-    assert (model.doors.task, model.doors.is_causal, model.doors.hidden_dim) == ("causal-lm", True, 16)
+    assert (model.info.task, model.info.is_causal, model.info.hidden_dim) == ("causal-lm", True, 16)
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     assert (batch["number_slots"] > 0).sum(1).tolist() == [2, 1, 4]
     assert batch["input_ids"][0, 0] == tokenizer.bos_token_id

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from tiny_models import ASKING, NUMBERS, PLAIN, tokenizer_of
 from torch import nn
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
@@ -17,9 +18,7 @@ from numerate.backbones.trunk import (
     NumerateTrunkForMaskedLM,
     NumerateTrunkModel,
 )
-from numerate.batch import NumberTable
-
-from ..tiny_models import ASKING, NUMBERS, PLAIN, tokenizer_of
+from numerate.processing.number_table import NumberTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -258,7 +257,7 @@ def test_errors_quote_the_value() -> None:
 @pytest.mark.parametrize("recipe", numerate.recipe_names())
 def test_every_recipe_learns(recipe: str) -> None:
     model = attached(recipe).train()
-    assert (model.doors.task, model.doors.is_causal, model.doors.hidden_dim) == ("masked-lm", False, 12)
+    assert (model.info.task, model.info.is_causal, model.info.hidden_dim) == ("masked-lm", False, 12)
     if hasattr(model.head, "fit"):
         model.head.fit(NumberTable.of_values([1.0, 2.0, 3.0, 50.0, 7.0, 12.0, 300.0, 0.5] * 20))
     batch = model.processor(NUMBERS, padding=True, return_tensors="pt")

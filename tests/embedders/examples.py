@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numerate.batch import NumberTable
+from numerate.processing.number_table import NumberTable
 
 EXTREMES = (
     *(0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan),

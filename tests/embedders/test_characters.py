@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 import torch
 
-from numerate.batch import NumberTable, encode_characters
 from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places
 from numerate.embedders.gated import GatedCharsEmbedder
+from numerate.processing.number_table import NumberTable, encode_characters
 
 from .examples import table
 

@@ -19,7 +19,7 @@ from numerate.registry import embedders
 from .examples import EXTREMES, ORDINARY, table
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 DIM = 16
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -58,9 +58,9 @@ def test_package_answers_like_its_registry() -> None:
     import numerate.embedders.base
 
     assert numerate.embedders.names() == embedders.names()
-    assert numerate.embedders["num"] is embedders["num"]
-    assert "num" in numerate.embedders and "nix" not in numerate.embedders
-    assert list(numerate.embedders) == embedders.names()
+    assert numerate.embedders.registry["num"] is embedders["num"]
+    assert "num" in numerate.embedders.registry and "nix" not in numerate.embedders.registry
+    assert numerate.embedders.names() == embedders.names()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from numerate.batch import NumberTable
+from numerate.processing.number_table import NumberTable
 from numerate.registry import heads
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from numerate.batch import NumberTable
 from numerate.config import ConfigError
 from numerate.heads.base import Head
 from numerate.heads.combination import CombinationConfig, CombinationDistribution, CombinationHead
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.heads.vocabulary import VocabularyDistribution
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 from numerate.registry import heads
 
 from .examples import DIM, EXTREMES, FINITE, f64, states, table

@@ -12,12 +12,12 @@ import safetensors.torch
 import torch
 from torch.autograd import gradcheck
 
-from numerate.batch import PADDING
 from numerate.heads.base import Head, NumberDistribution, from_order, to_order
 from numerate.heads.combination import CombinationDistribution
 from numerate.heads.digit_rnn import DigitDistribution
 from numerate.heads.enumerated import EnumeratedDistribution, StringDistribution
-from numerate.heads.written import strings_of_texts
+from numerate.heads.number_strings import strings_of_texts
+from numerate.processing.number_table import PADDING
 from numerate.registry import heads
 
 from .examples import DIM, EXTREMES, FINITE, fresh, states, table
@@ -79,7 +79,7 @@ def test_package_answers_like_its_registry() -> None:
     import numerate.heads.base
 
     assert numerate.heads.names() == heads.names()
-    assert numerate.heads["scalar"] is heads["scalar"]
+    assert numerate.heads.registry["scalar"] is heads["scalar"]
 
 
 def test_shapes(head: Head, distribution: NumberDistribution) -> None:

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from numerate.batch import MAX_CHARACTERS, NumberTable
 from numerate.heads import trie as trie_module
 from numerate.heads.digit_rnn import DigitDistribution, DigitRNNHead
+from numerate.heads.number_strings import strings_of_texts, texts_of, values_of
 from numerate.heads.spelling_lstm import EDGE, SYMBOLS
 from numerate.heads.trie import Trie
-from numerate.heads.written import strings_of_texts, texts_of, values_of
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import MAX_CHARACTERS, NumberTable
 
 from .examples import DIM, f64, states, table
 

@@ -10,8 +10,8 @@ import mpmath
 import pytest
 import torch
 
-from numerate.heads.bits import BitsDistribution, BitsHead
-from numerate.heads.fourier import DigitsDistribution, FourierDigitsHead
+from numerate.heads.bit_probabilities import BitsDistribution, BitsHead
+from numerate.heads.fourier_digits import DigitsDistribution, FourierDigitsHead
 
 from .examples import FINITE, f64, fresh, states, table
 

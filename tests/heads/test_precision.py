@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from numerate.batch import NumberTable
 from numerate.heads.mixture import MixtureHead
 from numerate.heads.precision import MOST_DECIMALS, DecimalsRNN, WrittenDistribution, decimals_of
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 
 from .examples import DIM, states, table
 

@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from numerate.batch import NumberTable
-from numerate.heads.copied import Earlier
 from numerate.heads.mixture import MixtureDistribution, MixtureHead, signed_log
+from numerate.heads.pointer import Earlier
+from numerate.processing.number_table import NumberTable
 
 from .examples import DIM, states, table
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from numerate.batch import NumberTable
 from numerate.heads.enumerated import Support
-from numerate.heads.numerals import KnownNumerals
+from numerate.heads.number_strings import hashes_of, packed, strings_of_texts
+from numerate.heads.numeral_vocabulary import KnownNumerals
 from numerate.heads.spelling_lstm import SYMBOLS, SpellingLSTM
 from numerate.heads.vocabulary import HSoftmaxHead, SoftmaxHead, SoftmaxRNNHead
-from numerate.heads.written import hashes_of, packed, strings_of_texts
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 from numerate.registry import heads
 
 from .examples import DIM, f64, states, table

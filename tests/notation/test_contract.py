@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numerate import find, notations
 from numerate.config import Config
 from numerate.notation.base import END, NUM, TEXT, Notation
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 
 OPTIONS = {
     "keep": [{"slot": True}],

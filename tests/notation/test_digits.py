@@ -7,7 +7,7 @@ import pytest
 from numerate import find, notations
 from numerate.notation.base import END, NUM, TEXT, Piece
 from numerate.notation.decimal_form import decimal_form
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 
 
 def write(name: str, text: str, **options: object) -> str:

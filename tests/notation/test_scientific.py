@@ -7,7 +7,7 @@ import pytest
 from numerate import notations
 from numerate.config import ConfigError
 from numerate.notation.base import END
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 
 
 def write(name: str, text: str, **options: object) -> list[str]:

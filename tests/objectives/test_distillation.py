@@ -10,13 +10,13 @@ import torch
 from tiny_models import NUMBERS, PLAIN, new_backbone, number_batch, tokenizer_of
 
 import numerate
-from numerate.batch import ASKED
 from numerate.config import ConfigError
-from numerate.found import NumberCollator
 from numerate.objectives.distillation import soft_cross_entropy
+from numerate.processing.encoding import NumberCollator
+from numerate.processing.number_table import ASKED
 from numerate.registry import objectives
 from numerate.training import TellsObjective
-from numerate.training.counts import step_counts
+from numerate.training.loss_normalisation import step_counts
 
 
 def learner(**options: Any) -> Any:

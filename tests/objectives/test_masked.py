@@ -9,11 +9,11 @@ import torch
 from tiny_models import new_backbone, number_batch, tokenizer_of
 
 import numerate
-from numerate.batch import ASKED, GIVEN, NumberTable
 from numerate.config import ConfigError
 from numerate.objectives.base import Vocabulary
 from numerate.objectives.draws import hashed_uniform
 from numerate.objectives.masked import wanted_numbers
+from numerate.processing.number_table import ASKED, GIVEN, NumberTable
 from numerate.registry import objectives
 
 from .test_objectives import IN_PLACE, MARKED, WORDS, batch

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from numerate.batch import ASKED, GIVEN, NumberTable
 from numerate.config import ConfigError
 from numerate.objectives.base import Vocabulary
 from numerate.objectives.cross_entropy import sum_and_pick, token_loss
+from numerate.processing.number_table import ASKED, GIVEN, NumberTable
 from numerate.registry import objectives
 
 WORDS = Vocabulary(mask_id=4, num_id=100, special_ids=(0, 2, 3))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numerate.numeral import Numeral, render
+from numerate.numerals.number_words import ORDINALS, SCALES, SMALL, TENS, render_words
+from numerate.numerals.numeral import Numeral, render
 from numerate.reading.words import find_roman, find_words
-from numerate.spelling import ORDINALS, SCALES, SMALL, TENS, render_words
 
 UNHURRIED = settings(deadline=None)  # other tests may keep the machine busy
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from numerate.hub import ArtefactError
+from numerate.modeling.artefact import ArtefactError
 from numerate.records import FieldError, RecordModel
-from numerate.records.calibration import Calibration
+from numerate.records.conformal import Calibration
 from numerate.records.frames import as_rows
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_the_value_asked_for_is_not_looked_at(model: RecordModel) -> None:
 def test_batches_do_not_matter(model: RecordModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{**row, "note": "?"} if i % 3 else {"x": 3.0} for i, row in enumerate(ROWS[:20])]
     whole = model.predict(rows, "d.h")
-    monkeypatch.setattr("numerate.records.model.BATCH", 7)
+    monkeypatch.setattr("numerate.records.record_model.BATCH", 7)
     np.testing.assert_allclose(model.predict(rows, "d.h"), whole, rtol=1e-4)
     assert model.predict([], "x").shape == (0, 3)
 

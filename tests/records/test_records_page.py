@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numerate.records.counts import Counts
+from numerate.records.input_counts import Counts
 
 PAGE = (Path(__file__).parents[2] / "docs" / "records.md").read_text("utf-8")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from numerate.processing.scaling import field_of
 from numerate.reading import make_reader
-from numerate.records.counts import Counts
+from numerate.records.input_counts import Counts
 from numerate.records.learning import learn
 from numerate.records.schema import MAX_TEXT, FieldError, Schema, path_of
-from numerate.scaling import field_of
 
 NESTED: list[dict[str, Any]] = [
     {"d": {"planet0": {"m": 1.5 + i, "a b": 2.0 * i}}, "data": [[0.5 * i, -1.0], [3.0, 4.0 * i]], "9": i}

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from numerate.report import learning_curves, predicted_against_true
-from numerate.report.saving import rendered
+from numerate.report.figure_files import rendered
 
 
 def test_points_are_the_pairs() -> None:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from heads.examples import fresh, states
 
-from numerate.batch import NumberTable
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 from numerate.report import number_line
 from numerate.report.number_lines import _units, _written
 

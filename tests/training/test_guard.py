@@ -150,7 +150,7 @@ def test_a_number_that_is_not_one_does_no_harm(tmp_path: Path) -> None:
 def test_the_stock_trainer_with_the_guard(tmp_path: Path) -> None:
     guard, model, watch = NonFiniteGuard(), model_of(), Watch()
     rows = [{key: value for key, value in row.items() if key != "sample_id"} for row in rows_of(model)]
-    from numerate.found import NumberCollator
+    from numerate.processing.encoding import NumberCollator
 
     collate = NumberCollator(model.processor.tokenizer)
     trainer = transformers.Trainer(

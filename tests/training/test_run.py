@@ -15,17 +15,17 @@ import torch
 import transformers as hf
 from tiny_models import new_backbone, tokenizer_of
 
-from numerate.batch import NumberTable
 from numerate.config import ConfigError
-from numerate.tasks.known_numbers import known_texts
+from numerate.files import YamlError, read_yaml
+from numerate.processing.number_table import NumberTable
 from numerate.training.build import build, prepare, training_arguments
 from numerate.training.data import texts_of
 from numerate.training.models import build_model
-from numerate.training.plain_yaml import YamlError, read_yaml
 from numerate.training.run import Run, RunError, Scratch, TokenizerPlan, load_run, run_names
 from numerate.training.scratch import longest_text, train_tokenizer
 from numerate.training.scratch import new_backbone as from_scratch
 from numerate.training.sources import SourceError
+from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,8 @@ from tiny_models import ASKING, NUMBERS, PLAIN, new_backbone, tokenizer_of
 from training_runs import Interrupt, are_equal, arguments, state_of
 
 import numerate
-from numerate.found import NumberCollator
-from numerate.processor import NumberProcessor
+from numerate.processing.encoding import NumberCollator
+from numerate.processing.processor import NumberProcessor
 from numerate.training.build import RunTrainer
 from numerate.training.checkpoints import trouble
 from numerate.training.shards import Shards, ShardsError, fingerprint, write_shards

@@ -30,7 +30,7 @@ from transformers import TrainerCallback
 
 import numerate
 from numerate import metrics
-from numerate.found import NumberCollator
+from numerate.processing.encoding import NumberCollator
 from numerate.training import CheckpointError, NumberTrainer, newest_whole
 
 

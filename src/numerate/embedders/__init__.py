@@ -2,10 +2,12 @@
 
 Example:
     >>> import numerate
-    >>> numerate.embedders["num"].build(dim=8).width
+    >>> numerate.embedders.registry["num"].build(dim=8).width
     8
 """
 
-from numerate.registry import answer_as_registry, embedders
+from numerate.registry import embedders as registry
 
-answer_as_registry(__name__, embedders)
+__all__ = ["create", "names", "register", "registry"]
+
+create, names, register = registry.create, registry.names, registry.register

@@ -14,7 +14,7 @@ from numerate.embedders.base import Embedder, finite_values, signed_log
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["DiceConfig", "DiceEmbedder", "PeriodicConfig", "PeriodicEmbedder", "Time2VecConfig", "Time2VecEmbedder"]
 
@@ -60,7 +60,7 @@ class DiceEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> DiceEmbedder.build(dim=8, size=2, mode="value").point(NumberTable.of_values([0])).tolist()
         [[1.0, 0.0]]
     """
@@ -150,7 +150,7 @@ class PeriodicEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> PeriodicEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """
@@ -200,7 +200,7 @@ class Time2VecEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> Time2VecEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
     from numerate.config import Config
+    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "INITIAL_STD",

@@ -22,7 +22,7 @@ from numerate.embedders.base import (
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["ExponentConfig", "ExponentEmbedder", "PiecewiseConfig", "PiecewiseEmbedder"]
 
@@ -70,7 +70,7 @@ class ExponentEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> ExponentEmbedder.build(dim=8).bin_ids(NumberTable.of_values([329, 1, 1e-9, 0])).tolist()
         [130, 79, 0, 200]
     """
@@ -160,7 +160,7 @@ class PiecewiseEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = PiecewiseEmbedder.build(dim=8, edges=(0, 1, 2, 4), scale="none")
         >>> embedder.encode(NumberTable.of_values([-1, 1.5, 3])).tolist()
         [[-1.0, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 1.0, 0.5]]

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from numerate.batch import CHARACTERS, UNKNOWN_CHARACTER
 from numerate.config import Config
 from numerate.embedders.base import Embedder, full_precision
+from numerate.processing.number_table import CHARACTERS, UNKNOWN_CHARACTER
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "N_CHARACTERS",
@@ -51,7 +51,7 @@ def digit_places(characters: Tensor) -> Tensor:
         Input and output: int64 (N, L).
 
     Example:
-        >>> from numerate.batch import encode_characters
+        >>> from numerate.processing.number_table import encode_characters
         >>> digit_places(torch.tensor([encode_characters("1,234.56")]))[0].tolist()
         [4, 0, 3, 2, 1, 0, 11, 12]
     """
@@ -123,7 +123,7 @@ class CharLSTMEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> CharLSTMEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """
@@ -175,7 +175,7 @@ class CharFormerEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> CharFormerEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

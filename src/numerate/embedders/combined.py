@@ -13,7 +13,7 @@ from numerate.embedders.base import Embedder
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["Combined", "ConcatConfig", "ConcatEmbedder", "SumConfig", "SumEmbedder", "build_member", "check_members"]
 
@@ -91,7 +91,7 @@ class SumEmbedder(Combined):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = SumEmbedder.build(dim=8, members=[{"kind": "num"}, {"kind": "float", "bits": 64}])
         >>> embedder(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])

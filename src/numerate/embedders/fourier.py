@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.embedders.base import Embedder, finite_values
+from numerate.embedders.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEmbedder", "waves"]
 
@@ -53,7 +53,7 @@ class FourierEmbedder(Embedder):
     - Output: `(N, dim)`; with `map="pad"` dim must be at least 2 · (m + n) + 3
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = FourierEmbedder.build(dim=8, integer_digits=2, fraction_digits=1)
         >>> embedder.scaled_integers(NumberTable.of_values([-12.34, 0.06, 1e9])).tolist()
         [123, 1, 999]
@@ -161,7 +161,7 @@ class LogFourierEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> LogFourierEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

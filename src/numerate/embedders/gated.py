@@ -14,7 +14,7 @@ from numerate.embedders.characters import N_CHARACTERS, read_characters, recurre
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["GatedCharsConfig", "GatedCharsEmbedder"]
 
@@ -58,7 +58,7 @@ class GatedCharsEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = GatedCharsEmbedder.build(dim=8, known=2)
         >>> embedder.fit(torch.tensor([7.0, 3.0, 7.0, 9.0, 3.0]))
         >>> embedder.token_ids(NumberTable.of_values([3, 5, 7])).tolist()

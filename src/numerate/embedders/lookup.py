@@ -13,7 +13,7 @@ from numerate.embedders.base import INITIAL_STD, Embedder
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["NumConfig", "NumEmbedder"]
 
@@ -37,7 +37,7 @@ class NumEmbedder(Embedder):
     - Output: `(N, dim)`
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> NumEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

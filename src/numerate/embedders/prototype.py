@@ -14,7 +14,7 @@ from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_value
 from numerate.registry import embedders
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["PrototypeConfig", "PrototypeEmbedder"]
 
@@ -59,7 +59,7 @@ class PrototypeEmbedder(Embedder):
     - Output: `(N, dim)`, dim at least 4
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> mantissas, exponents = PrototypeEmbedder.build(dim=8).split(NumberTable.of_values([-250.0, 0.001, 0]))
         >>> mantissas.tolist(), exponents.tolist()
         ([-2.5, 1.0, 0.0], [2, -3, 0])

@@ -2,10 +2,12 @@
 
 Example:
     >>> import numerate
-    >>> numerate.heads["scalar"].build(dim=8).dim
+    >>> numerate.heads.registry["scalar"].build(dim=8).dim
     8
 """
 
-from numerate.registry import answer_as_registry, heads
+from numerate.registry import heads as registry
 
-answer_as_registry(__name__, heads)
+__all__ = ["create", "names", "register", "registry"]
+
+create, names, register = registry.create, registry.names, registry.register

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import PADDING
 from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution, from_order, to_order
+from numerate.processing.number_table import PADDING
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
     from numerate.config import Config
-    from numerate.heads.copied import Earlier
+    from numerate.heads.pointer import Earlier
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["LARGEST", "Head", "NumberDistribution", "ValueDistribution", "from_order", "to_order"]
 
@@ -56,7 +56,7 @@ class Head(nn.Module):
 
     @property
     def looks_back(self) -> bool:
-        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.copied.Earlier`, too."""
+        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.pointer.Earlier`, too."""
         return False
 
     def fit(self, numbers: NumberTable) -> None:

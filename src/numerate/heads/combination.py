@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import NumberTable
 from numerate.config import Config, ConfigError
 from numerate.heads.base import Head, NumberDistribution
-from numerate.heads.copied import CopiedDistribution, Pointer, log_sum
 from numerate.heads.distribution import row_index
+from numerate.heads.pointer import CopiedDistribution, Pointer, log_sum
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.processing.number_table import NumberTable
 from numerate.registry import UnknownNameError, heads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.heads.copied import Earlier
+    from numerate.heads.pointer import Earlier
 
 __all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
 

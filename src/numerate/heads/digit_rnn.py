@@ -10,18 +10,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.batch import CHARACTERS, MAX_CHARACTERS
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head
 from numerate.heads.distribution import row_index
 from numerate.heads.enumerated import StringDistribution, Support
+from numerate.heads.number_strings import hashes_of, packed, strings_of, values_of
 from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingCell, SpellingLSTM, to_symbols
 from numerate.heads.trie import Trie
-from numerate.heads.written import hashes_of, packed, strings_of, values_of
+from numerate.processing.number_table import CHARACTERS, MAX_CHARACTERS
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["DigitDistribution", "DigitRNNConfig", "DigitRNNHead"]
 
@@ -205,7 +205,7 @@ class DigitRNNHead(Head):
     - Output: N distributions over strings
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = DigitRNNHead.build(dim=8)
         >>> distribution = head(torch.zeros(2, 8))
         >>> distribution.log_prob(NumberTable.of_values([1.5, -1e300])).shape, distribution.unseen.shape

@@ -12,7 +12,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["LARGEST", "NumberDistribution", "ValueDistribution", "from_order", "row_index", "to_order"]
 

@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.heads.base import LARGEST, NumberDistribution
-from numerate.heads.written import strings_of
+from numerate.heads.number_strings import strings_of
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["EnumeratedDistribution", "StringDistribution", "Support"]
 

@@ -16,7 +16,7 @@ from numerate.heads.normal import log_interval, log_normal
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["ExponentMantissaConfig", "ExponentMantissaDistribution", "ExponentMantissaHead"]
 
@@ -187,7 +187,7 @@ class ExponentMantissaHead(Head):
     - Output: N distributions of E exponents
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = ExponentMantissaHead.build(dim=8, lowest=0, highest=2)
         >>> head.clamped(NumberTable.of_values([0, 0.5, 999, 1000])).tolist()
         [False, True, False, True]

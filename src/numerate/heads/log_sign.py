@@ -16,7 +16,7 @@ from numerate.heads.normal import log_cdf, log_interval, log_normal, normal_samp
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["LogSignConfig", "LogSignDistribution", "LogSignHead"]
 
@@ -129,7 +129,7 @@ class LogSignHead(Head):
     - Output: N distributions
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = LogSignHead.build(dim=8)
         >>> head.targets(NumberTable.of_values([-1.0, 0.0]))[1].tolist()
         [-16.118..., 0.0]

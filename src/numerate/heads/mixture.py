@@ -10,17 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.batch import PADDING
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.heads.ratios import Ratios
+from numerate.processing.number_table import PADDING
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
-    from numerate.heads.copied import Earlier
+    from numerate.heads.pointer import Earlier
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
 
@@ -195,7 +195,7 @@ class MixtureHead(Head):
     - Output: N mixtures of K components, one more with the atom, and M more with ratios to M other numbers
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = MixtureHead.build(dim=8, components=4)
         >>> distribution = head(torch.zeros(2, 8))
         >>> distribution.means.shape, bool(distribution.log_prob(NumberTable.of_values([0.0, -1e308])).isfinite().all())

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import PADDING
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.processing.number_table import PADDING
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["Components", "MogConfig", "MogDistribution", "MogHead", "log_product"]
 
@@ -190,7 +190,7 @@ class MogHead(Head):
     - Output: N mixtures of 2^granularities - 1 components, as written
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = MogHead.build(dim=8)
         >>> head.fit(NumberTable.of_values(range(1900, 2020)))
         >>> distribution = head(torch.zeros(2, 8))

@@ -14,7 +14,7 @@ from numerate.heads.base import NumberDistribution
 from numerate.heads.distribution import row_index
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["MOST_DECIMALS", "DecimalsRNN", "WrittenDistribution", "decimals_of"]
 
@@ -29,7 +29,7 @@ def decimals_of(numbers: NumberTable) -> Tensor:
     """How many decimals each number is written with, at most `MOST_DECIMALS`: int64, of the numbers' shape.
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> decimals_of(NumberTable.of_values([1500, 0.25, 5e-324])).tolist()
         [0, 2, 30]
     """

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.batch import PADDING
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, ValueDistribution
 from numerate.heads.mixture import from_signed_log, signed_log, signed_log_slope
 from numerate.heads.normal import rounding_interval
+from numerate.processing.number_table import PADDING
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["QuantilesConfig", "QuantilesDistribution", "QuantilesHead"]
 

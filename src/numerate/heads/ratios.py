@@ -10,7 +10,7 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.heads.copied import Earlier
+    from numerate.heads.pointer import Earlier
 
 __all__ = ["Ratios"]
 

@@ -15,7 +15,7 @@ from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["NormalDistribution", "ScalarConfig", "ScalarHead"]
 
@@ -99,7 +99,7 @@ class ScalarHead(Head):
     - Output: N normal distributions
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = ScalarHead.build(dim=8)
         >>> head(torch.zeros(2, 8)).mean().shape, head.loss(torch.zeros(2, 8), NumberTable.of_values([1.5, -2])).shape
         (torch.Size([2]), torch.Size([2]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import CHARACTERS
+from numerate.processing.number_table import CHARACTERS
 
 __all__ = ["EDGE", "SYMBOLS", "SpellingCell", "SpellingLSTM", "to_symbols"]
 
@@ -22,7 +22,7 @@ def to_symbols(strings: Tensor) -> Tensor:
     """Symbols behind the character ids of strings, `EDGE` for padding: int64.
 
     Example:
-        >>> from numerate.heads.written import strings_of_texts
+        >>> from numerate.heads.number_strings import strings_of_texts
         >>> to_symbols(strings_of_texts(["-1.5"]))[0, :6].tolist()
         [10, 1, 12, 5, 13, 13]
     """
@@ -96,7 +96,7 @@ class SpellingLSTM(nn.Module):
     - Output: `(N, width)`, the states after their last characters
 
     Example:
-        >>> from numerate.heads.written import strings_of_texts
+        >>> from numerate.heads.number_strings import strings_of_texts
         >>> SpellingLSTM(6)(strings_of_texts(["1.50", "7"])).shape
         torch.Size([2, 6])
     """

@@ -60,7 +60,7 @@ class Trie:
         nothing: (E,) int64, the candidates that are empty, and so no number.
 
     Example:
-        >>> from numerate.heads.written import strings_of_texts
+        >>> from numerate.heads.number_strings import strings_of_texts
         >>> trie = Trie.of(strings_of_texts(["12", "1.5", "1", "12.5"]))
         >>> [len(level.symbols) for level in trie.levels]
         [1, 2, 2, 1]

@@ -14,13 +14,13 @@ from numerate.config import Config
 from numerate.heads.base import Head
 from numerate.heads.distribution import row_index
 from numerate.heads.enumerated import StringDistribution, Support
-from numerate.heads.numerals import KnownNumerals, NumeralTable
+from numerate.heads.number_strings import strings_of
+from numerate.heads.numeral_vocabulary import KnownNumerals, NumeralTable
 from numerate.heads.spelling_lstm import SpellingLSTM
-from numerate.heads.written import strings_of
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.batch import NumberTable
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["HSoftmaxConfig", "HSoftmaxRNNConfig", "SoftmaxConfig", "SoftmaxRNNConfig", "VocabularyDistribution"]
 
@@ -141,7 +141,7 @@ class SoftmaxHead(Head):
     - Output: N distributions over `size` numerals and the unknown one
 
     Example:
-        >>> from numerate.batch import NumberTable
+        >>> from numerate.processing.number_table import NumberTable
         >>> head = SoftmaxHead.build(dim=8, size=2)
         >>> head.fit(NumberTable.of_values([7, 3, 7, 9, 3, 2]))
         >>> head.known.texts(), int(head.oov_types), head.is_oov(NumberTable.of_values([3, 9])).tolist()

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from decimal import ROUND_DOWN, ROUND_UP, Context
 from typing import NamedTuple
 
 from numerate.notation.base import SPECIAL_TOKENS, special_numeral
-from numerate.numeral import Numeral
-from numerate.style import Exponent, render
+from numerate.numerals.numeral import Numeral
+from numerate.numerals.style import Exponent, render
 
 __all__ = ["MAX_EXPONENT", "MIN_DIGITS", "DecimalForm", "decimal_form", "numeral_of", "parse_numeral"]
 

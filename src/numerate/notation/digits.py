@@ -17,7 +17,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["Digits", "DigitsConfig"]
 
@@ -77,7 +77,7 @@ class Digits(Notation):
     `+ - . e [NAN] [INF] [-INF]`. Only the outermost group may have fewer than three digits.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> number = Numeral("-1,234,567.8901", 0, 15, -1234567.8901)
         >>> [piece.text for piece in Digits.build(group=3).write(number)]
         ['-', '1', '234', '567', '.', '890', '1']

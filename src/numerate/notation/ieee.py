@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from numerate.config import Config
 from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
 from numerate.notation.decimal_form import decimal_form
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 from numerate.registry import notations
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["Drop", "DropConfig", "Keep", "KeepConfig"]
 
@@ -38,7 +38,7 @@ class Keep(Notation):
     0, -0, infinity, NaN and overflow are written as they stand in the text.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> Keep.build(slot=True).write(Numeral("3.20", 0, 4, 3.2))
         [Piece(text='3.20', own=False, slot=True)]
     """
@@ -74,7 +74,7 @@ class Drop(Notation):
     """Writes nothing at all, whatever the number (0, -0, infinity, NaN and overflow too): the floor to compare with.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> Drop().write(Numeral("42", 0, 2, 42.0))
         []
     """

@@ -14,7 +14,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["AddBack", "AddBackConfig", "Marker", "MarkerConfig", "Prefix", "PrefixConfig"]
 
@@ -36,7 +36,7 @@ class Marker(Notation):
     the embedder's business.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> Marker().write(Numeral("42", 0, 2, 42.0))
         [Piece(text='[NUM]', own=True, slot=True)]
     """
@@ -78,7 +78,7 @@ class AddBack(Notation):
     0, -0, infinity, NaN and overflow are written as they stand in the text.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in AddBack().write(Numeral("2,082", 0, 5, 2082.0))]
         ['2,082', '[NUM]']
     """
@@ -115,7 +115,7 @@ class Prefix(Notation):
     0, -0, infinity, NaN and overflow are written as they stand in the text.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in Prefix().write(Numeral("2,082", 0, 5, 2082.0))]
         ['[NUM]', '2,082']
     """

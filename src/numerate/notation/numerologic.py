@@ -13,7 +13,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["NumeroLogic", "NumeroLogicConfig"]
 
@@ -48,7 +48,7 @@ class NumeroLogic(Notation):
     The vocabulary: `0`..`9`, then `- . e { : } [NAN] [INF] [-INF]`.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> "".join(piece.text for piece in NumeroLogic().write(Numeral("-3.14", 0, 5, -3.14)))
         '-{1.2:3.14}'
         >>> NumeroLogic().read(list("{2:42}")).value

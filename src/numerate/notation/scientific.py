@@ -13,7 +13,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["EXP", "Scientific", "ScientificConfig"]
 
@@ -53,7 +53,7 @@ class Scientific(Notation):
     The vocabulary: `[EXP] [NAN] [INF] [-INF]`.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in Scientific().write(Numeral("-314.1", 0, 6, -314.1))]
         ['-3141', '[EXP]', '2']
         >>> Scientific().read(["314", "1", "[EXP]", "2"]).value

@@ -31,7 +31,7 @@ from numerate.registry import notations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["B1999", "FP15", "OVER", "P10", "P1000", "ZERO", "B1999Config", "FP15Config", "P10Config", "P1000Config"]
 
@@ -200,7 +200,7 @@ class P10(_Significant):
     `E-10`..`E+5`, then the extra ones.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in P10().write(Numeral("-6.02e1", 0, 7, -60.2))]
         ['-', '6', '0', '2', 'E-1']
         >>> P10().read(["-", "6", "0", "2", "E-1"]).text
@@ -236,7 +236,7 @@ class P1000(_Significant):
     `E-10`..`E+5`, then the extra ones.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in P1000().write(Numeral("9.995", 0, 5, 9.995))]
         ['+', '100', 'E-1']
     """
@@ -265,7 +265,7 @@ class B1999(_Significant):
     `+100`..`+999`, `E-10`..`E+5`, then the extra ones.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in B1999().write(Numeral("0.5", 0, 3, 0.5))]
         ['+500', 'E-3']
     """
@@ -294,7 +294,7 @@ class FP15(_Significant):
     `-999E+5` over `-100E-10` and `+100E-10` to `+999E+5`; then the extra ones.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> [piece.text for piece in FP15().write(Numeral("-60.2", 0, 5, -60.2))]
         ['-602E-1']
     """

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from numerate.config import Config
 from numerate.notation.base import END, TEXT, Notation, Piece
 from numerate.notation.decimal_form import decimal_form, parse_numeral
+from numerate.numerals.number_words import render_words
 from numerate.registry import notations
-from numerate.spelling import render_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["Words", "WordsConfig"]
 
@@ -45,7 +45,7 @@ class Words(Notation):
     -0 is `minus zero`, infinity and NaN are `inf`, `-inf`, `nan`; on overflow a finite numeral keeps its digits.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> Words().write(Numeral("1,205.5", 0, 7, 1205.5))[0].text
         'one thousand two hundred and five point five'
         >>> Words().read(["minus ", "forty", "-two"]).value

@@ -1,5 +1,7 @@
 """What is learnt: masking and losses as functions of tensors, each registered in `numerate.objectives`."""
 
-from numerate.registry import answer_as_registry, objectives
+from numerate.registry import objectives as registry
 
-answer_as_registry(__name__, objectives)
+__all__ = ["create", "names", "register", "registry"]
+
+create, names, register = registry.create, registry.names, registry.register

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from numerate.batch import GIVEN
 from numerate.config import ConfigError
 from numerate.objectives.cross_entropy import aligned
 from numerate.objectives.number_tokens import NumberTokenLoss
-from numerate.slots import first_tokens, table_of
+from numerate.processing.number_table import GIVEN
+from numerate.processing.slot_positions import first_tokens, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from torch import Tensor, nn
 
-    from numerate.batch import NumberTable
     from numerate.config import Config
     from numerate.objectives.number_tokens import NumberTokenLossConfig
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["Objective", "Pass", "Task", "Vocabulary", "labelled_numbers"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import PADDING
 from numerate.config import ConfigError
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
+from numerate.processing.number_table import PADDING
+from numerate.processing.slot_positions import first_tokens
 from numerate.registry import objectives
-from numerate.slots import first_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from numerate.fixed_shapes import chosen_rows, is_recorded, tokens_where
+from numerate.processing.static_shapes import chosen_rows, is_recorded, tokens_where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

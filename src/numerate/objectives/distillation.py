@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from numerate.batch import PADDING
 from numerate.config import ConfigError
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
+from numerate.processing.number_table import PADDING
+from numerate.processing.slot_positions import number_positions
 from numerate.registry import objectives
-from numerate.slots import number_positions
 
 if TYPE_CHECKING:
     from numerate.objectives.base import Pass, Task

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
-from numerate.batch import ASKED, GIVEN
 from numerate.config import Config, ConfigError
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.draws import Draws
 from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
+from numerate.processing.number_table import ASKED, GIVEN
+from numerate.processing.slot_positions import table_of
 from numerate.registry import objectives
-from numerate.slots import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["Masked", "MaskedConfig", "wanted_numbers"]
 
@@ -158,7 +158,7 @@ def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> 
         (B, M) bool, False for padding.
 
     Example:
-        >>> from numerate.numeral import Numeral
+        >>> from numerate.numerals.numeral import Numeral
         >>> mass, year = Numeral("1", 0, 1, 1.0, path="planet0.m"), Numeral("2", 2, 3, 2.0, path="year")
         >>> wanted_numbers([[mass, year], [year]], "planet*.m")
         tensor([[ True, False],

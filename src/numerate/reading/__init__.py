@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numerate.numeral import KINDS, Numeral
+from numerate.numerals.numeral import KINDS, Numeral
 from numerate.registry import readers
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.numeral import Numeral
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["Reader"]
 

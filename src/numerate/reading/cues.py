@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from numerate.numerals.units import CURRENCY_CUES
 from numerate.reading.context import BARRIERS, LABELS, MONTHS, VERSION_WORDS
-from numerate.units import CURRENCY_CUES
 
 __all__ = ["CUE_KINDS", "DOUBTFUL_LABELS", "key_of", "word_before", "wrapped_kind"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from numerate.numerals.units import CURRENCIES
 from numerate.reading.context import (
     CONNECTORS,
     DATE_JOINTS,
@@ -18,7 +19,6 @@ from numerate.reading.context import (
 )
 from numerate.reading.cues import DOUBTFUL_LABELS, key_of, word_before
 from numerate.reading.shapes import DASHES
-from numerate.units import CURRENCIES
 
 __all__ = [
     "PARTNER_JOINTS",

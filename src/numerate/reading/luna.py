@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from numerate.numerals.style import VULGAR
+from numerate.numerals.unit_tables import CURRENCY_SIGNS
+from numerate.numerals.units import CURRENCIES, currency_before, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.context import SIGN_LEADERS
 from numerate.reading.cues import CUE_KINDS, word_before
 from numerate.reading.shapes import DASHES, Part
-from numerate.style import VULGAR
-from numerate.unit_tables import CURRENCY_SIGNS
-from numerate.units import CURRENCIES, currency_before, unit_after
 
 __all__ = ["Record", "plain_value", "read_number", "read_telephone"]
 

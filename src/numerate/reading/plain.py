@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 

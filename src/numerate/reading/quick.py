@@ -9,12 +9,12 @@ import re
 import string
 from typing import TYPE_CHECKING
 
+from numerate.numerals.style import VULGAR
+from numerate.numerals.unit_tables import CURRENCY_SIGNS
+from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.shapes import pair_kind
-from numerate.style import VULGAR
-from numerate.unit_tables import CURRENCY_SIGNS
-from numerate.units import CURRENCIES, UNIT_HEADS, unit_after
 
 if TYPE_CHECKING:
     from numerate.reading.number import Record

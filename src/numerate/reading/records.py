@@ -26,7 +26,7 @@ import math
 import re
 from typing import Any
 
-from numerate.numeral import Numeral, make_numeral
+from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from numerate.numeral import Numeral
+from numerate.numerals.numeral import Numeral
 
 __all__ = ["find_roman"]
 

@@ -6,7 +6,9 @@ import codecs
 import re
 from typing import Any
 
-from numerate.numeral import Numeral, make_numeral
+from numerate.numerals.numeral import Numeral, make_numeral
+from numerate.numerals.style import VULGAR
+from numerate.numerals.units import CURRENCIES, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.base import Reader
 from numerate.reading.bulk import NO_RUN, list_records, next_run, run_records
@@ -29,8 +31,6 @@ from numerate.reading.quick import (
 from numerate.reading.shapes import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
-from numerate.style import VULGAR
-from numerate.units import CURRENCIES, unit_after
 
 __all__ = ["StandardReader"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from numerate.numerals.style import SUPERSCRIPTS
+from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
 from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
-from numerate.style import SUPERSCRIPTS
-from numerate.unit_tables import CURRENCY_SIGNS
 
 __all__ = [
     "ATTACHED_ONLY",

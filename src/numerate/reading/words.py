@@ -10,9 +10,9 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from numerate.numeral import Numeral
+from numerate.numerals.number_words import ORDINALS, SCALES, SMALL, TENS, render_words
+from numerate.numerals.numeral import Numeral
 from numerate.reading.roman import find_roman
-from numerate.spelling import ORDINALS, SCALES, SMALL, TENS, render_words
 
 __all__ = ["find_roman", "find_words"]
 

@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from numerate.processing.scaling import field_of
 from numerate.records.cells import read_cell
 from numerate.records.schema import MAX_TEXT, Field, FieldError, Schema, first_words, leaves, path_of
 from numerate.registry import near_names
-from numerate.scaling import field_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numerate.record_vocabulary import record_tokenizer
+from numerate.processing.record_tokenizer import record_tokenizer
 from numerate.records.learning import learn
 from numerate.records.schema import FieldError
 from numerate.training.build import build
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
     from numerate.records.schema import Schema
     from numerate.training.trainer import NumberTrainer
 

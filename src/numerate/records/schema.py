@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numerate.config import Config, ConfigError
 from numerate.notation.base import NUM
+from numerate.processing.scaling import EVERYTHING, field_of
 from numerate.records.cells import read_cell
 from numerate.registry import near_names
-from numerate.scaling import EVERYTHING, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from numerate.records.counts import Counts
+    from numerate.records.input_counts import Counts
 
 __all__ = ["MAX_TEXT", "Field", "FieldError", "Schema", "path_of"]
 
@@ -128,7 +128,7 @@ class Schema(Config):
             raise ConfigError(f"paths are strings, however: {unknown!r}")
 
     def choose(self) -> dict[str, str]:
-        """The scalers that `numerate.scaling.Scaling` is to take for single fields."""
+        """The scalers that `numerate.processing.scaling.Scaling` is to take for single fields."""
         return {path: "log" for path, each in self.fields.items() if each.heavy and each.shown}
 
     def numbers(self) -> list[str]:

@@ -13,13 +13,13 @@ Example:
     <BLANKLINE>
 """
 
-from numerate.report.calibration import binomial_band, pit_histogram, reliability
 from numerate.report.curves import learning_curves, predicted_against_true
-from numerate.report.digits import benford, first_digit_shares, first_digits
-from numerate.report.maps import cosine_map
+from numerate.report.figure_files import save
+from numerate.report.first_digit_plots import benford, first_digit_shares, first_digits
 from numerate.report.number_lines import number_line
 from numerate.report.pages import page
-from numerate.report.saving import save
+from numerate.report.reliability_plots import binomial_band, pit_histogram, reliability
+from numerate.report.similarity_maps import cosine_map
 from numerate.report.tables import Cell, Table, table
 
 __all__ = [

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from numerate.metrics.score import as_floats, as_pair
-from numerate.report.style import GREY, PALETTE, figure_and_axes, power_ticks, signed_ticks, stroke
+from numerate.report.figure_style import GREY, PALETTE, figure_and_axes, power_ticks, signed_ticks, stroke
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

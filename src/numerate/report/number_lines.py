@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from numerate.batch import NumberTable
 from numerate.heads.combination import CombinationDistribution
 from numerate.heads.enumerated import EnumeratedDistribution
-from numerate.numeral import Numeral
-from numerate.report.style import INK, figure_and_axes, power_ticks, stroke
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
+from numerate.report.figure_style import INK, figure_and_axes, power_ticks, stroke
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

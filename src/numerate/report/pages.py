@@ -7,7 +7,8 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from numerate.report.saving import rendered, write_whole
+from numerate.files import write_atomically
+from numerate.report.figure_files import rendered
 from numerate.report.tables import Table
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>",
     ]
-    return write_whole(path, "\n".join([*head, *body, "</body>\n</html>\n"]).encode())
+    return write_atomically(path, "\n".join([*head, *body, "</body>\n</html>\n"]).encode())
 
 
 def _part(part: Any) -> str:

@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numerate.training.checkpoints import CheckpointError, newest_whole
+    from numerate.training.cuda_graph_trainer import CudaGraphTrainer
     from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
     from numerate.training.objective import TellsObjective
-    from numerate.training.recorded import RecordedTrainer
     from numerate.training.trainer import NumberTrainer
 
-__all__ = ["CheckpointError", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer", "RecordedTrainer",
-           "TellsObjective", "newest_whole"]  # fmt: skip
+__all__ = [
+    "CheckpointError",
+    "CudaGraphTrainer",
+    "NonFinite",
+    "NonFiniteError",
+    "NonFiniteGuard",
+    "NumberTrainer",
+    "TellsObjective",
+    "newest_whole",
+]  # fmt: skip
 
 # The Trainer takes seconds to import, so that it is when it is asked for.
 _LAZY = {
@@ -28,7 +36,7 @@ _LAZY = {
     "NonFiniteError": "guard",
     "NonFiniteGuard": "guard",
     "NumberTrainer": "trainer",
-    "RecordedTrainer": "recorded",
+    "CudaGraphTrainer": "cuda_graph_trainer",
     "TellsObjective": "objective",
     "newest_whole": "checkpoints",
 }

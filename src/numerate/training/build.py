@@ -27,7 +27,7 @@ from numerate.training.trainer import NumberTrainer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
 
 __all__ = ["Prepared", "RunTrainer", "build", "build_trainer", "prepare", "training_arguments"]
 

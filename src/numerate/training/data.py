@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from numerate.doors import base_of
+from numerate.modeling.introspection import base_of
 from numerate.training.scratch import longest_text
 from numerate.training.shards import META, Shards, ShardsError, fingerprint, write_shards
 from numerate.training.sources import SPLITS, Texts
 
 if TYPE_CHECKING:
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
     from numerate.training.run import Run
 
 __all__ = ["encode", "given_folder", "has_split", "is_prepared", "prepared_split", "texts_of"]

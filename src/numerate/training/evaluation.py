@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from numerate import metrics
-from numerate.batch import GIVEN
 from numerate.objectives.base import labelled_numbers
-from numerate.slots import table_of
+from numerate.processing.number_table import GIVEN
+from numerate.processing.slot_positions import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
     from numerate.objectives.base import Objective
 
 __all__ = [
@@ -154,14 +154,14 @@ def predicted_numbers(
     Returns:
         (N, 4) in float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
     """
-    prefix = "decoder_" if model.doors.is_encoder_decoder else ""
+    prefix = "decoder_" if model.info.is_encoder_decoder else ""
     fields = {key.removeprefix(prefix): value for key, value in batch.items() if key.startswith(prefix)}
     table = table_of(fields)
     if numbers is None or index is None or table is None:
         return None
     wanted = (table.given == GIVEN) & table.values().isfinite()
     labels = batch.get("labels")
-    if labels is not None and model.doors.is_language_model:
+    if labels is not None and model.info.is_language_model:
         scored = labelled_numbers(fields, labels).scored
         wanted = wanted if scored is None else wanted & scored
     at, places = index.unbind(1)

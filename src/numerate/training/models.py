@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from numerate.attach import attach
-from numerate.batch import GIVEN, MAX_CHARACTERS, NumberTable
-from numerate.doors import TASKS, base_of
 from numerate.embedders.base import Embedder
 from numerate.heads.base import Head
-from numerate.processor import NumberProcessor
+from numerate.modeling.attaching import attach
+from numerate.modeling.introspection import TASKS, base_of
+from numerate.processing.number_table import GIVEN, MAX_CHARACTERS, NumberTable
+from numerate.processing.processor import NumberProcessor
+from numerate.processing.scaling import Scaling
 from numerate.registry import UnknownNameError
-from numerate.scaling import Scaling
 from numerate.training.checkpoints import atomic
 from numerate.training.data import given_folder, texts_of
 from numerate.training.run import RunError
 from numerate.training.scratch import fetched, new_backbone, set_dropout, train_tokenizer
 
 if TYPE_CHECKING:
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
     from numerate.training.run import Run
     from numerate.training.shards import Shards
     from numerate.training.sources import Texts

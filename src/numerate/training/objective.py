@@ -9,7 +9,7 @@ import safetensors.torch
 from transformers import TrainerCallback
 
 if TYPE_CHECKING:
-    from numerate.model import NumberModel
+    from numerate.modeling.number_model import NumberModel
     from numerate.training.guard import NonFiniteGuard
 
 __all__ = ["OBJECTIVE_STATE", "TellsObjective", "load_objective", "save_objective"]

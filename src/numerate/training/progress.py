@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers.trainer_callback import ProgressCallback, TrainerCallback
 
-__all__ = ["Lines", "Progress", "shown"]
+__all__ = ["Lines", "Progress", "quiet_unless_terminal", "shown"]
 
 _SHOWN = {
     "loss": "loss", "texts_per_second": "texts/s", "tokens_per_second": "tokens/s", "skipped_steps": "skipped",
@@ -57,3 +57,11 @@ class Lines(TrainerCallback):
 
 def _line(state: Any, logs: dict[str, Any]) -> str:
     return f"step {state.global_step}/{state.max_steps}  " + "  ".join(f"{k} {v}" for k, v in shown(logs).items())
+
+
+def quiet_unless_terminal() -> None:
+    """Keeps the bars of transformers (loading, saving) off a standard error that nobody looks at."""
+    if not sys.stderr.isatty():
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numerate.config import Config, ConfigError
+from numerate.files import YamlError, read_yaml
 from numerate.registry import near_names
-from numerate.training.plain_yaml import YamlError, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ class TokenizerPlan(Config):
     Attributes:
         checkpoint: Take that of a checkpoint, a folder or Hub name; otherwise one is trained on the training texts:
         method: `wordpiece` (as BERT's), `bytes` (byte-level BPE, as GPT-2's), `words` (as the 2018 models') or
-            `records` (keys and brackets of records, `numerate.record_vocabulary`).
+            `records` (keys and brackets of records, `numerate.processing.record_tokenizer`).
         vocabulary: How many tokens it has.
         lowercase: For `wordpiece`.
     """
@@ -92,7 +92,7 @@ class ModelPlan(Config):
         head: See there.
         objective: See there; "auto" is `masked` or `causal`.
         kinds: See there.
-        scaling: Options of `numerate.scaling.Scaling`, which is fitted on the training texts.
+        scaling: Options of `numerate.processing.scaling.Scaling`, which is fitted on the training texts.
         implied_commas: See there.
         freeze: "backbone" trains only what is ours; "encoder" its language-model head, too (a head that is tied to the
             embeddings stays as it is but for its bias).

@@ -44,7 +44,7 @@ def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedToke
     if plan.checkpoint is not None:
         return fetched("AutoTokenizer", plan.checkpoint)
     if plan.method == "records":
-        from numerate.record_vocabulary import record_tokenizer
+        from numerate.processing.record_tokenizer import record_tokenizer
 
         return record_tokenizer(texts, max_keys=plan.vocabulary)
     if plan.method == "words":
@@ -60,7 +60,7 @@ def new_backbone(plan: Scratch, tokenizer: PreTrainedTokenizerFast, dropout: flo
     from transformers import AutoConfig
 
     from numerate.backbones import register_backbones
-    from numerate.doors import TASKS
+    from numerate.modeling.introspection import TASKS
 
     register_backbones()
     roles: tuple[str, ...] = ("pad", "bos", "eos", "cls", "sep", "mask")

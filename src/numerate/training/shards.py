@@ -33,7 +33,7 @@ from numerate.training.checkpoints import atomic, trouble
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.processor import NumberProcessor
+    from numerate.processing.processor import NumberProcessor
 
 __all__ = ["META", "Shards", "ShardsError", "fingerprint", "write_shards"]
 

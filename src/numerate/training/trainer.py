@@ -12,10 +12,9 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from transformers import Trainer, set_seed
 
-from numerate.found import NumberCollator
-from numerate.model import NumberModel
+from numerate.modeling.number_model import NumberModel
+from numerate.processing.encoding import NumberCollator
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.counts import step_counts
 from numerate.training.evaluation import (
     at_epoch,
     fixed_draws,
@@ -28,6 +27,7 @@ from numerate.training.evaluation import (
     without_fill_ups,
 )  # fmt: skip
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
+from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import TellsObjective, load_objective, save_objective
 from numerate.training.throughput import Throughput
 
@@ -49,7 +49,7 @@ class NumberTrainer(Trainer):
       with a number head `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the `numbers` predicted. They
       are in the batch's own units: where the processor scales values, in scaled ones.
     - A step of several batches, in turn or on several processes, has the loss and the gradient of all its texts in one
-      batch, and not the mean of the batches' means; see `numerate.training.counts`.
+      batch, and not the mean of the batches' means; see `numerate.training.loss_normalisation`.
     - A step whose loss or gradient is not finite is left out; see `NonFiniteGuard`. The mean losses in the log are
       those of the steps taken, and `skipped_steps` says how many were not.
     - Checkpoints are whole or not there at all; `train(resume_from_checkpoint=True)` takes the newest whole one.
@@ -301,7 +301,7 @@ class NumberTrainer(Trainer):
         seed = seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
-        reads_on = whole.doors.is_causal or whole.doors.is_encoder_decoder
+        reads_on = whole.info.is_causal or whole.info.is_encoder_decoder
         asking = {"every_number": True} if self._measures(whole) and reads_on else {}
         self._real = real_rows(self.accelerator, inputs)
         # Texts with a name are masked by it, and not as in any epoch of training.

@@ -1,0 +1,1 @@
+"""numerate_lab: the experiments of numerate. It compares encodings and reproduces the papers' tables."""

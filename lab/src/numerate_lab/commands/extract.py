@@ -1,0 +1,172 @@
+"""`numerate extract wiki-convert`: a data set of numbers and units out of a MediaWiki dump."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import tempfile
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["extract_wiki_convert", "told_left_out"]
+
+SHARES = (("dev", 0.1), ("test", 0.2))
+"""Up to where in [0, 1) a page's hash puts it; all else is `train`. Wiki-Convert's own shares are 8 : 1 : 1."""
+LENGTH = "too short or too long"
+RARE = "a rarer unit; see --most-units"
+
+
+def extract_wiki_convert(
+    dump: str,
+    output: str,
+    *,
+    names: Sequence[str] = (),
+    most_units: int = 30,
+    every: bool = False,
+    lengths: tuple[int, int] = (15, 300),
+    units: str | None = None,
+    decimal: str | None = None,
+) -> dict[str, Any]:
+    """Writes `train`, `dev` and `test.jsonl.gz` in Wiki-Convert's layout, split by article.
+
+    The dump is streamed; rows wait in a temporary file until the most frequent units are known.
+
+    Args:
+        dump: A MediaWiki XML dump, packed with bzip2 or gzip or plain.
+        output: A folder that is not there yet, or is empty.
+        names: What the template is called, beside the names that are known.
+        most_units: Only sentences with one of so many most frequent units; 0 for all.
+        every: Also sentences with several conversions or other numbers.
+        lengths: Only sentences of more characters than the first and fewer than the second; a character that is as wide
+            as two, as Chinese ones are, counts as two.
+        units: `name` writes English names of units, `code` the template's own codes; None for `name` if the dump says
+            that it is English or says nothing, else `code`.
+        decimal: `point` or `comma`, what numbers have before their fraction; None for what the dump's language has.
+
+    Returns:
+        `pages`, `templates` in them, `sentences` with one, rows by split, `left_out`: how many sentences for which
+        reason, and `units`: how often each stands in the rows.
+
+    Raises:
+        BadInput: The dump cannot be read or gives nothing, the folder holds something, or an option is wrong.
+    """
+    from numerate.training.sources import SourceError
+    from numerate_lab.tasks.wikipedia.wiki_convert import pages_of_dump, plain_text, sentences_of_page
+    from numerate_lab.tasks.wikipedia.wiki_template import NAMES, Wording
+
+    folder = Path(output)
+    _check(folder, names, most_units, units, decimal)
+    known = (*NAMES, *(name.strip() for name in names))
+    frequent: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    seen = {"pages": 0, "templates": 0, "sentences": 0}
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as waiting:
+        try:
+            for page in pages_of_dump(dump):
+                text, conversions = plain_text(page.text, known, Wording.of(page.language, units, decimal))
+                seen["pages"] += 1
+                seen["templates"] += len(conversions)
+                for rows, why in sentences_of_page(page.id, text, conversions, single=not every):
+                    seen["sentences"] += 1
+                    if rows and not lengths[0] < _width(rows[0]["comment"]) < lengths[1]:
+                        why = LENGTH
+                    if why:
+                        left_out[why] += 1
+                        continue
+                    frequent.update(row["unit"] for row in rows)
+                    waiting.write(json.dumps([page.id, rows], ensure_ascii=False) + "\n")
+        except SourceError as error:
+            raise BadInput(str(error)) from None
+        if not frequent:
+            raise BadInput(f"{dump}: {_nothing(seen, left_out)}")
+        kept = {unit for unit, _ in frequent.most_common(most_units or None)}
+        counts, left_out[RARE] = _divide(waiting, folder, kept)
+    told = {"left_out": {why: count for why, count in left_out.most_common() if count}}
+    return {**seen, **counts, **told, "units": {unit: count for unit, count in frequent.most_common() if unit in kept}}
+
+
+def told_left_out(left_out: Mapping[str, int]) -> str:
+    """How many sentences were left out, and why, in one line.
+
+    Example:
+        >>> told_left_out({"other numbers; see --every": 1200, "too short or too long": 3})
+        '1,203 sentences left out: 1,200 (other numbers; see --every), 3 (too short or too long)'
+        >>> told_left_out({})
+        'no sentence left out'
+    """
+    if not left_out:
+        return "no sentence left out"
+    total = sum(left_out.values())
+    reasons = ", ".join(f"{count:,} ({why})" for why, count in left_out.items())
+    return f"{_many(total, 'sentence')} left out: {reasons}"
+
+
+def _check(folder: Path, names: Sequence[str], most_units: int, units: str | None, decimal: str | None) -> None:
+    from numerate_lab.tasks.wikipedia.wiki_template import DECIMALS, UNITS
+
+    for name in names:
+        if not name.strip() or set(name) & set("{}|"):
+            raise BadInput(f"--name must be a template's name, as convert, however: {name!r}")
+    for option, value, known in (("--units", units, UNITS), ("--decimal", decimal, DECIMALS)):
+        if value is not None and value not in known:
+            raise BadInput(f"{option} must be {' or '.join(known)}, however: {value!r}")
+    if most_units < 0:
+        raise BadInput(f"--most-units must be 0 or more, however: {most_units}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder}: holds something already; give a new folder")
+
+
+def _nothing(seen: Mapping[str, int], left_out: Counter[str]) -> str:
+    """What was seen in a dump that gives no sentence."""
+    if not seen["templates"]:
+        return f"none of {seen['pages']} articles has a sentence with {{{{convert|...}}}}; see --name"
+    found = f"nothing to write of {_many(seen['pages'], 'article')} with {_many(seen['templates'], 'template')}"
+    if not seen["sentences"]:
+        return f"{found}: all of them stand in tables, boxes, lists or headings, none in a sentence"
+    told = told_left_out(dict(left_out.most_common()))
+    return f"{found} and {_many(seen['sentences'], 'sentence')} with them: {told}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _width(text: str) -> int:
+    """Characters, the wide ones twice: a sentence of Chinese has about half as many as one of English."""
+    return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if char > "\u10ff")
+
+
+def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int], int]:
+    """Writes the rows with these units into the files of their splits; also, how many sentences have none such."""
+    folder.mkdir(parents=True, exist_ok=True)
+    counts = {"train": 0, "dev": 0, "test": 0}
+    rare = 0
+    with contextlib.ExitStack() as stack:
+        files = {
+            split: stack.enter_context(gzip.open(folder / f"{split}.jsonl.gz", "wt", encoding="utf-8"))
+            for split in counts
+        }
+        waiting.seek(0)
+        for line in waiting:
+            page, rows = json.loads(line)
+            kept = [row for row in rows if row["unit"] in units]
+            rare += not kept
+            split = _split(page)
+            counts[split] += len(kept)
+            files[split].writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+    return counts, rare
+
+
+def _split(page: str) -> str:
+    digest = hashlib.blake2b(page.encode(), digest_size=8).digest()
+    share = int.from_bytes(digest, "big") / 2**64
+    return next((split for split, end in SHARES if share < end), "train")

@@ -1,0 +1,1 @@
+"""One experiment engine: trials, grids, results and pages."""

@@ -1,0 +1,1 @@
+"""The papers' tables: settings, published figures, and what each needs besides."""

@@ -1,0 +1,1 @@
+"""Numeracy for language models (Spithourakis and Riedel 2018)."""

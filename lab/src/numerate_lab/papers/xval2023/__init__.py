@@ -1,0 +1,1 @@
+"""xVal (Golkar et al. 2023)."""

@@ -1,0 +1,1 @@
+"""Tasks that ask for one number of a text."""

@@ -1,0 +1,208 @@
+"""Texts that ask for a number, as batches for one encoding, and what a model answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from numerate.modeling.introspection import evaluating
+from numerate.processing.number_table import PADDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.modeling.number_model import NumberModel
+    from numerate_lab.tasks.asked_number.asked_number import Truth
+
+__all__ = ["Asked", "answers", "encode", "read_number"]
+
+CHUNK = 8192
+"""Texts that are encoded at once."""
+_FILL = {"number_given": PADDING}
+_FIELDS = ("input_ids", "attention_mask", "number_slots", "number_bits", "number_chars", "number_precision")
+MOST_WRONG = 1e-3
+"""The share of texts whose asked number may be read otherwise than the task means it."""
+
+
+class Asked:
+    """Encoded texts, all of one length, in tensors of N rows.
+
+    Attributes:
+        fields: As a model takes them, with `number_wanted` (N, M), which number is asked for, or `labels`.
+    """
+
+    def __init__(self, fields: dict[str, Tensor]) -> None:
+        self.fields = fields
+
+    def __len__(self) -> int:
+        return len(self.fields["input_ids"])
+
+    def __getitem__(self, rows: slice | Tensor) -> dict[str, Tensor]:
+        return {key: value[rows] for key, value in self.fields.items()}
+
+    def to(self, device: Any) -> Asked:
+        """The same on a device."""
+        return Asked({key: value.to(device) for key, value in self.fields.items()})
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are, padding left out."""
+        return int(self.fields["attention_mask"].sum())
+
+    def batches(self, size: int) -> Iterator[dict[str, Tensor]]:
+        """The rows in order, some at a time."""
+        return (self[slice(start, start + size)] for start in range(0, len(self), size))
+
+
+def encode(model: NumberModel, texts: Sequence[str], truth: Truth, answer_slot: int, *, causal: bool) -> Asked:
+    """Encodes texts and marks what they ask for.
+
+    Args:
+        model: Says how.
+        texts: With their answers.
+        truth: Of the same texts.
+        answer_slot: Which number of each text is asked for; -1 for the last.
+        causal: Whether the answer is said token by token: then `labels` say which tokens are learnt, those of the
+            answer and the one behind it.
+
+    Raises:
+        ValueError: More than one text in a thousand is read otherwise than the task means it.
+    """
+    parts: list[dict[str, Tensor]] = []
+    for start in range(0, len(texts), CHUNK):
+        batch = model.processor(list(texts[start : start + CHUNK]), padding=True, return_tensors="pt")
+        parts.append({key: batch[key] for key in (*_FIELDS, "number_given") if key in batch})
+    fields = {key: _joined([part[key] for part in parts], _fill(model, key)) for key in parts[0]}
+    present = fields["number_given"] != PADDING
+    counts = present.sum(1)
+    place = counts + answer_slot if answer_slot < 0 else torch.full_like(counts, answer_slot)
+    wanted = (torch.arange(present.shape[1]) == place[:, None]) & present
+    _check(model, fields, wanted, texts, truth)
+    if causal:
+        slots = fields["number_slots"].abs()
+        of_answer = (slots > 0) & wanted.gather(1, (slots - 1).clamp_min(0))
+        behind = functional.pad(of_answer[:, :-1], (1, 0)) & ~of_answer
+        labels = torch.where(of_answer | behind, fields["input_ids"], -100)
+        return Asked({key: fields[key] for key in ("input_ids", "attention_mask")} | {"labels": labels})
+    return Asked(fields | {"number_wanted": wanted})
+
+
+def _fill(model: NumberModel, key: str) -> int:
+    words: Any = model.processor.tokenizer
+    return words.pad_token_id if key == "input_ids" else _FILL.get(key, 0)
+
+
+def _joined(parts: list[Tensor], fill: int) -> Tensor:
+    """Tensors (n, T, ...) one after the other, padded to the longest."""
+    shape = [max(part.shape[axis] for part in parts) for axis in range(1, parts[0].dim())]
+    padded = []
+    for part in parts:
+        missing = [size - have for size, have in zip(shape, part.shape[1:], strict=True)]
+        padded.append(functional.pad(part, [n for more in reversed(missing) for n in (0, more)], value=fill))
+    return torch.cat(padded)
+
+
+def _check(model: NumberModel, fields: dict[str, Tensor], wanted: Tensor, texts: Sequence[str], truth: Truth) -> None:
+    """That the number asked for is the one that the reader found there."""
+    has = wanted.any(1)
+    values = fields["number_bits"].view(torch.float64).masked_fill(~wanted, 0.0).sum(1)
+    if model.processor.scaling is not None:
+        values = torch.from_numpy(model.processor.scaling.invert([""] * len(values), values.numpy()))
+    gold = torch.from_numpy(truth.values)
+    wrong = ~has | ((values - gold).abs() > 1e-6 * gold.abs().clamp_min(1e-9))
+    if model.processor.scaling is None and wrong.double().mean() > MOST_WRONG:
+        row = int(wrong.nonzero()[0])
+        raise ValueError(
+            f"{int(wrong.sum())} of {len(texts)} texts are read otherwise than meant, the first: {texts[row]!r} asks "
+            f"for {truth.strings[row]}, and {values[row].item():g} was read"
+        )
+
+
+@torch.no_grad()
+def answers(model: NumberModel, asked: Asked, *, size: int = 1024, most_tokens: int = 32) -> list[float | str | None]:
+    """What the model says for each text: values by its head, or strings by its tokens; None for what is no number.
+
+    Args:
+        model: In whatever mode; it is left in it.
+        asked: On the model's device.
+        size: Texts at once.
+        most_tokens: Of an answer that is said token by token.
+    """
+    said: list[float | str | None] = []
+    with evaluating(model):
+        for batch in asked.batches(size):
+            if "labels" in batch:
+                said += _spoken(model, batch, most_tokens)
+            elif model.head is not None:
+                said += _by_head(model, batch)
+            else:
+                said += _filled_in(model, batch)
+    return said
+
+
+def _by_head(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str | None]:
+    assert model.objective is not None  # noqa: S101 (for the type checker)
+    task = model.objective.prepare(batch, model.vocabulary)
+    numbers: Any = model(**task.inputs, return_loss=False).numbers
+    values = (numbers.median() if numbers.is_density else numbers.mode()).double().cpu()
+    if model.processor.scaling is not None:
+        values = torch.from_numpy(model.processor.scaling.invert([""] * len(values), values.numpy()))
+    found: list[float | str | None] = [None] * len(batch["input_ids"])
+    for row, value in zip(batch["number_wanted"].any(1).nonzero()[:, 0].tolist(), values.tolist(), strict=True):
+        found[row] = value
+    return found
+
+
+def _filled_in(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str | None]:
+    """Every token of the answer at once, as in xVal."""
+    assert model.objective is not None  # noqa: S101 (for the type checker)
+    task = model.objective.prepare(batch, model.vocabulary)
+    logits = model(**task.inputs, return_loss=False).logits
+    asked = task.labels != -100  # type: ignore[operator]
+    chosen = logits.argmax(-1).cpu()
+    rows = zip(chosen.tolist(), asked.cpu().tolist(), strict=True)
+    return [read_number(model, [token for token, is_asked in zip(*row, strict=True) if is_asked]) for row in rows]
+
+
+def _spoken(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> list[float | str | None]:
+    """One token after the other, the most probable each time; text behind the question is not seen."""
+    labels, ids = batch["labels"], batch["input_ids"]
+    start = (labels != -100).long().argmax(1)
+    length = int(start.max()) + most_tokens
+    place = torch.arange(length, device=ids.device)
+    words: Any = model.processor.tokenizer
+    ids = functional.pad(ids, (0, max(0, length - ids.shape[1])), value=words.pad_token_id)[:, :length]
+    ids = torch.where(place < start[:, None], ids, words.pad_token_id)
+    rows = torch.arange(len(ids), device=ids.device)
+    own, ended = model.processor.num_id, torch.zeros_like(start, dtype=torch.bool)
+    for step in range(most_tokens):
+        seen = int(start.max()) + step
+        mask = (place[:seen] < (start + step)[:, None]).long()
+        logits = model(input_ids=ids[:, :seen], attention_mask=mask, return_loss=False).logits
+        token = logits[rows, start + step - 1].argmax(-1)
+        ended |= token < own  # any word ends the number
+        ids[rows, start + step] = torch.where(ended, ids[rows, start + step], token)
+        if bool(ended.all()):
+            break
+    said = [
+        [token for token in row[first:] if token >= own]
+        for row, first in zip(ids.tolist(), start.tolist(), strict=True)
+    ]
+    return [read_number(model, tokens) for tokens in said]
+
+
+def read_number(model: NumberModel, tokens: list[int]) -> str | None:
+    """The number that tokens write, as a string; None if they write none."""
+    processor: Any = model.processor
+    if any(token >= processor.num_id for token in tokens):
+        pieces = [processor.own_tokens[max(token - processor.num_id, 0)] for token in tokens]
+    else:
+        pieces = [processor.tokenizer.decode(tokens).replace(" ", "")]
+    try:
+        numeral = processor.notation.read(pieces)
+    except ValueError:
+        return None
+    return None if numeral is None else numeral.text

@@ -1,0 +1,1 @@
+"""Masked words and masked numbers of sentences with numbers."""

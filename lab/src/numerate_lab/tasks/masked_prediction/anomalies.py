@@ -1,0 +1,86 @@
+"""Wrong numbers: another sentence's, or the right one with a digit added, dropped or exchanged.
+
+As in Berg-Kirkpatrick & Spokoyny 2020; a model that knows which numbers are probable tells them from the right ones.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from numerate.numerals.numeral import Numeral
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KINDS", "wrong_numbers"]
+
+KINDS = ("swapped", "added", "dropped", "exchanged")
+
+
+def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list[Numeral | None]:
+    """A wrong number for each right one, of another value; None where there is none of this kind.
+
+    Args:
+        numerals: The right ones.
+        kind: `swapped` for the number of another sentence; or a digit `added`, `dropped`, or two neighbours
+            `exchanged`. No number gets a zero in front that its writer would not have written.
+        seed: Of the draws.
+
+    Example:
+        >>> right = [Numeral("1,250", 0, 5, 1250.0), Numeral("7", 0, 1, 7.0)]
+        >>> [wrong and wrong.text for wrong in wrong_numbers(right, "dropped")]
+        ['150', None]
+        >>> [wrong.value for wrong in wrong_numbers(right, "swapped")]
+        [7.0, 1250.0]
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, however: {kind!r}")
+    rng = random.Random(f"{kind} {seed}")  # noqa: S311 (no secret)
+    if kind == "swapped":
+        return [_other(numerals, index, rng) for index in range(len(numerals))]
+    long = [numeral.text for numeral in numerals if sum(map(str.isdigit, numeral.text.partition(".")[0])) > 3]
+    # A number that becomes long is written as most long ones are: else it would be found out by that.
+    commas = 2 * sum("," in text for text in long) > len(long)
+    return [_changed(numeral, kind, rng, commas) for numeral in numerals]
+
+
+def _other(numerals: Sequence[Numeral], index: int, rng: random.Random) -> Numeral | None:
+    for _ in range(100):  # where nearly all numbers are equal, there may be none
+        other = numerals[rng.randrange(len(numerals))]
+        if other.value != numerals[index].value:
+            return other
+    return None
+
+
+def _changed(numeral: Numeral, kind: str, rng: random.Random, commas: bool) -> Numeral | None:
+    text = numeral.text.replace(",", "")
+    if numeral.point == "," or not text.isascii():
+        return None
+    places = [place for place, char in enumerate(text) if char.isdigit()]
+    if kind == "added":
+        made = [text[:at] + digit + text[at:] for at in (*places, places[-1] + 1) for digit in "0123456789"]
+    elif kind == "dropped":
+        made = [text[:at] + text[at + 1 :] for at in places]
+    else:
+        pairs = [(at, at + 1) for at in places if at + 1 in places]
+        made = [text[:a] + text[b] + text[a] + text[b + 1 :] for a, b in pairs]
+    # A 0 would be found out by its logarithm alone.
+    good = [each for each in dict.fromkeys(made) if _is_written(each) and float(each) not in (0.0, numeral.written)]
+    if not good:
+        return None
+    chosen = rng.choice(good)
+    value = float(chosen) * 10.0**numeral.power
+    if "," in numeral.text or (commas and len(text.partition(".")[0].lstrip("+-")) < 4):
+        whole, point, rest = chosen.partition(".")
+        sign = whole[: len(whole) - len(whole.lstrip("+-"))]
+        chosen = f"{sign}{int(whole.lstrip('+-')):,}{point}{rest}"
+    return Numeral(chosen, 0, len(chosen), value, power=numeral.power)
+
+
+def _is_written(text: str) -> bool:
+    """Whether somebody would write a number so."""
+    bare = text.lstrip("+-")
+    whole, point, rest = bare.partition(".")
+    well_formed = whole.isdigit() and (not point or rest.isdigit())
+    return well_formed and (whole == "0" or not whole.startswith("0"))

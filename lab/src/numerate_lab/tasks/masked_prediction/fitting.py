@@ -1,0 +1,91 @@
+"""Training of one cell of a grid: rates by part, ready batches on the device, no checkpoints."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.modeling.introspection import base_of
+from numerate_lab.tasks.masked_prediction.picked_states import picks_states, states_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch.utils.data import Dataset
+
+    from numerate.modeling.number_model import NumberModel
+    from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig
+
+__all__ = ["fit"]
+
+
+def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
+    """What is trained, the encoder and the embedder of numbers with rates of their own."""
+    own_parts = (model.embedder, model.gate, model.reach, model.late_reach, model.relations)
+    parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
+    owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
+    rates = {"backbone": config.backbone_rate, "number": config.number_rate}
+    found: dict[float, list[torch.nn.Parameter]] = {}
+    for weight in model.parameters():
+        if weight.requires_grad:
+            own = rates.get(owner.get(id(weight), ""))
+            found.setdefault(config.rate if own is None else own, []).append(weight)
+    return [{"params": some, "lr": rate} for rate, some in found.items()]
+
+
+def fit(
+    model: NumberModel,
+    config: LiteracyConfig,
+    batches: Callable[[torch.device], Dataset[Any]],
+    collate: Callable[[list[Any]], dict[str, Any]],
+) -> dict[str, Any]:
+    """Trains for some epochs with `NumberTrainer` on ready batches that lie on the device; no checkpoints.
+
+    Args:
+        model: What `build` gave.
+        config: Rates, epochs and seed.
+        batches: Gives the batches on a device.
+        collate: Makes a batch what the model takes.
+
+    Returns:
+        `steps` and the mean `train_loss`.
+    """
+    import transformers
+
+    if config.bf16 and torch.cuda.is_available():
+        torch.set_float32_matmul_precision("high")
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = transformers.TrainingArguments(
+            output_dir=folder, per_device_train_batch_size=1, num_train_epochs=config.epochs,
+            learning_rate=config.rate, weight_decay=config.weight_decay, lr_scheduler_type=config.schedule,
+            warmup_steps=config.warmup, save_strategy="no", logging_strategy="no", report_to="none",
+            disable_tqdm=True, seed=config.seed, remove_unused_columns=False, dataloader_pin_memory=False,
+            bf16=config.bf16 and torch.cuda.is_available(),
+        )  # fmt: skip
+        groups, fused = _groups(model.to(arguments.device), config), arguments.device.type == "cuda"
+        optimizer = torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=fused)
+        # Where only words are learnt, the head needs not see the others: six of seven, and most of the memory.
+        trainer = _trainer(picked=config.predict != "numbers" and picks_states(model))(
+            model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
+            optimizers=(optimizer, None),
+        )  # fmt: skip
+        trainer.remove_callback(transformers.PrinterCallback)
+        result = trainer.train()
+    return {"steps": result.global_step, "train_loss": result.training_loss}
+
+
+def _trainer(picked: bool) -> Any:
+    """`NumberTrainer`, or one whose models give logits of the labelled tokens alone."""
+    from numerate.training import NumberTrainer
+
+    class Picking(NumberTrainer):
+        def compute_loss(self, model: Any, inputs: dict[str, Any], *positional: Any, **options: Any) -> Any:
+            labels = inputs["labels"]
+            rows, columns = (labels != -100).nonzero(as_tuple=True)
+            with states_at(self._numbers, rows, columns):  # type: ignore[arg-type]
+                inputs = inputs | {"labels": labels[rows, columns][:, None]}
+                return super().compute_loss(model, inputs, *positional, **options)
+
+    return Picking if picked else NumberTrainer

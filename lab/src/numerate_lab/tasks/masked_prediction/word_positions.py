@@ -1,0 +1,282 @@
+"""Which words of some sentences are predicted, the same for every encoder, and what is known of each.
+
+Positions are of the *text*: sub-word tokens of the bare tokenizer by their characters, so that models that write
+numbers differently are asked for the same words. Left out are special and unknown tokens, everything that is part of a
+number, tokens of digits alone, and full stops, as in Thawani et al. 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numerate.processing.encoding import NumberCollator
+from numerate.processing.processor import NumberProcessor
+from numerate.reading import make_reader
+from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
+
+__all__ = ["NEAR", "Encoded", "WordPositions", "encode", "unit_of"]
+
+NEAR = 3
+"""So many tokens from a number are near it."""
+NO_NUMBER = -10_000
+"""The magnitude of a sentence without an annotated number."""
+_readers = (make_reader("luna"), make_reader("standard"))
+
+
+@dataclass(frozen=True, eq=False)
+class WordPositions:
+    """The words that are predicted, N in all, in reading order.
+
+    Attributes:
+        sentence: (N,) int64, index of the sentence; rises.
+        start: (N,) int64, first character, white space not counted; with `end`, unique within a sentence.
+        end: (N,) int64, behind the last.
+        target: (N,) int64, the token's id.
+        labels: (N,) bool by name: `next`, the token right behind the annotated number; `unit`, the tokens of its unit,
+            or of the word behind it where the data names none; `whole`, those of them that are a word by themselves
+            (the `##n` beside it gives the `ml` of `mln` away); `near`, at most three tokens from it; `other`, no unit.
+        magnitude: (N,) int64, floor(log10 |number|) of the sentence's annotated number; `NO_NUMBER` for none and for 0.
+        lengths: (S,) int64, tokens of each sentence.
+
+    Example:
+        >>> positions = WordPositions.of(sentences, tokenizer)                     # doctest: +SKIP
+        >>> sentences[0].text[positions.start[0] : positions.end[0]]               # doctest: +SKIP
+        'it'
+    """
+
+    sentence: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    target: np.ndarray
+    labels: dict[str, np.ndarray]
+    magnitude: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, sentences: Sequence[NumberSentence], tokenizer: Any, own: bool = False) -> WordPositions:
+        """Looks for them with the bare tokenizer.
+
+        Args:
+            sentences: The texts.
+            tokenizer: Of the model.
+            own: Ask for what is part of a number, too, but for digits: each encoder then has the words that it has
+                tokens for, and they are no longer the same for all.
+        """
+        texts = [sentence.text for sentence in sentences]
+        batch = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True) if texts else {}
+        special, words = set(tokenizer.all_special_ids), _Words(tokenizer)
+        rows: list[tuple[int, ...]] = []
+        for index, sentence in enumerate(sentences):
+            taken = bytearray() if own else _taken(sentence)
+            spans = [_stripped(sentence.text, *span) for span in batch["offset_mapping"][index]]
+            number = sentence.numeral
+            places = [i for i, (a, b) in enumerate(spans) if number is not None and a < number.end and b > number.start]
+            first, last = (places[0], places[-1]) if places else (-1, -1)
+            behind = _unit_span(sentence)
+            power = NO_NUMBER
+            if number is not None and number.value and math.isfinite(number.value):
+                power = math.floor(math.log10(abs(number.value)))
+            for place, (token, (start, end)) in enumerate(zip(batch["input_ids"][index], spans, strict=True)):
+                if token in special or start >= end or words[token] or taken.find(1, start, end) >= 0:
+                    continue
+                away = 10**6 if first < 0 else max(first - place, place - last)
+                unit = behind is not None and start < behind[1] and end > behind[0]
+                after = first >= 0 and place == last + 1
+                whole = unit and not _goes_on(sentence.text, start, end)
+                rows.append((index, start, end, token, after, unit, whole, away <= NEAR, power))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T
+        labels = dict(zip(("next", "unit", "whole", "near"), columns[4:8].astype(bool), strict=True))
+        lengths = np.array([len(row) for row in batch["input_ids"]] if texts else [], dtype=np.int64)
+        index, starts, ends, targets, powers = columns[[0, 1, 2, 3, 8]]
+        return cls(index, starts, ends, targets, labels | {"other": ~labels["unit"]}, powers, lengths)
+
+    def __len__(self) -> int:
+        return len(self.sentence)
+
+    def strata(self) -> dict[str, np.ndarray]:
+        """All groups of positions that are reported: (N,) bool by name, `all` first, magnitudes as `1e3`."""
+        found = {"all": np.ones(len(self), dtype=bool)} | self.labels
+        powers = [power for power in np.unique(self.magnitude).tolist() if power != NO_NUMBER]
+        found |= {f"1e{power}": self.magnitude == power for power in powers}
+        return found
+
+    def moved(self, before: Sequence[NumberSentence], after: Sequence[NumberSentence]) -> WordPositions:
+        """The same words in the same sentences with other numbers: what stands behind a number moves with its length.
+
+        Args:
+            before: The sentences of these positions.
+            after: The same, made by `NumberSentence.with_number` or `scaled`.
+        """
+        ends = np.array([0 if s.numeral is None else s.numeral.end for s in before], dtype=np.int64)
+        shift = np.array([len(b.text) - len(a.text) for a, b in zip(before, after, strict=True)], dtype=np.int64)
+        move = np.where(self.start >= ends[self.sentence], shift[self.sentence], 0)
+        labels = (self.labels, self.magnitude, self.lengths)
+        return WordPositions(self.sentence, self.start + move, self.end + move, self.target, *labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Sentences as one encoder writes them.
+
+    Attributes:
+        rows: Processed texts, as a collator takes them.
+        places: (N,) int64, the token of each position; -1 where this encoder has no such token.
+        number: (S,) int64, which number of its row's table the annotated one is; -1 if it is not there.
+        collate: Pads rows to a batch.
+    """
+
+    rows: list[dict[str, Any]]
+    places: np.ndarray
+    number: np.ndarray
+    collate: NumberCollator
+
+
+def encode(
+    processor: NumberProcessor,
+    sentences: Sequence[NumberSentence],
+    positions: WordPositions,
+    numbers: str = "annotated",
+    max_tokens: int = 128,
+) -> Encoded:
+    """Writes sentences as a model's processor does, and finds the positions in them.
+
+    Args:
+        processor: The model's; it is not changed.
+        sentences: The texts.
+        positions: Of these sentences.
+        numbers: Which get the processor's notation: the `annotated` one, as in the papers, or `all` of a sentence.
+        max_tokens: Longer rows are cut; positions behind that have no token.
+    """
+    if numbers not in ("annotated", "all"):
+        raise ValueError(f"numbers must be 'annotated' or 'all', however: {numbers!r}")
+    rows: list[Any] = [None] * len(sentences)
+    number = np.full(len(sentences), -1, dtype=np.int64)
+    spans: list[Any] = [None] * len(sentences)
+    for part in _rounds(sentences):
+        chosen = [sentences[index] for index in part]
+        reader = AnnotatedReader(chosen, processor.reader if numbers == "all" else None, processor.kinds)
+        own = NumberProcessor(
+            processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
+            first_id=processor.first_id, implied_commas=processor.implied_commas,
+        )  # fmt: skip
+        texts = [sentence.text for sentence in chosen]
+        batch = own(texts, return_offsets_mapping=True, truncation=True, max_length=max_tokens)
+        keys, found = [key for key in batch if key != "offset_mapping"], batch.numerals
+        for row, index in enumerate(part):
+            rows[index] = {key: batch[key][row] for key in keys}
+            spans[index] = batch["offset_mapping"][row]
+            wanted = sentences[index].numeral
+            for place, numeral in enumerate(found[row]):
+                if wanted is not None and numeral is not None and numeral.start == wanted.start:
+                    number[index] = place
+    at: dict[tuple[int, int, int, int], int] = {}
+    for index, sentence in enumerate(sentences):
+        row = rows[index]
+        tokens = zip(spans[index], row["input_ids"], row["number_slots"], strict=True)
+        for place, ((start, end), token, slot) in enumerate(tokens):
+            if not slot and end > start:
+                at[(index, *_stripped(sentence.text, start, end), token)] = place
+    wanted = zip(
+        *(c.tolist() for c in (positions.sentence, positions.start, positions.end, positions.target)), strict=True
+    )
+    places = np.array([at.get(key, -1) for key in wanted], dtype=np.int64)
+    return Encoded(rows, places, number, NumberCollator(processor.tokenizer))
+
+
+def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
+    """Sentences in groups in which every text is there once: a reader knows a number by its text."""
+    seen: dict[str, int] = {}
+    rounds: list[list[int]] = []
+    for index, sentence in enumerate(sentences):
+        turn = seen.get(sentence.text, 0)
+        seen[sentence.text] = turn + 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(index)
+    return rounds
+
+
+def _taken(sentence: NumberSentence) -> bytearray:
+    """Which characters belong to a number, whoever reads it: 1, else 0.
+
+    Of what a reader draws to the annotated number, words are its unit and not taken: the `mln` of `5 mln`, where only
+    the 5 is annotated.
+    """
+    text, own = sentence.text, sentence.numeral
+    taken = bytearray(len(text))
+    spans = [(span[0], span[1]) for reader in _readers for span in reader.spans(text)]
+    for start, end in spans:
+        taken[start:end] = b"\x01" * (end - start)
+    if own is not None:
+        for start, end in spans:
+            if start < own.end and end > own.start:
+                free = (at for at in range(start, end) if text[at].isalpha() or text[at] == "%")
+                for at in free:
+                    taken[at] = 0
+        taken[own.start : own.end] = b"\x01" * (own.end - own.start)
+    return taken
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the white space at its ends, which tokenizers count in or not."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether a word goes on before or behind a part of it."""
+    return text[max(start - 1, 0) : start].isalpha() or text[end : end + 1].isalpha()
+
+
+def unit_of(sentence: NumberSentence) -> str | None:
+    """The unit of the annotated number: the data's own word for it, or else the word behind the number.
+
+    Example:
+        >>> from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
+        >>> unit_of(sentence_of_row({"text": "It paid 1.5 Mln dlrs.", "offset": 8, "length": 3, "number": 1.5}))
+        'mln'
+    """
+    if sentence.unit is not None:
+        return sentence.unit
+    span = _unit_span(sentence)
+    return None if span is None else sentence.text[slice(*span)].lower()
+
+
+def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
+    """Where the unit behind the annotated number stands; where the data names none, the word behind it."""
+    if sentence.numeral is None:
+        return None
+    text, start = sentence.text, sentence.numeral.end
+    while start < len(text) and (text[start].isspace() or text[start] == "-"):
+        start += 1
+    if sentence.unit is not None and text.startswith(sentence.unit, start):
+        return start, start + len(sentence.unit)
+    end = start + text.startswith("%", start)
+    while end < len(text) and text[end].isalpha():
+        end += 1
+    return (start, end) if end > start else None
+
+
+class _Words(dict[int, bool]):
+    """Which tokens are never asked for, looked up once each: full stops and tokens of digits alone."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, token: int) -> bool:
+        text = self._tokenizer.decode([token]).strip().removeprefix("##").strip()
+        self[token] = text in ("", ".") or text.isdecimal()
+        return self[token]

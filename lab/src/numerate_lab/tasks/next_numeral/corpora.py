@@ -1,0 +1,272 @@
+"""Text corpora as streams of records with splits, and what the 2018 paper's Table 1 says of one.
+
+A record is a dict with at least `id` and `text`; whatever else its line holds stays in it (`paper`, `attributes`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normalised_counts
+from numerate.config import Config
+from numerate.reading.plain import raw_tokens
+from numerate.registry import near_names
+from numerate.training.sources import SourceError, numbered_lines
+from numerate_lab.tasks.synthetic.clinical import clinical_reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus", "table_one"]
+
+SPLITS = ("train", "dev", "test")
+SHARES = (0.7, 0.1, 0.2)
+"""How texts without splits of their own are divided, as in the paper."""
+NAMES = ("clinical",)
+"""Corpora that are made, not read."""
+_TEXT_FIELDS = ("text", "body", "comment")
+_PEEKED_LINES = 1000
+
+
+class CorpusError(ValueError):
+    """A corpus cannot be read; the message is one line that names file, line and field."""
+
+
+def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """The records of one split of a corpus, read (or made) one after the other.
+
+    Args:
+        source: One of
+
+            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, a JSON object a line with `id` and
+              `text` (the scientific set, written clinical reports);
+            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (market articles: `title` and `body` become the
+              text); where no line has one, records are divided by `seed`;
+            - any other file, packed or not: plain text, in paragraphs between blank lines, or if its first 1,000 lines
+              have none, a line each; divided by `seed`;
+            - `"clinical"`: reports made up on the way (`numerate_lab.tasks.synthetic.clinical`).
+        split: `train`, `dev` or `test`.
+        seed: For what is divided or made here. Equal texts always fall into the same split.
+
+    Raises:
+        CorpusError: At once if there is no such corpus; on the way if a line is not as it should be.
+
+    Example:
+        >>> report = next(read_corpus("clinical", "dev"))
+        >>> report["id"], sorted(report)
+        ('dev-0', ['attributes', 'id', 'mentions', 'text'])
+    """
+    if split not in SPLITS:
+        raise CorpusError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+    if str(source) in NAMES:
+        return clinical_reports(split, seed=seed)
+    path = Path(source)
+    if path.is_dir():
+        files = [path / f"{split}{ending}" for ending in (".jsonl.gz", ".jsonl")]
+        found = next((file for file in files if file.is_file()), None)
+        if found is None:
+            raise CorpusError(f"{path}: a folder without {files[1].name} or {files[0].name}")
+        return _json_records(found)
+    if not path.is_file():
+        raise CorpusError(
+            f"{source}: no such file or folder, and no corpus of that name: {near_names(str(source), [*NAMES])}"
+        )
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        return _chosen(_json_records(path), path, split, seed)
+    return _chosen(_paragraphs(path), path, split, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusStatistics(Config):
+    """What the paper's Table 1 says of a split, in tokens of the 2018 models.
+
+    Attributes:
+        records: How many texts.
+        tokens: How many tokens, without those for start and end.
+        longest: Tokens of the longest text.
+        numerals: How many tokens are numerals.
+        smallest: The smallest number; this and the next are None where there is no number.
+        median: The number in the middle.
+        mean: Their mean; as in the paper, one huge number can make it meaningless.
+        largest: The largest number.
+        known_words: Share of words that the vocabulary has; None without a vocabulary.
+        known_numerals: Share of numerals that it has.
+    """
+
+    kind: ClassVar[str] = "corpus-statistics"
+    records: int
+    tokens: int
+    longest: int
+    numerals: int
+    smallest: float | None
+    median: float | None
+    mean: float | None
+    largest: float | None
+    known_words: float | None = None
+    known_numerals: float | None = None
+
+    @property
+    def mean_length(self) -> float:
+        """Tokens a text."""
+        return self.tokens / max(self.records, 1)
+
+    @property
+    def numeral_share(self) -> float:
+        """Which share of the tokens are numerals."""
+        return self.numerals / max(self.tokens, 1)
+
+
+def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
+    """Counts texts.
+
+    Args:
+        texts: A split's texts.
+        vocabulary: Whose share of words and numerals is asked for.
+
+    Example:
+        >>> found = corpus_statistics(["EF 60 %", "EF 35 or 40 %"], WordVocabulary.of(["EF 60 %"], size=3))
+        >>> found.tokens, found.numerals, found.median, found.known_words
+        (8, 3, 40.0, 0.8)
+    """
+    return _statistics(_tally(texts), vocabulary)
+
+
+def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
+    """The vocabulary of a corpus' training texts, and the statistics of its three splits.
+
+    Args:
+        source: See `read_corpus`.
+        size: How many types the vocabulary has.
+        seed: See `read_corpus`.
+    """
+    tallies = {split: _tally(record["text"] for record in read_corpus(source, split, seed=seed)) for split in SPLITS}
+    vocabulary = WordVocabulary.of(tallies["train"].types, size)
+    return vocabulary, {split: _statistics(tally, vocabulary) for split, tally in tallies.items()}
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """One pass over texts: how many, how long the longest is, and how often each type occurs."""
+
+    records: int
+    longest: int
+    types: Counter[str]
+
+
+def _tally(texts: Iterable[str]) -> _Tally:
+    records = longest = 0
+    written: Counter[str] = Counter()
+    for text in texts:
+        tokens = raw_tokens(text)
+        records, longest = records + 1, max(longest, len(tokens))
+        written.update(tokens)
+    return _Tally(records, longest, normalised_counts(written))
+
+
+def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStatistics:
+    words = {token: count for token, count in tally.types.items() if not is_numeral(token)}
+    numerals = {token: count for token, count in tally.types.items() if is_numeral(token)}
+    # By value, each as often as it occurs. A row of 400 digits is no float64 and left out.
+    numbers = sorted((value, count) for token, count in numerals.items() if math.isfinite(value := float(token)))
+    total = sum(count for _, count in numbers)
+    upto = list(itertools.accumulate(count for _, count in numbers))
+    middle = [numbers[bisect.bisect_right(upto, place)][0] for place in ((total - 1) // 2, total // 2) if total]
+    known = frozenset() if vocabulary is None else frozenset((*vocabulary.words, *vocabulary.numerals))
+
+    def covered(counts: dict[str, int]) -> float | None:
+        if vocabulary is None or not counts:
+            return None
+        return sum(count for token, count in counts.items() if token in known) / sum(counts.values())
+
+    return CorpusStatistics(
+        records=tally.records,
+        tokens=sum(tally.types.values()),
+        longest=tally.longest,
+        numerals=sum(numerals.values()),
+        smallest=numbers[0][0] if total else None,
+        median=sum(middle) / 2 if total else None,
+        mean=math.fsum(value * count for value, count in numbers) / total if total else None,
+        largest=numbers[-1][0] if total else None,
+        known_words=covered(words),
+        known_numerals=covered(numerals),
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, with their numbers from 1."""
+    try:
+        yield from numbered_lines(path)
+    except SourceError as error:
+        raise CorpusError(str(error)) from None
+
+
+def _json_records(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(f"{where}: not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise CorpusError(f"{where}: expected a JSON object, got {line[:40]!r}")
+        field = next((name for name in _TEXT_FIELDS if name in record), None)
+        if field is None:
+            raise CorpusError(f"{where}: none of the fields {', '.join(_TEXT_FIELDS)}, only {', '.join(record)[:80]}")
+        if not isinstance(record[field], str):
+            raise CorpusError(f"{where}: field {field!r} must be text, however: {str(record[field])[:40]!r}")
+        text = record[field]
+        if field == "body" and isinstance(record.get("title"), str):
+            text = f"{record['title']}\n{text}"
+        yield record | {"id": str(record.get("id", number)), "text": text}
+
+
+def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
+    """Plain text: paragraphs between blank lines, or lines."""
+    peeked = "\n".join(line.strip() for _, line in itertools.islice(_lines(path), _PEEKED_LINES))
+    by_line = "\n\n" not in peeked.strip()
+    number, part = 0, []
+    for number, line in _lines(path):
+        if line.strip():
+            part.append(line)
+        if part and (by_line or not line.strip()):
+            yield {"id": str(number - (0 if by_line else 1)), "text": "\n".join(part)}
+            part = []
+    if part:
+        yield {"id": str(number), "text": "\n".join(part)}
+
+
+def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Those of one split: what a record says, or what its text and the seed say."""
+    says: bool | None = None
+    for record in records:
+        own = record.get("split")
+        if says is None:
+            says = own is not None
+        if says != (own is not None) or (says and own not in SPLITS):
+            raise CorpusError(
+                f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
+            )
+        if (own if says else drawn_split(record["text"], seed)) == split:
+            yield record
+
+
+def drawn_split(text: str, seed: int = 0) -> str:
+    """The split of a text that has none, by its characters alone: equal texts are in one split, in `SHARES`.
+
+    Example:
+        >>> [drawn_split(text) for text in ("It rains.", "It snows.", "It rains.")]
+        ['dev', 'train', 'dev']
+    """
+    digest = hashlib.blake2b(f"{seed}\n{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    share = int.from_bytes(digest) / 2**64
+    return SPLITS[0] if share < SHARES[0] else SPLITS[1] if share < SHARES[0] + SHARES[1] else SPLITS[2]

@@ -1,0 +1,1 @@
+"""Planetary systems, simulated."""

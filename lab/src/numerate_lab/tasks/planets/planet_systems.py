@@ -1,0 +1,274 @@
+"""Planets: records of systems that move under gravity, of which a number is asked for, as in xVal's second experiment.
+
+A record tells the masses, semi-major axes and eccentricities of two to four planets, the time step, and where all of
+them were at each step: `{'description':{'planet0':{'m':..,'a':..,'e':..},..,'stepsize':..},'data':[[[x,y],..],..]}`.
+Asked for is the time step, or one of the numbers of planet0. Splits `train`, `dev` and `test` are drawn alike; two more
+ask for what training has never seen:
+
+| split | what differs |
+|---|---|
+| `stepsize-between` | the time step lies between those of training, of which there are 262 |
+| `a1-gap` | planet0 is the innermost and moved out, to where no training planet is: from 1 to 1.1667 |
+
+Presets are `paper`, and `public-code`, which differs from it. Systems are drawn in blocks that depend on config, seed,
+split and place alone, so that any part of a split can be had at any time; a folder keeps them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from numerate import metrics
+from numerate.config import Config
+from numerate.notation.decimal_form import parse_numeral
+from numerate.registry import UnknownNameError, near_names
+from numerate_lab.registry import tasks
+from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
+from numerate_lab.tasks.planets.integrator import TOLERANCE
+from numerate_lab.tasks.planets.planet_texts import FIELDS, Record, write
+from numerate_lab.tasks.planets.system_draws import Systems, draw_block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numerate.metrics import Score
+
+__all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetsConfig", "PlanetsTask"]
+
+SPLITS = ("train", "dev", "test", "stepsize-between", "a1-gap")
+MOST_KEPT = 8
+"""Blocks that a task remembers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanetsConfig(Config):
+    """What systems are drawn; the defaults are the paper's. Units: G and the star's mass are 1.
+
+    Attributes:
+        planets: Fewest and most planets.
+        mass: Of a planet, uniform from least to most, as are the next.
+        inner: The innermost planet's semi-major axis; the others are evenly spaced up to `outer`.
+        outer: The outermost planet's.
+        eccentricity: Of the orbits, whose perihelia all lie at angle 0.
+        angle: Where planets start, in radians.
+        aligned: Share of systems that all start at angle 0.
+        time: Least and most time, whole numbers; an inner planet goes around in 2 pi.
+        points: Fewest and most times that a system is seen at, the first and the last included.
+        bound: A system with a coordinate of this size or more is rejected.
+        mass_unit: What masses are multiplied by in a record,
+        eccentricity_unit: and eccentricities.
+        significant: Digits of the numbers in a record; None for all 17, as in the paper's data.
+        quote: What keys are written in: `'` as in the paper's data, or `"`, which makes JSON of it.
+        margin: How far the split `stepsize-between` keeps from the time steps of training.
+        block: Systems that are drawn at once; other blocks have other systems.
+        tolerance: Of the motion; see `planets_motion`.
+    """
+
+    kind: ClassVar[str] = "planets"
+    planets: tuple[int, int] = (2, 4)
+    mass: tuple[float, float] = (1e-5, 5e-5)
+    inner: float = 1.0
+    outer: tuple[float, float] = (1.5, 3.0)
+    eccentricity: tuple[float, float] = (0.0, 0.1)
+    angle: tuple[float, float] = (-math.pi / 6, math.pi / 6)
+    aligned: float = 0.0
+    time: tuple[int, int] = (15, 24)
+    points: tuple[int, int] = (30, 59)
+    bound: float = 10.0
+    mass_unit: float = 1e5
+    eccentricity_unit: float = 20.0
+    significant: int | None = None
+    quote: str = "'"
+    margin: float = 0.001
+    block: int = 1024
+    tolerance: float = TOLERANCE
+
+    def __post_init__(self) -> None:
+        for name, least in (("planets", 2), ("mass", 0.0), ("time", 1), ("points", 2), ("eccentricity", 0.0)):
+            low, high = getattr(self, name)
+            if not least <= low <= high:
+                raise ValueError(f"planets: {name} must be from {least} up, least and most: {(low, high)}")
+        for wrong, message in (
+            (self.eccentricity[1] >= 1, f"orbits are ellipses: eccentricity={self.eccentricity}"),
+            (not 0 < self.inner < self.outer[0] <= self.outer[1], f"inner={self.inner}, outer={self.outer}"),
+            (self.angle[0] > self.angle[1], f"angle={self.angle}"),
+            (not 0 <= self.aligned <= 1, f"aligned={self.aligned}"),
+            (not self.bound > self.outer[1], f"bound must be beyond the orbits: bound={self.bound}"),
+            (not min(self.mass_unit, self.eccentricity_unit) > 0, "units must be positive"),
+            (self.significant is not None and not 1 <= self.significant <= 17, f"significant={self.significant}"),
+            (self.quote not in ("'", '"'), f"quote must be ' or \", however: {self.quote!r}"),
+            (not self.margin >= 0, f"margin={self.margin}"),
+            (self.block < 1, f"block={self.block}"),
+            (not 0 < self.tolerance < 1e-3, f"tolerance={self.tolerance}"),
+        ):
+            if wrong:
+                raise ValueError(f"planets: {message}")
+
+    @property
+    def gap_end(self) -> float:
+        """The smallest semi-major axis that a planet other than the innermost can have: 1.1667 in the paper."""
+        return self.inner + (self.outer[0] - self.inner) / (self.planets[1] - 1)
+
+    def digest(self) -> str:
+        """Names all systems drawn by this config, however they are written."""
+        fields = {key: value for key, value in self.to_dict().items() if key not in ("significant", "quote")}
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@tasks.register("planets")
+class PlanetsTask:
+    """Planet systems, and one number asked for in each; an `AskedNumberTask`.
+
+    Args:
+        config: What is drawn; or a preset's name.
+        asks: `stepsize`, or `a1`, `e1`, `m1`: the semi-major axis, eccentricity or mass of planet0.
+        cache: A folder that keeps blocks once they are made.
+        device: Where motion is computed. Another device's blocks differ by rounding.
+
+    Attributes:
+        answer_path: The key path of what is asked for, for `wanted_numbers`.
+        answer_slot: Which number of each text it is; None where this differs from text to text.
+
+    Example:
+        >>> task = PlanetsTask(PlanetsConfig(block=4, significant=3), asks="a1")
+        >>> task.texts("test", 1)[0][:45]
+        "{'description':{'planet0':{'m':...,'a':...
+        >>> truth = task.truth("a1-gap", 4)
+        >>> bool((truth.values > 1).all() and (truth.values < 1.17).all())
+        True
+        >>> float(task.measure(truth.values + 0.1, truth)["mse"])
+        0.01...
+    """
+
+    def __init__(
+        self,
+        config: PlanetsConfig | str = "paper",
+        asks: str = "stepsize",
+        cache: str | Path | None = None,
+        device: str = "cpu",
+    ) -> None:
+        if isinstance(config, str):
+            if config not in PRESETS:
+                raise UnknownNameError(f"unknown planets {config!r}: {near_names(config, list(PRESETS))}")
+            config = PRESETS[config]
+        if asks not in FIELDS:
+            raise UnknownNameError(f"planets can be asked for {', '.join(FIELDS)}, however: {asks!r}")
+        self.config, self.asks, self.device = config, asks, device
+        self.cache = None if cache is None else Path(cache)
+        self.answer_path = FIELDS[asks]
+        low, high = config.planets
+        slots = {"m1": 0, "a1": 1, "e1": 2, "stepsize": 3 * high if low == high else None}
+        self.answer_slot = slots[asks]
+        self._kept: dict[tuple[str, int, int], Systems] = {}
+
+    def stream(
+        self, split: str, seed: int = 0, count: int | None = None, batch: int = 128, start: int = 0
+    ) -> Iterator[list[str]]:
+        """Texts of a split in batches, without end unless `count` says how many; from the `start`-th on."""
+        if batch < 1 or start < 0:
+            raise ValueError(f"batch must be positive and start not negative, however: {batch=}, {start=}")
+        end = None if count is None else start + count
+        while end is None or start < end:
+            stop = start + batch if end is None else min(start + batch, end)
+            yield self.texts(split, stop - start, seed, start)
+            start = stop
+
+    def prepare(
+        self, split: str, count: int, seed: int = 0, start: int = 0, progress: Callable[[int, int], None] | None = None
+    ) -> None:
+        """Makes the blocks of some systems; with a cache, later sessions find them there.
+
+        Args:
+            split: One of `SPLITS`.
+            count: How many systems,
+            seed: of which stream,
+            start: from which on.
+            progress: Called after each block with the number of systems made, and of all.
+        """
+        blocks = self._blocks(count, start)
+        for done, number in enumerate(blocks, 1):
+            if self.cache is None or not self._file(split, seed, number).exists():
+                self._block(split, seed, number)
+            if progress is not None:
+                progress(done * self.config.block, len(blocks) * self.config.block)
+
+    def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Systems:
+        """Systems `start` to `start + count` of a split."""
+        blocks, size = self._blocks(count, start), self.config.block
+        parts = []
+        for number in blocks:
+            first = number * size
+            parts.append(self._block(split, seed, number)[max(start - first, 0) : start + count - first])
+        return Systems.joined(parts)
+
+    def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
+        """Their records, complete; see `AskedNumberTask`."""
+        return [text for text, _ in self.records(split, count, seed, start)]
+
+    def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:
+        """Their records, and where each of `FIELDS` stands in them."""
+        return write(self.config, self.samples(split, count, seed, start))
+
+    def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
+        """What is asked for, in the units of the records; to be measured by `planets`, how many there are."""
+        systems = self.samples(split, count, seed, start)
+        # What is asked for stands in the description: there is no need to write how all planets moved.
+        short = dataclasses.replace(systems, points=np.zeros_like(systems.points))
+        found = [(text[slice(*spans[self.asks])], spans[self.asks]) for text, spans in write(self.config, short)]
+        strings = [string for string, _ in found]
+        numerals = [parse_numeral(string) for string in strings]
+        precision = np.array([0 if one is None else one.precision for one in numerals], dtype=np.int64)
+        places = np.array([span for _, span in found], dtype=np.int64).reshape(-1, 2)
+        values = np.array([float(string) for string in strings], dtype=np.float64)
+        return Truth(values, strings, precision, places, {"planets": systems.planets})
+
+    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
+        """The mean squared error `mse` in the units of the records, `invalid`, and the other figures of `measure`."""
+        values, _ = compared(predicted, truth)
+        root = metrics.rmse(torch.from_numpy(values), torch.from_numpy(truth.values))
+        return {"mse": dataclasses.replace(root, value=root.value**2), **measure(predicted, truth)}
+
+    def _blocks(self, count: int, start: int) -> range:
+        if count < 0 or start < 0:
+            raise ValueError(f"count and start must not be negative, however: {count=}, {start=}")
+        size = self.config.block
+        return range(start // size, max(start, start + count - 1) // size + 1)
+
+    def _file(self, split: str, seed: int, number: int) -> Path:
+        if split not in SPLITS:
+            raise ValueError(f"split {split!r}: {near_names(split, list(SPLITS))}")
+        return (self.cache or Path()) / f"planets-{self.config.digest()}-{split}-{seed}-{number:06d}.npz"
+
+    def _block(self, split: str, seed: int, number: int) -> Systems:
+        """One block: from memory, the folder, or made."""
+        key, path = (split, seed, number), self._file(split, seed, number)
+        if key not in self._kept:
+            while len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            if self.cache is not None and path.exists():
+                made = Systems.load(path, self.config)
+            else:
+                rng = np.random.default_rng([seed, zlib.crc32(split.encode()), number])
+                made = draw_block(self.config, split, rng, self.device)
+                if self.cache is not None:
+                    made.save(path)
+            self._kept[key] = made
+        return self._kept[key]
+
+
+PRESETS = {
+    "paper": PlanetsConfig(),
+    # Five planets and angles all around are what the code published later has, not what the paper's figures come from.
+    "public-code": PlanetsConfig(planets=(2, 5), angle=(0.0, 2 * math.pi), aligned=0.3),
+}
+"""Named configs."""

@@ -1,0 +1,1 @@
+"""Records of numbers as arrays: encoding, training and answers."""

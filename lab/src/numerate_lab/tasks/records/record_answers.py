@@ -1,0 +1,184 @@
+"""What a model answers to records that ask for numbers: values, intervals, and how likely it finds others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from numerate import metrics
+from numerate.metrics import Score
+from numerate.modeling.introspection import evaluating
+from numerate.notation.decimal_form import parse_numeral
+from numerate.processing.number_table import NumberTable
+from numerate_lab.tasks.asked_number.asking import read_number
+from numerate_lab.tasks.records.record_rows import NumberWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.modeling.number_model import NumberModel
+    from numerate_lab.tasks.records.record_rows import Rows
+
+__all__ = ["LEVEL", "Said", "answers", "likelihoods", "missed", "scores"]
+
+LEVEL = 0.9
+"""Of the intervals."""
+QUANTILES = 33
+"""Of a distribution's central 90 %, whose mean is its answer: squared errors ask for the mean, but far tails, which a
+model has hardly learnt, would decide it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """Answers to K numbers, in the order of the rows, and within a row in the order of its numbers.
+
+    Attributes:
+        values: (K,) float64 on the CPU, NaN for what is no number; of distributions, the means of their central 90 %.
+        intervals: (K, 2), the ends of central intervals; None if there is no distribution to be trusted.
+        crps: Mean CRPS, or None as well, with
+        count: so many numbers in it.
+    """
+
+    values: Tensor
+    intervals: Tensor | None = None
+    crps: float | None = None
+    count: int = 0
+
+    @staticmethod
+    def joined(parts: list[Said]) -> Said:
+        """Several, one behind the other."""
+        values, count = torch.cat([part.values for part in parts]), sum(part.count for part in parts)
+        if any(part.intervals is None for part in parts):
+            return Said(values)
+        ends = torch.cat([part.intervals for part in parts])  # type: ignore[misc]
+        return Said(values, ends, sum((part.crps or 0.0) * part.count for part in parts) / max(1, count), count)
+
+
+def scores(values: Tensor, gold: Tensor, said: Said | None = None) -> dict[str, Any]:
+    """The figures of some answers: `mse` in written units, `invalid` share, and with intervals `coverage` and `crps`.
+
+    `variance` of the truth is there to compare with: it is the error of who knows the mean.
+
+    Example:
+        >>> found = scores(torch.tensor([1.0, float("nan")]), torch.tensor([1.5, 2.0]))
+        >>> found["mse"]["value"], found["invalid"]["value"]
+        (0.25, 0.5)
+    """
+    root = metrics.rmse(values, gold)
+    found = {"mse": Score(root.value**2, root.count, root.skipped, root.non_finite)}
+    found["invalid"] = Score(float(values.isnan().double().mean()) if len(values) else math.nan, len(values))
+    found["variance"] = Score(float(gold.var(correction=0)) if len(gold) else math.nan, len(gold))
+    if said is not None and said.intervals is not None and said.crps is not None:
+        found["coverage"] = metrics.coverage(said.intervals[:, 0], said.intervals[:, 1], gold)
+        found["crps"] = Score(said.crps, said.count)
+    return {name: score.to_dict() for name, score in found.items()}
+
+
+def missed(dev: dict[str, Any]) -> float:
+    """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all.
+
+    A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
+
+    Args:
+        dev: By question, what `scores` found.
+
+    Example:
+        >>> found = {"a": scores(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 2.0]))}
+        >>> round(math.exp(missed(found)), 3)
+        2.0
+    """
+    logs = []
+    for found in dev.values():
+        mse, invalid, variance = found["mse"]["value"], found["invalid"]["value"], found["variance"]["value"]
+        error = variance if mse is None else (1 - invalid) * mse + invalid * variance
+        logs.append(math.log(max(error / max(variance, 1e-30), 1e-6)))
+    return sum(logs) / len(logs)
+
+
+@torch.no_grad()
+def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
+    """What the model says for one question to each of some rows.
+
+    Args:
+        model: In whatever mode; it is left in it.
+        rows: On its device.
+        ask: One of the rows' questions.
+        size: Rows at once.
+    """
+    parts = []
+    for batch, task in _asked(model, rows, ask, size):
+        if model.head is None:
+            parts.append(Said(_filled_in(model, batch, task)))
+            continue
+        numbers: Any = model(**task.inputs, return_loss=False).numbers
+        # A scalar's spread is a setting, not something that it has learnt.
+        trusted = numbers.is_density and model.head.config.kind != "scalar"
+        if not trusted:
+            parts.append(Said((numbers.median() if numbers.is_density else numbers.mode()).double().cpu()))
+            continue
+        levels = torch.linspace((1 - LEVEL) / 2, (1 + LEVEL) / 2, QUANTILES, dtype=torch.float64, device=model.device)
+        found = numbers.quantile(levels.expand(len(numbers), -1))
+        gold = batch["number_bits"].view(torch.float64)[batch["number_wanted"]]
+        missed = metrics.crps(numbers, gold, nodes=32)
+        parts.append(Said(found.mean(1).cpu(), found[:, [0, -1]].cpu(), missed.value, missed.count))
+    return Said.joined(parts)
+
+
+def _asked(model: NumberModel, rows: Rows, ask: str, size: int) -> Iterator[tuple[dict[str, Tensor], Any]]:
+    """Batches with the question masked; the model is in evaluation mode meanwhile."""
+    assert model.objective is not None  # noqa: S101 (for the type checker)
+    with evaluating(model):
+        for some in torch.arange(len(rows)).split(size):
+            batch = rows.batch(some) | {"number_wanted": rows.wanted(ask, len(some))}
+            yield batch, model.objective.prepare(batch, model.vocabulary)
+
+
+def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tensor:
+    """Every token of the answers at once, as in xVal; their values, NaN for what is none."""
+    logits = model(**task.inputs, return_loss=False).logits
+    hidden = task.labels != -100
+    chosen, slots = logits.argmax(-1)[hidden].tolist(), batch["number_slots"][hidden].tolist()
+    owners = zip(hidden.nonzero()[:, 0].tolist(), slots, strict=True)
+    tokens: dict[tuple[int, int], list[int]] = {}
+    for owner, token in zip(owners, chosen, strict=True):
+        tokens.setdefault(owner, []).append(token)
+    known: dict[tuple[int, ...], float] = {}
+    for row in tokens.values():
+        if tuple(row) not in known:
+            text = read_number(model, row)
+            numeral = None if text is None else parse_numeral(text)
+            known[tuple(row)] = math.nan if numeral is None else numeral.value
+    return torch.tensor([known[tuple(row)] for row in tokens.values()], dtype=torch.float64)
+
+
+@torch.no_grad()
+def likelihoods(model: NumberModel, rows: Rows, ask: str, line: Tensor, decimals: int) -> Tensor:
+    """How likely each of C values is to the model as the answer of each of N rows: (N, C), the largest of a row is 1.
+
+    Written numbers: the product of their tokens' probabilities. Heads: the density, or the mass.
+
+    Args:
+        model: In whatever mode; it is left in it.
+        rows: Not many, for they are all gone through at once; each asks for one number.
+        ask: The question.
+        line: (C,) float64 values of so many decimals.
+        decimals: Of all numbers.
+    """
+    ((_, task),) = _asked(model, rows, ask, len(rows))
+    with evaluating(model):
+        output: Any = model(**task.inputs, return_loss=False)
+    if model.head is not None:
+        logs = output.numbers.scores(NumberTable.of_values(line.tolist(), model.device)).double()
+    else:
+        tokens, there = NumberWriter(model, decimals, model.device)(line.to(model.device))
+        hidden = (task.labels != -100).nonzero()
+        each = output.logits[hidden[:, 0], hidden[:, 1]].double().log_softmax(-1)
+        each = each.reshape(len(rows), -1, each.shape[-1])
+        if each.shape[1] != tokens.shape[1] or not bool(there.all()):
+            raise ValueError(f"values are not of {each.shape[1]} tokens, as the answer: {line.tolist()[:3]}...")
+        logs = sum(each[:, place][:, tokens[:, place].long()] for place in range(tokens.shape[1]))
+    return (logs - logs.amax(1, keepdim=True)).exp().cpu()  # type: ignore[union-attr]

@@ -1,0 +1,207 @@
+"""Many records of few shapes: all of one shape have the same text between their numbers, and only the numbers differ.
+
+Planets and temperatures come as arrays; as text they would be written, read and cut again for every encoding. Here a
+shape's text is written once, and numbers stay numbers, rounded to some decimals and written with all of them and with
+their sign: `+1.0000`. So the length of a number that is masked in its place tells nothing about it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numerate.reading.records import RecordsReader
+from numerate_lab.tasks.planets import planet_texts as planets_records
+from numerate_lab.tasks.temperature import station_texts as temperature_records
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate_lab.tasks.planets.planet_systems import PlanetsTask
+    from numerate_lab.tasks.temperature.forecasts import TemperatureTask
+
+__all__ = ["Records", "Shape", "planet_records", "temperature_records_of", "write_number"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What records of one shape share.
+
+    Attributes:
+        sections: M + 1 texts, before, between and behind the M numbers.
+        asks: What can be asked for, and which numbers that are, counted from 0.
+    """
+
+    sections: tuple[str, ...]
+    asks: dict[str, tuple[int, ...]]
+
+    @staticmethod
+    def of(text: str, asks: dict[str, Sequence[int]]) -> Shape:
+        """The shape of one record.
+
+        Example:
+            >>> Shape.of("{'m':1.5,'data':[1,2]}", {"m": [0]}).sections
+            ("{'m':", ",'data':[", ',', ']}')
+        """
+        spans = RecordsReader().spans(text)
+        ends, starts = [0, *(end for _, end, *_ in spans)], [*(start for start, *_ in spans), len(text)]
+        sections = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
+        return Shape(sections, {name: tuple(map(int, slots)) for name, slots in asks.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """N records, shape by shape.
+
+    Attributes:
+        shapes: S of them.
+        numbers: For each shape (n, M) float64, rounded.
+        rows: For each shape (n,) int64, where its records stand among all.
+        decimals: With which all numbers are written.
+        guesses: For each shape (n, A) float64 that the A numbers asked for are told as differences from; or none.
+    """
+
+    shapes: tuple[Shape, ...]
+    numbers: tuple[np.ndarray, ...]
+    rows: tuple[np.ndarray, ...]
+    decimals: int = 4
+    guesses: tuple[np.ndarray, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return sum(map(len, self.rows))
+
+    def texts(self, most: int | None = None) -> list[str]:
+        """The records as text, shape by shape; of each shape no more than `most`."""
+        found = []
+        for shape, numbers in zip(self.shapes, self.numbers, strict=True):
+            for row in numbers[:most].tolist():
+                written = [write_number(value, self.decimals) for value in row]
+                pairs = zip(shape.sections, [*written, ""], strict=True)
+                found.append("".join(part for pair in pairs for part in pair))
+        return found
+
+    def gold(self, ask: str) -> np.ndarray:
+        """What is asked for, in the order of all records, one behind the other, guesses added: (K,) float64."""
+        parts = [n[:, list(s.asks[ask])] for s, n in zip(self.shapes, self.numbers, strict=True)]
+        if self.guesses:
+            parts = [part + guess for part, guess in zip(parts, self.guesses, strict=True)]
+        return self.in_order(parts)
+
+    def in_order(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Values by shape, (n, A) each, in the order of all records: (K,)."""
+        rows = np.concatenate([place.repeat(part.shape[1]) for place, part in zip(self.rows, parts, strict=True)])
+        return np.concatenate([part.reshape(-1) for part in parts])[np.argsort(rows, kind="stable")]
+
+    def save(self, path: str | Path) -> None:
+        """Writes them as npz."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        told = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
+        columns = {"told": np.array(told)}
+        for name in ("numbers", "rows", "guesses"):
+            columns |= {f"{name}{index}": column for index, column in enumerate(getattr(self, name))}
+        beside = target.with_suffix(".part")
+        with beside.open("wb") as file:
+            np.savez(file, **columns)  # type: ignore[arg-type]
+        beside.replace(target)
+
+    @staticmethod
+    def load(path: str | Path) -> Records:
+        """Reads what `save` wrote."""
+        with np.load(path, allow_pickle=False) as kept:
+            told: dict[str, Any] = json.loads(str(kept["told"]))
+            shapes = tuple(
+                Shape(tuple(one["sections"]), {ask: tuple(slots) for ask, slots in one["asks"].items()})
+                for one in told["shapes"]
+            )
+            names = ("numbers", "rows", "guesses")
+            columns = [tuple(kept[f"{n}{i}"] for i in range(len(shapes)) if f"{n}{i}" in kept) for n in names]
+        return Records(shapes, columns[0], columns[1], told["decimals"], columns[2])
+
+
+def write_number(value: float, decimals: int) -> str:
+    """A number with its sign and all its decimals.
+
+    Example:
+        >>> write_number(1.0, 4), write_number(-0.25, 4)
+        ('+1.0000', '-0.2500')
+    """
+    return f"{value:+.{decimals}f}"
+
+
+def planet_records(
+    task: PlanetsTask, split: str, count: int, times: int | None = None, decimals: int = 4, seed: int = 0
+) -> Records:
+    """Systems of a split as records.
+
+    Args:
+        task: Gives the systems; its `significant` digits do not matter.
+        split: One of its splits.
+        count: How many systems.
+        times: Tell only the first so many times that each is seen at; None for all.
+        decimals: Of all numbers.
+        seed: Of the split's stream.
+    """
+    systems = task.samples(split, count, seed)
+    if times is not None:
+        if times < 2:
+            raise ValueError(f"times must be at least 2, however: {times}")
+        systems = dataclasses.replace(systems, points=np.minimum(systems.points, times))
+    config = task.config
+    told = np.stack(
+        [systems.masses * config.mass_unit, systems.axes, systems.eccentricities * config.eccentricity_unit], axis=2
+    )
+    shapes, numbers, rows = [], [], []
+    for planets, points in sorted(set(zip(systems.planets.tolist(), systems.points.tolist(), strict=True))):
+        place = np.flatnonzero((systems.planets == planets) & (systems.points == points))
+        asks = {"stepsize": [3 * planets], "a1": [1], "e1": [2], "m1": [0]}
+        first = slice(int(place[0]), int(place[0]) + 1)
+        shapes.append(Shape.of(planets_records.write(config, systems[first])[0][0], asks))
+        parts = [told[place, :planets].reshape(len(place), -1), systems.stepsizes[place, None]]
+        parts.append(systems.positions[place, :points, :planets].reshape(len(place), -1))
+        numbers.append(temperature_records.rounded(np.concatenate(parts, axis=1), decimals))
+        rows.append(place)
+    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals)
+
+
+def temperature_records_of(
+    task: TemperatureTask, split: str, count: int, *, centred: bool = False, seed: int = 0
+) -> Records:
+    """Records of temperatures; asked for (`last`) are the last ones of all stations.
+
+    Args:
+        task: Gives the samples, and how many decimals numbers have.
+        split: One of its splits.
+        count: How many records.
+        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
+            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
+        seed: Of the split's stream.
+    """
+    samples, config, field_ = task.samples(split, count, seed), task.config, task.field
+    width, decimals = len(field_.lon), config.decimals
+    by_shape: dict[tuple[int, int], list[int]] = {}
+    for index, sample in enumerate(samples):
+        # Of equal numbers of times, some are every three hours and some every four: the same record.
+        by_shape.setdefault(sample.values.shape, []).append(index)
+    shapes, numbers, rows, guesses = [], [], [], []
+    for (_, _), places in sorted(by_shape.items()):
+        some = [samples[place] for place in places]
+        text = temperature_records.write(field_, some[:1], decimals, config.quote)[0][0]
+        shapes.append(Shape.of(text, {"last": some[0].slots.tolist()}))
+        cells = np.stack([sample.cells for sample in some])
+        where = temperature_records.coordinates(field_.lat[cells // width], field_.lon[cells % width])
+        when = np.stack([temperature_records.moment(int(field_.time[sample.times[0]])) for sample in some])
+        values = np.stack([sample.values for sample in some])
+        if centred:
+            mean = temperature_records.rounded(values[:, :, :-1].mean(axis=(1, 2), keepdims=True), decimals)
+            guesses.append(mean[:, :, 0].repeat(values.shape[1], axis=1))
+            values -= mean
+        parts = [where.reshape(len(some), -1), when, values.reshape(len(some), -1)]
+        numbers.append(temperature_records.rounded(np.concatenate(parts, axis=1), decimals))
+        rows.append(np.array(places, dtype=np.int64))
+    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals, tuple(guesses))

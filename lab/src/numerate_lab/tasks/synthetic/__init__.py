@@ -1,0 +1,1 @@
+"""Synthetic texts: clinical reports, and numbers of known distributions."""

@@ -1,0 +1,250 @@
+"""Made-up cardiac magnetic resonance reports, each with a table of what was measured.
+
+They stand in for the clinical set of Spithourakis & Riedel (2018), 11,170 / 1,625 / 3,220 reports of a London hospital,
+which is private. **No report is real, and none was written from one.** A result on them says how a model deals with
+texts of this make, not how it would deal with patients'.
+
+What is like the private set, as far as the paper tells: the number of records, about 210 tokens a report, about 4.3 %
+of them numerals, a median number near 59.5, numbers up to 1e7 (accession numbers), and a vocabulary of 1,000 types that
+leaves words and numerals over. What is like life: sex, age and body size set the volumes, masses and dimensions;
+disease shifts them; stroke volume is the difference of the two volumes, and ejection fraction its share of the larger,
+in the very numbers that the report states; body surface area is Mosteller's; the dose of contrast goes by weight.
+
+A report depends on seed, split and its place alone, so that sets of any size can be streamed and no two splits share a
+random state.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.reading.plain import raw_tokens
+from numerate_lab.tasks.synthetic.clinical_phrases import (
+    CONCLUSIONS,
+    FILLERS,
+    HEADINGS,
+    MEASURED,
+    ORDERS,
+    POOLS,
+    SCARS,
+    UNSCARRED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["ATTRIBUTES", "SIZES", "clinical_report", "clinical_reports", "write_clinical"]
+
+SIZES = {"train": 11_170, "dev": 1_625, "test": 3_220}
+"""How many records the paper's splits have."""
+
+ATTRIBUTES = {
+    "age": "years", "height": "cm", "weight": "kg", "bsa": "m2", "heart_rate": "/min", "systolic": "mmHg",
+    "diastolic": "mmHg", "lv_edv": "ml", "lv_esv": "ml", "lv_sv": "ml", "lv_ef": "%", "lv_mass": "g", "rv_edv": "ml",
+    "rv_esv": "ml", "rv_ef": "%", "wall": "mm", "la_area": "cm2", "aortic_root": "mm", "scar": "%",
+    "contrast_dose": "ml",
+}  # fmt: skip
+"""The 20 measurements of a table, and their units; a table has `sex`, `disease`, `drug_dose`, `year` beside them."""
+
+
+@dataclass(frozen=True)
+class _Disease:
+    """How a disease shifts what is measured: factors for volumes, mass and atrium, and typical values of the rest."""
+
+    share: float
+    age: float
+    volume: float = 1.0
+    ef: float = 63.0
+    ef_spread: float = 4.5
+    mass: float = 1.0
+    wall: float = 8.6
+    atrium: float = 1.0
+    right: float = 1.0
+    right_ef: float = 60.0
+    scar: float = 0.0
+    scarred: float = 0.0
+
+
+_DISEASES = {
+    "normal": _Disease(0.32, 48),
+    "dilated": _Disease(0.18, 56, 1.55, 37, 9, 1.3, 8.3, 1.3, 1.15, 48, 9, 0.35),
+    "hypertrophic": _Disease(0.14, 54, 0.92, 70, 5, 1.75, 17.5, 1.35, 0.9, 64, 11, 0.6),
+    "ischaemic": _Disease(0.19, 65, 1.25, 45, 11, 1.15, 9.5, 1.15, 0.95, 55, 19, 0.9),
+    "myocarditis": _Disease(0.07, 36, 1.08, 56, 7, 1.05, 9.0, 1.0, 1.0, 58, 8, 0.8),
+    "right heart": _Disease(0.06, 50, 0.9, 58, 6, 0.95, 8.5, 1.05, 1.6, 41, 5, 0.15),
+    "athlete": _Disease(0.04, 31, 1.3, 60, 4, 1.25, 10.5, 1.15, 1.35, 57),
+}
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_POOL = re.compile(r"\{(\w+)\}")
+_NUMBER = re.compile(r"<(\w+)>")
+
+
+def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str, Any]:
+    """One report: `id`, `text`, `attributes` and `mentions`.
+
+    `attributes` is the table: numbers as the report writes them, at its precision, and `sex` and `disease`. `mentions`
+    lists what the text states as `[attribute, start, end]`; the table has more than the text, as in a hospital.
+
+    Example:
+        >>> report = clinical_report(0)
+        >>> table = report["attributes"]
+        >>> table["lv_sv"] == round(table["lv_edv"] - table["lv_esv"], 1)
+        True
+        >>> name, start, end = report["mentions"][0]
+        >>> float(report["text"][start:end]) == table[name]
+        True
+    """
+    if split not in SIZES:
+        raise ValueError(f"split must be one of {', '.join(SIZES)}, however: {split=}")
+    if index < 0:
+        raise ValueError(f"index must not be negative, however: {index=}")
+    rng = random.Random(f"numerate clinical {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
+    table, written = _patient(rng)
+    text, mentions = _numbered(_compose(rng, table), written)
+    return {"id": f"{split}-{index}", "text": text, "attributes": table, "mentions": mentions}
+
+
+def clinical_reports(split: str = "train", count: int | None = None, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """A split's reports, one after the other; by default as many as the paper has."""
+    if split not in SIZES:
+        raise ValueError(f"split must be one of {', '.join(SIZES)}, however: {split=}")
+    return (clinical_report(index, split, seed) for index in range(SIZES[split] if count is None else count))
+
+
+def write_clinical(folder: str | Path, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> None:
+    """Writes `train.jsonl`, `dev.jsonl` and `test.jsonl`, one report a line; `read_corpus` reads them."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for split, count in sizes.items():
+        with (Path(folder) / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
+            for report in clinical_reports(split, count, seed):
+                file.write(json.dumps(report, ensure_ascii=False) + "\n")
+
+
+def _patient(rng: random.Random) -> tuple[dict[str, Any], dict[str, str]]:
+    """A patient's table, and its numbers as they are written."""
+    name = rng.choices(list(_DISEASES), [disease.share for disease in _DISEASES.values()])[0]
+    disease, man = _DISEASES[name], rng.random() < 0.6
+    age = min(max(rng.gauss(disease.age, 14), 17), 92)
+    height = rng.gauss(176, 7) if man else rng.gauss(163, 6.5)
+    weight = min(max(math.exp(rng.gauss(math.log(26.2), 0.15)), 17), 48) * (height / 100) ** 2
+    bsa = math.sqrt(height * weight / 3600)
+    # Hearts get smaller and stiffer with age; what is left to chance is shared by both ventricles.
+    build = math.exp(rng.gauss(0, 0.11)) * (1 - 0.002 * (age - 50)) * bsa
+    decimals = 1 if rng.random() < 0.08 else 0
+    ef = min(max(rng.gauss(disease.ef, disease.ef_spread), 10), 85)
+    edv = round((82 if man else 74) * build * disease.volume * math.exp(rng.gauss(0, 0.06)), decimals)
+    esv = round(edv * (1 - ef / 100), decimals)
+    right_ef = min(max(rng.gauss(disease.right_ef + 0.25 * (ef - disease.ef), 5), 15), 80)
+    rv_edv = round((86 if man else 75) * build * disease.right * math.exp(rng.gauss(0, 0.06)), decimals)
+    rv_esv = round(rv_edv * (1 - right_ef / 100), decimals)
+    systolic = rng.gauss(124, 14) + 0.45 * (age - 50) + (4 if man else 0)
+    has_scar = rng.random() < disease.scarred
+    values = {
+        "age": (age, 0), "height": (height, 0), "weight": (weight, 1 if rng.random() < 0.1 else 0), "bsa": (bsa, 2),
+        "heart_rate": (min(max(rng.gauss(69, 11) + 0.3 * (60 - ef), 38), 150), 0),
+        "systolic": (systolic, 0), "diastolic": (0.42 * systolic + rng.gauss(24, 6), 0),
+        "lv_edv": (edv, decimals), "lv_esv": (esv, decimals), "lv_sv": (edv - esv, decimals),
+        "lv_ef": (100 * (edv - esv) / edv, 1 if rng.random() < 0.06 else 0),
+        "lv_mass": ((68 if man else 54) * bsa * disease.mass * math.exp(rng.gauss(0, 0.13)), 0),
+        "rv_edv": (rv_edv, decimals), "rv_esv": (rv_esv, decimals), "rv_ef": (100 * (rv_edv - rv_esv) / rv_edv, 0),
+        "wall": (max(disease.wall * math.exp(rng.gauss(0, 0.13)) + (0.6 if man else -0.4), 4), rng.random() < 0.3),
+        "la_area": (max((11.5 * bsa + 0.05 * (age - 50)) * disease.atrium * math.exp(rng.gauss(0, 0.12)), 9), 0),
+        "aortic_root": (rng.gauss(31, 2.8) + 6 * (bsa - 1.9) + 0.1 * (age - 50) + (1.5 if man else -1), 0),
+        "scar": (max(disease.scar * math.exp(rng.gauss(0, 0.5)), 1) if has_scar else 0, 0),
+        "contrast_dose": (weight * rng.choice((0.1, 0.2, 0.2)), 0),
+        "drug_dose": (rng.choice((1.25, 2.5, 5, 10, 20, 40, 75, 80)), None),
+        "year": (rng.randint(1996, 2016), 0),
+        "accession": (rng.randint(100_000, 9_999_999), 0),
+    }  # fmt: skip
+    written = {
+        key: f"{value:g}" if places is None else f"{value:.{places:d}f}" for key, (value, places) in values.items()
+    }
+    table: dict[str, Any] = {"sex": rng.choice(("man", "male", "gentleman") if man else ("woman", "female", "lady"))}
+    table |= {"disease": name} | {key: float(text) if "." in text else int(text) for key, text in written.items()}
+    return table, written
+
+
+def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
+    """A report with `<attribute>` where its numbers stand."""
+    disease = table["disease"]
+    words = _described(rng, table)
+    sections: dict[str, list[str]] = {name: [] for name in HEADINGS}
+    for section, share, phrasings in MEASURED:
+        if rng.random() < share:
+            sections[section].append(rng.choice(phrasings))
+    sections["tissue"].append(
+        rng.choice(SCARS["ischaemic" if disease == "ischaemic" else "other"] if table["scar"] else UNSCARRED)
+    )
+    sections["conclusion"].append(rng.choice(CONCLUSIONS[disease]))
+    sections = {name: [_expanded(rng, one, words) for one in some] for name, some in sections.items()}
+    length = sum(len(raw_tokens(one)) for some in sections.values() for one in some)
+    target = rng.gauss(210, 45)
+    left = [(name, sentence) for name, some in FILLERS.items() for sentence in some]
+    rng.shuffle(left)
+    while length < target and left:
+        name, sentence = left.pop()
+        sentence = _expanded(rng, sentence, words)
+        place = rng.randrange(len(sections[name]) + 1) if name != "conclusion" else len(sections[name])
+        sections[name].insert(place, sentence)
+        length += len(raw_tokens(sentence))
+    headed = rng.random() < 0.6
+    parts = []
+    for name in rng.choice(ORDERS):
+        if sections[name]:
+            heading = f"{rng.choice(HEADINGS[name])}: " if headed or name == "conclusion" else ""
+            parts.append(heading + " ".join(sections[name]))
+    return "\n".join(parts)
+
+
+def _described(rng: random.Random, table: Mapping[str, Any]) -> dict[str, str]:
+    """Words that must fit the numbers."""
+    ef, indexed = table["lv_ef"], table["lv_edv"] / table["bsa"]
+    function = (
+        ("severely impaired", "severely reduced", "very poor") if ef < 35
+        else ("moderately impaired", "moderately reduced", "impaired") if ef < 45
+        else ("mildly impaired", "mildly reduced", "low normal") if ef < 55
+        else ("normal", "good", "preserved", "well maintained") if ef < 70
+        else ("hyperdynamic", "vigorous", "supranormal")
+    )  # fmt: skip
+    size = ("normal in size", "of normal size", "not dilated") if indexed < 95 else ("mildly dilated", "enlarged")
+    thick = ("normal", "not increased") if table["wall"] < 12 else ("increased", "clearly increased", "thickened")
+    massive = ("normal", "appropriate") if table["lv_mass"] / table["bsa"] < 80 else ("increased", "raised", "high")
+    choices = {
+        "function": function,
+        "size": size if indexed < 115 else ("dilated", "severely dilated", "markedly dilated"),
+        "thick": thick,
+        "massive": massive,
+        "atrial": ("normal", "not dilated") if table["la_area"] < 24 else ("dilated", "enlarged", "mildly dilated"),
+    }
+    return {name: rng.choice(some) for name, some in choices.items()} | {"sex": table["sex"]}
+
+
+def _expanded(rng: random.Random, sentence: str, words: Mapping[str, str]) -> str:
+    """A sentence with its choices made and its pools drawn from."""
+    count = 1
+    while count:
+        sentence, count = _CHOICE.subn(lambda match: rng.choice(match[1].split("|")), sentence)
+    sentence = _POOL.sub(lambda match: words.get(match[1]) or rng.choice(POOLS[match[1]]), sentence)
+    sentence = re.sub(r" +(?=[ .,])", "", sentence).strip()
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _numbered(text: str, written: Mapping[str, str]) -> tuple[str, list[list[Any]]]:
+    """The text with its numbers in it, and where they are."""
+    parts: list[str] = []
+    mentions: list[list[Any]] = []
+    length = last = 0
+    for match in _NUMBER.finditer(text):
+        before, number = text[last : match.start()], written[match[1]]
+        length += len(before)
+        mentions.append([match[1], length, length + len(number)])
+        length += len(number)
+        parts += [before, number]
+        last = match.end()
+    return "".join([*parts, text[last:]]), mentions

@@ -1,0 +1,105 @@
+"""Temperatures as the paper's records: `{'description':{'coords':[...],'start':[...]},'data':[[...],...]}`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Record", "Sample", "coordinates", "moment", "write"]
+
+Record = tuple[str, np.ndarray]
+"""A text, and where the last temperature of each station begins and ends in it, (S, 2) int64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some stations for some days.
+
+    Attributes:
+        times: (T,) int64, places in the field's times.
+        cells: (S,) int64, places in its grid, row by row.
+        hours: From one time to the next.
+        values: (S, T) float64, temperatures in the units of the records, rounded as they are written.
+    """
+
+    times: np.ndarray
+    cells: np.ndarray
+    hours: int
+    values: np.ndarray
+
+    @property
+    def slots(self) -> np.ndarray:
+        """Which numbers of the record are the last temperatures, (S,) int64: behind coordinates and start."""
+        stations, times = self.values.shape
+        return 3 * stations + 4 + times * np.arange(1, stations + 1) - 1
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the record has."""
+        return 3 * len(self.cells) + 4 + self.values.size
+
+
+def coordinates(lat: np.ndarray, lon: np.ndarray) -> np.ndarray:
+    """Where places are, in degrees (S,), as numbers without a seam: sin lat, sin lon, cos lon; (S, 3).
+
+    Example:
+        >>> coordinates(np.array([30.0]), np.array([-90.0])).round(3).tolist()
+        [[0.5, -1.0, 0.0]]
+    """
+    north, east = (np.radians(np.asarray(degrees, dtype=np.float64)) for degrees in (lat, lon))
+    return np.stack([np.sin(north), np.sin(east), np.cos(east)], axis=-1)
+
+
+def moment(seconds: int) -> np.ndarray:
+    """When: sine and cosine of the time of day in UTC, then of the time of year; (4,).
+
+    Example:
+        >>> moment(6 * 3600).round(3).tolist()  # six in the morning of the first of January
+        [1.0, 0.0, 0.004, 1.0]
+    """
+    year = np.datetime64(int(seconds), "s").astype("datetime64[Y]")
+    first, behind = (one.astype("datetime64[s]").astype(np.int64) for one in (year, year + np.timedelta64(1, "Y")))
+    turns = 2 * np.pi * np.array([seconds % DAY / DAY, (seconds - first) / (behind - first)])
+    return np.stack([np.sin(turns), np.cos(turns)], axis=-1).ravel()
+
+
+def write(field: TemperatureField, samples: Sequence[Sample], decimals: int, quote: str) -> list[Record]:
+    """The records, in one line each and without spaces; numbers as Python writes them once rounded."""
+    names = (f"{quote}{name}{quote}:" for name in ("description", "coords", "start", "data"))
+    description, coords, start, data = names
+    width, found = len(field.lon), []
+    for sample in samples:
+        where = coordinates(field.lat[sample.cells // width], field.lon[sample.cells % width])
+        when = moment(int(field.time[sample.times[0]]))
+        places, begun = (_listed(array, decimals) for array in (where, when))
+        text = f"{{{description}{{{coords}{places},{start}{begun}}},{data}["
+        spans, rows, at = [], [], len(text)
+        for row in sample.values.tolist():
+            numbers = [repr(number) for number in row]
+            rows.append(f"[{','.join(numbers)}]")
+            end = at + len(rows[-1]) - 1  # before the bracket
+            spans.append((end - len(numbers[-1]), end))
+            at = end + 2  # behind bracket and comma
+        found.append((f"{text}{','.join(rows)}]}}", np.array(spans, dtype=np.int64).reshape(-1, 2)))
+    return found
+
+
+def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
+    """Numbers of so many decimals, without a negative zero.
+
+    Example:
+        >>> rounded(np.array([1.23456, -0.00001]), 3).tolist()
+        [1.235, 0.0]
+    """
+    return np.round(numbers, decimals) + 0.0
+
+
+def _listed(numbers: np.ndarray, decimals: int) -> str:
+    return str(rounded(numbers, decimals).tolist()).replace(" ", "")

@@ -1,0 +1,1 @@
+"""Sentences with numbers and units, extracted from Wikipedia dumps."""

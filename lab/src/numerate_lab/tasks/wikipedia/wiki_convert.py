@@ -1,0 +1,276 @@
+"""Sentences with a number and its unit out of a MediaWiki dump, by the templates that convert units.
+
+`{{convert|5|km|mi}}` says that 5 is a number and kilometres its unit: so Wiki-Convert (Thawani et al. 2021) was made. A
+dump is streamed, page by page, and cleaning a page takes time linear in its length, whatever stands in it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from xml.etree import ElementTree
+
+from numerate.training.sources import SourceError
+from numerate_lab.tasks.wikipedia.wiki_template import NAMES, RANGE, Conversion, conversion_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate_lab.tasks.wikipedia.wiki_template import Wording
+
+__all__ = ["Page", "pages_of_dump", "plain_text", "rows_of_page", "sentences_of_page"]
+
+_DROPPED = ("ref", "math", "gallery", "timeline", "syntaxhighlight", "source", "score", "table", "pre", "poem")
+_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}(?!\})")
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:\w|[Cc]a|St|Dr|Mr|Mrs|Ms|Mt|No|vs|Jr|approx|cf|e\.g|i\.e)\.$")
+_END = re.compile(
+    r"[.!?]['\"”’)]?\s+(?=[\"“‘«„'(\[¿¡]?[^\W\d_a-zа-я])"
+    # No space follows these. Before a closing quote the sentence around it goes on.
+    r"|[。！？｡।։።۔؟]++(?![」』）】》”’\"')])\s*+"
+)
+SEVERAL = "several conversions; see --every"
+DIGITS = "other numbers; see --every"
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Around the index of a conversion in a text; characters of the private area, which a page's own lose to a space."""
+_MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class Page(NamedTuple):
+    """An article, and the language that its dump says it is in, as `en`; empty if it says none."""
+
+    id: str
+    title: str
+    text: str
+    language: str
+
+
+def pages_of_dump(path: str | Path) -> Iterator[Page]:
+    """The articles of a MediaWiki XML dump, `.bz2` or `.gz` or plain.
+
+    Redirects and pages outside the main namespace are passed over. A page is let go once it was given.
+
+    Raises:
+        SourceError: It cannot be read, or is not XML.
+    """
+    try:
+        with _opened(path) as file:
+            # Python's expat stops entities that blow up; a dump declares none.
+            events = ElementTree.iterparse(file, events=("start", "end"))  # noqa: S314
+            _, root = next(events)
+            language = root.get(_LANGUAGE, "")
+            for event, element in events:
+                if event != "end" or _local(element.tag) != "page":
+                    continue
+                fields = {_local(child.tag): child for child in element}
+                text = next((e.text for e in element.iter() if _local(e.tag) == "text"), None)
+                if fields.get("redirect") is None and _said(fields, "ns", "0") == "0" and text:
+                    yield Page(_said(fields, "id"), _said(fields, "title"), text, language)
+                root.clear()
+    except ElementTree.ParseError as error:
+        raise SourceError(f"{path}: not the XML of a dump: {error}") from None
+    except FileNotFoundError:
+        raise SourceError(f"{path}: no such file") from None
+    except (OSError, EOFError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from None
+
+
+def rows_of_page(
+    page: str, wikitext: str, names: Sequence[str] = NAMES, single: bool = True, wording: Wording | None = None
+) -> list[dict[str, Any]]:
+    """The sentences of an article with a conversion, as rows of Wiki-Convert's layout.
+
+    Args:
+        page: The page's id, which is in the rows' own.
+        wikitext: Its text.
+        names: Of the template.
+        single: Only sentences with one conversion and no other digit, as in Wiki-Convert; else one row a conversion.
+        wording: Of numbers and units; English, if None.
+
+    Example:
+        >>> text = "'''Foo''' is a [[river]]. It is {{convert|1200|km|mi}} long.<ref>{{cite}}</ref> It ends."
+        >>> rows_of_page("12", text)
+        [{'id': '12-0', 'comment': 'It is 1,200 kilometres long.', 'offset': 6, 'length': 5, 'number': '1200', \
+'unit': 'kilometres'}]
+    """
+    text, conversions = plain_text(wikitext, names, wording)
+    return [row for rows, _ in sentences_of_page(page, text, conversions, single) for row in rows]
+
+
+def sentences_of_page(
+    page: str, text: str, conversions: Sequence[Conversion], single: bool = True
+) -> Iterator[tuple[list[dict[str, Any]], str]]:
+    """Each sentence with a conversion: its rows, or none and why it is left out.
+
+    Args:
+        page: The page's id.
+        text: What `plain_text` gives,
+        conversions: and what it gives beside.
+        single: As in `rows_of_page`.
+
+    Example:
+        >>> page = plain_text("It is {{convert|5|to|10|km}} long. In 2001 it had {{convert|1|km}}.")
+        >>> [why for _, why in sentences_of_page("1", *page)]
+        ['not one plain number, such as a range or a fraction', 'other numbers; see --every']
+    """
+    count = 0
+    for line in text.split("\n"):
+        if _OPEN not in line:
+            continue
+        for sentence in _sentences(line):
+            found = [conversions[int(match[1])] for match in _MARK.finditer(sentence)]
+            if not found:
+                continue
+            if why := _why_not(sentence, found, single):
+                yield [], why
+                continue
+            comment, places = _written(sentence, conversions)
+            rows: list[dict[str, Any]] = []
+            for (offset, length), conversion in zip(places, found, strict=True):
+                row = {"id": f"{page}-{count}", "comment": comment, "offset": offset, "length": length}
+                rows.append(row | {"number": conversion.number, "unit": conversion.unit})
+                count += 1
+            yield rows, ""
+
+
+def _why_not(sentence: str, found: Sequence[Conversion], single: bool) -> str:
+    """Why a sentence is left out; empty if it is not. What no option brings back is told first."""
+    if why := next((conversion.why for conversion in found if conversion.written is None), ""):
+        return why
+    if single and len(found) > 1:
+        return SEVERAL
+    others = "".join([_MARK.sub("", sentence), *(conversion.behind for conversion in found)])
+    return DIGITS if single and any(char.isdigit() for char in others) else ""
+
+
+def plain_text(
+    wikitext: str, names: Sequence[str] = NAMES, wording: Wording | None = None
+) -> tuple[str, list[Conversion]]:
+    """Wikitext without its markup; conversions stay as marks.
+
+    Templates, tables, references, files and lists go; links leave their words.
+
+    Returns:
+        The text, a paragraph a line, and all conversions; those in the text are named by its marks.
+    """
+    text = wikitext.replace(_OPEN, " ").replace(_CLOSE, " ")
+    text = _without(text, "<!--", "-->")
+    for name in _DROPPED:
+        text = _without_tag(text, name)
+    known = {name.casefold() for name in names}
+    conversions: list[Conversion] = []
+    text = _unbracketed(text, known, conversions, wording)
+    text = re.sub(r"'{2,5}", "", html.unescape(_TAG.sub("", text)))
+    text = re.sub(r"\[(?:https?:)?//[^\s\]]{1,2000}+[ \t]*+([^\]\n]{0,500})\]", r"\1", text)
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line and line[0] not in "*#:;|!={"), conversions
+
+
+def _unbracketed(text: str, names: set[str], conversions: list[Conversion], wording: Wording | None) -> str:
+    """Templates, tables and links resolved from the inside out, in one pass."""
+    stack: list[tuple[str, list[str]]] = [("", [])]
+    position = 0
+    for match in _BRACKETS.finditer(text):
+        stack[-1][1].append(text[position : match.start()])
+        position, mark = match.end(), match[0]
+        if mark in ("{{", "[[", "{|"):
+            stack.append((mark, []))
+            continue
+        opening = {"}}": "{{", "]]": "[[", "|}": "{|"}[mark]
+        if stack[-1][0] != opening:  # it closes nothing
+            continue
+        inside = "".join(stack.pop()[1])
+        if mark == "]]":
+            stack[-1][1].append(_link(inside))
+        elif mark == "}}":
+            parts = inside.split("|")
+            if parts[0].strip().casefold() in names:
+                stack[-1][1].append(f"{_OPEN}{len(conversions)}{_CLOSE}")
+                # One within another has no number or words of its own.
+                nested = _OPEN in inside
+                conversions.append(Conversion(None, why=RANGE) if nested else conversion_of(parts, wording))
+    stack[-1][1].append(text[position:])
+    # What is never closed is text, but for its brackets.
+    return "".join(part for _, parts in stack for part in parts)
+
+
+def _link(inside: str) -> str:
+    """The words of `[[target|words]]`; nothing of a file or a category, whatever their namespaces are called."""
+    target, mark, words = inside.rpartition("|")
+    if ":" in (target or inside).lstrip(":").split("|")[0]:
+        return ""
+    return words if mark else inside
+
+
+def _sentences(line: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(line):
+        part = line[start : match.end()].rstrip()
+        if not _ABBREVIATION.search(part[-12:]):
+            yield part
+            start = match.end()
+    yield line[start:].strip()
+
+
+def _written(sentence: str, conversions: Sequence[Conversion]) -> tuple[str, list[tuple[int, int]]]:
+    """A sentence with its conversions written out, and where their numbers stand."""
+    parts: list[str] = []
+    places: list[tuple[int, int]] = []
+    length, position = 0, 0
+    for match in _MARK.finditer(sentence):
+        conversion = conversions[int(match[1])]
+        before = sentence[position : match.start()]
+        length += len(before)
+        places.append((length, len(conversion.written or "")))
+        parts += [before, conversion.said]
+        length += len(conversion.said)
+        position = match.end()
+    return "".join([*parts, sentence[position:]]), places
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """A text without all that stands between two marks; what is never closed stays."""
+    parts, position = [], 0
+    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
+        parts.append(text[position:start])
+        position = end + len(closing)
+    return "".join([*parts, text[position:]])
+
+
+def _without_tag(text: str, name: str) -> str:
+    """A text without the elements of one name, `<ref/>` and `<ref>...</ref>`; one never closed loses its tag alone."""
+    if f"<{name}" not in text:
+        return text
+    parts, position, closing = [], 0, f"</{name}>"
+    for match in re.finditer(rf"<{name}(?:\s[^<>]{{0,500}})?>", text):
+        if match.start() < position:
+            continue
+        parts.append(text[position : match.start()])
+        position = match.end()
+        if not match[0].endswith("/>") and closing is not None:
+            end = text.find(closing, position)
+            if end < 0:
+                closing = None  # nor behind any later one
+            else:
+                position = end + len(closing)
+    return "".join([*parts, text[position:]])
+
+
+def _local(tag: Any) -> str:
+    return str(tag).rpartition("}")[2]
+
+
+def _said(fields: dict[str, Any], name: str, otherwise: str = "") -> str:
+    return (fields[name].text or "").strip() if name in fields else otherwise
+
+
+def _opened(path: str | Path) -> IO[bytes]:
+    name = str(path)
+    if name.endswith(".bz2"):
+        return cast("IO[bytes]", bz2.open(path))
+    return cast("IO[bytes]", gzip.open(path) if name.endswith(".gz") else Path(path).open("rb"))

@@ -1,0 +1,138 @@
+"""The made-up reports: what they say agrees with their tables, and the tables with life."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral
+from numerate.reading.plain import tokenize
+from numerate_lab.tasks.synthetic.clinical import ATTRIBUTES, SIZES, clinical_report, clinical_reports, write_clinical
+from numerate_lab.tasks.synthetic.clinical_phrases import POOLS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[dict]:
+    return list(clinical_reports("train", 1500))
+
+
+def column(reports: list[dict], name: str) -> list[float]:
+    return [report["attributes"][name] for report in reports]
+
+
+def test_what_the_text_says_is_in_the_table(reports: list[dict]) -> None:
+    constants = {"1", "2", "3", "5", "1.5", "6", "12", "24"}
+    for report in reports:
+        text, table = report["text"], report["attributes"]
+        rest, last = [], 0
+        for name, start, end in report["mentions"]:
+            assert float(text[start:end]) == table[name]
+            assert not (text[start - 1 : start] + text[end : end + 1]).replace(".", "").isdigit(), "all of the numeral"
+            rest.append(text[last:start])
+            last = end
+        others = [token for part in [*rest, text[last:]] for token in tokenize(part) if is_numeral(token)]
+        assert set(others) <= constants, "every other number belongs to a phrase, as in cm2 or 3 tesla"
+        assert not set("[]{}<>|") & set(text), "no template is left over"
+        assert "  " not in text
+
+
+def test_every_attribute_is_stated_somewhere(reports: list[dict]) -> None:
+    stated = {name for report in reports for name, _, _ in report["mentions"]}
+    assert stated == {*ATTRIBUTES, "drug_dose", "year", "accession"}
+    assert len(ATTRIBUTES) == 20
+    assert all(report["attributes"].keys() >= ATTRIBUTES.keys() for report in reports)
+
+
+def test_arithmetic_of_the_table(reports: list[dict]) -> None:
+    for report in reports:
+        table = report["attributes"]
+        assert table["lv_sv"] == pytest.approx(table["lv_edv"] - table["lv_esv"], abs=1e-9)
+        assert table["lv_ef"] == pytest.approx(100 * table["lv_sv"] / table["lv_edv"], abs=0.51)
+        assert table["rv_ef"] == pytest.approx(100 * (1 - table["rv_esv"] / table["rv_edv"]), abs=0.51)
+        assert table["bsa"] == pytest.approx((table["height"] * table["weight"] / 3600) ** 0.5, abs=0.02)
+
+
+def test_correlated_as_in_life(reports: list[dict]) -> None:
+    def correlation(one: str, two: str, among: list[dict]) -> float:
+        return statistics.correlation(column(among, one), column(among, two))
+
+    healthy = [report for report in reports if report["attributes"]["disease"] == "normal"]
+    assert correlation("height", "weight", reports) > 0.3
+    assert correlation("systolic", "diastolic", reports) > 0.5
+    assert correlation("weight", "contrast_dose", reports) > 0.3
+    for name in ("lv_edv", "lv_mass", "aortic_root", "la_area"):
+        assert correlation("bsa", name, healthy) > 0.3, name
+    assert correlation("lv_edv", "rv_edv", healthy) > 0.7
+    assert correlation("lv_edv", "lv_ef", reports) < -0.4, "large hearts are weak ones"
+
+    def median(name: str, disease: str) -> float:
+        return statistics.median(column([r for r in reports if r["attributes"]["disease"] == disease], name))
+
+    assert median("lv_ef", "dilated") < 45 < 55 < median("lv_ef", "normal") < median("lv_ef", "hypertrophic")
+    assert median("wall", "hypertrophic") > 15 > median("wall", "normal")
+    assert median("rv_edv", "right heart") > 1.3 * median("rv_edv", "normal")
+    assert median("scar", "ischaemic") > 10 > median("scar", "normal") == 0
+    assert median("age", "ischaemic") > median("age", "athlete") + 20
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("age", 17, 92), ("height", 135, 205), ("weight", 35, 190), ("lv_ef", 9, 87), ("lv_edv", 50, 500),
+     ("heart_rate", 38, 150), ("diastolic", 35, 130), ("wall", 3, 40), ("aortic_root", 15, 55), ("scar", 0, 100)],
+)  # fmt: skip
+def test_ranges(reports: list[dict], name: str, low: float, high: float) -> None:
+    values = column(reports, name)
+    assert low <= min(values) < max(values) <= high
+
+
+def test_statistics_are_those_of_the_paper(reports: list[dict]) -> None:
+    tokens = [tokenize(report["text"]) for report in reports]
+    numbers = [float(token) for row in tokens for token in row if is_numeral(token)]
+    count = sum(map(len, tokens))
+    assert 200 < count / len(tokens) < 220
+    assert 0.04 < len(numbers) / count < 0.047
+    assert 54 < statistics.median(numbers) < 65
+    assert 1e6 < max(numbers) < 1e7
+    vocabulary = WordVocabulary.of((report["text"] for report in reports), 1000)
+    assert len(vocabulary.words) + len(vocabulary.numerals) == 1000
+    assert vocabulary.unknown_words > 50
+    assert vocabulary.unknown_numerals > 300
+
+
+def test_streams_are_repeatable_and_apart(reports: list[dict]) -> None:
+    assert clinical_report(7) == reports[7]
+    assert list(itertools.islice(clinical_reports("train"), 3)) == reports[:3]
+    texts = {report["text"] for report in reports}
+    assert len(texts) == len(reports)
+    for split, seed in (("dev", 0), ("test", 0), ("train", 1)):
+        assert texts.isdisjoint(report["text"] for report in clinical_reports(split, 50, seed))
+    assert SIZES == {"train": 11_170, "dev": 1_625, "test": 3_220}
+
+
+def test_written_files_hold_the_same(tmp_path: Path) -> None:
+    write_clinical(tmp_path / "set", seed=3, sizes={"train": 4, "dev": 2, "test": 1})
+    lines = (tmp_path / "set" / "train.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == list(clinical_reports("train", 4, seed=3))
+    assert len((tmp_path / "set" / "dev.jsonl").read_text("utf-8").splitlines()) == 2
+
+
+def test_errors_quote_the_value() -> None:
+    with pytest.raises(ValueError, match="split='valid'"):
+        clinical_reports("valid")
+    with pytest.raises(ValueError, match="split='valid'"):
+        clinical_report(0, "valid")
+    with pytest.raises(ValueError, match="index=-1"):
+        clinical_report(-1)
+
+
+def test_pools_hold_no_number_and_nothing_twice() -> None:
+    for name, words in POOLS.items():
+        assert not any(character.isdigit() for word in words for character in word), name
+        assert all(words), name

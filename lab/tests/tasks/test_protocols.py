@@ -1,0 +1,126 @@
+"""What the papers' code does beside what they say: embeddings applied twice, numbers written anew, own tokens."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import number_data
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+from numerate.config import ConfigError
+from numerate_lab.tasks.masked_prediction.masked_word import MaskedWord
+from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
+from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig, build, encoded_split, load_split
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [
+    {"comment": "The bridge is 1,200 feet long.", "offset": 14, "length": 5, "number": "1200", "unit": "feet"},
+    {"comment": "It has a mass of 0.125 grams.", "offset": 17, "length": 5, "number": "0.125", "unit": "grams"},
+    {"comment": "A cat of 4 kg in 2014.", "offset": 9, "length": 1, "number": "4", "unit": "kg"},
+]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> LiteracyConfig:
+    folder: Path = tmp_path_factory.mktemp("protocols")
+    (folder / "data").mkdir()
+    source = number_data.write_data(folder / "data")
+    return LiteracyConfig(source=source, model=number_data.write_model(folder / "model"), recipe="default")
+
+
+@pytest.mark.parametrize("recipe", ["default", "exponent"])
+def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: LiteracyConfig) -> None:
+    model = build(dataclasses.replace(config, recipe=recipe, embedded="twice")).eval()
+    batch: Any = model.processor([row["comment"] for row in ROWS], padding=True, return_tensors="pt")
+    bare = AutoModelForMaskedLM.from_pretrained(config.model, dtype=torch.float32).eval()
+    own = batch["input_ids"] >= model.processor.first_id
+    embedder: Any = model.embedder
+    with torch.no_grad():
+        found = model(**batch, return_loss=False).logits[..., : bare.config.vocab_size]
+        vectors = bare.bert.embeddings(input_ids=batch["input_ids"].masked_fill(own, 0))
+        if recipe == "exponent":
+            from numerate.processing.number_table import NumberTable
+
+            names = ("bits", "chars", "precision", "given")
+            table = NumberTable(*(batch[f"number_{name}"] for name in names))
+            for row, column in (batch["number_slots"] > 0).nonzero().tolist():
+                slot = int(batch["number_slots"][row, column]) - 1
+                vectors[row, column] = embedder(table[torch.tensor([row]), torch.tensor([slot])])[0]
+        wanted = bare(inputs_embeds=vectors, attention_mask=batch["attention_mask"]).logits
+        once = build(dataclasses.replace(config, recipe=recipe)).eval()(**batch, return_loss=False).logits
+    real = batch["attention_mask"].bool()
+    torch.testing.assert_close(found[real], wanted[real], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(found[real], once[..., : found.shape[-1]][real], atol=1e-3)
+
+
+def test_numbers_written_anew() -> None:
+    texts = [sentence_of_row(row).rendered().text for row in ROWS]
+    assert texts == ["The bridge is 1200 feet long.", "It has a mass of 0.12 grams.", "A cat of 4 kg in 2014."]
+    one = sentence_of_row({"comment": "1 kg", "offset": 0, "length": 1, "number": "1"}).rendered()
+    assert one.text == "1.0 kg" and one.numeral is not None and one.numeral.value == 1.0, "as the released code"
+
+
+def test_a_split_is_written_anew_and_has_the_same_words(config: LiteracyConfig) -> None:
+    (before, words), (after, same) = (
+        load_split(dataclasses.replace(config, rendered=rendered), "test") for rendered in (False, True)
+    )
+    assert [s.rendered().text for s in before] == [s.text for s in after] != [s.text for s in before]
+    assert np.array_equal(words.target, same.target) and np.array_equal(words.sentence, same.sentence)
+
+
+def test_own_words_are_those_that_an_encoder_has_tokens_for(config: LiteracyConfig) -> None:
+    own = dataclasses.replace(config, words="own")
+    sentences, more = load_split(own, "test")
+    fewer = load_split(config, "test")[1]
+    keys = [
+        set(zip(words.sentence.tolist(), words.start.tolist(), words.target.tolist(), strict=True))
+        for words in (fewer, more)
+    ]
+    assert keys[0] < keys[1]
+    inside = np.zeros(len(more), dtype=bool)
+    for index, row in enumerate(more.sentence):
+        numeral: Any = sentences[row].numeral
+        inside[index] = more.start[index] < numeral.end and more.end[index] > numeral.start
+    assert inside.any()
+    missing = {}
+    for recipe in ("default", "exponent"):
+        model = build(dataclasses.replace(own, recipe=recipe))
+        missing[recipe] = encoded_split(dataclasses.replace(own, recipe=recipe), model, "test").places < 0
+    assert not missing["default"][inside].any() and missing["exponent"][inside].all()
+    assert not missing["exponent"][~inside].any()
+    scores = MaskedWord(own).evaluate(build(own), "test")
+    assert np.isfinite(scores.nll).all()
+
+
+def test_an_encoder_without_a_layer_of_embeddings(config: LiteracyConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    from numerate_lab.tasks.masked_prediction import prediction_setup as literacy
+
+    class Bare:
+        base_model = None
+
+    monkeypatch.setattr(literacy, "base_of", lambda backbone: Bare)
+    with pytest.raises(ConfigError, match="embedded='twice' needs an encoder with a layer of embeddings"):
+        literacy._embed_twice(type("M", (), {"backbone": None}))  # type: ignore[arg-type]
+
+
+def test_rates_of_their_own(config: LiteracyConfig) -> None:
+    from numerate_lab.tasks.masked_prediction.fitting import _groups
+
+    options: Any = {"recipe": "in-place", "rate": 1e-3, "number_rate": 1e-2}
+    for train, backbone_rate in (("head", None), ("all", 1e-4)):
+        plan = dataclasses.replace(config, train=train, backbone_rate=backbone_rate, **options)
+        model: Any = build(plan)
+        rates = {id(weight): group["lr"] for group in _groups(model, plan) for weight in group["params"]}
+        assert {rates[id(w)] for part in (model.embedder, model.gate) for w in part.parameters()} == {1e-2}
+        assert rates[id(model.own_rows)] == rates[id(model.backbone.cls.predictions.bias)] == 1e-3
+        encoder = {rates.get(id(weight)) for weight in model.backbone.bert.parameters()}
+        assert encoder == ({None} if train == "head" else {1e-4})
+        assert len(rates) == sum(weight.requires_grad for weight in model.parameters())
+    plain = dataclasses.replace(config, recipe="in-place", rate=1e-3)
+    assert [group["lr"] for group in _groups(build(plain), plain)] == [1e-3]

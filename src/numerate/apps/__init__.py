@@ -1,0 +1,1 @@
+"""Applications: the demo and `fill`."""

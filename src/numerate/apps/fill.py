@@ -1,0 +1,132 @@
+"""`numerate fill`: which words a masked language model puts into a gap, and how they move when only a number does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.errors import BadInput
+from numerate.training.progress import quiet_unless_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+__all__ = ["MASK", "fill", "fill_tables"]
+
+MASK = "[MASK]"
+"""How the gap is written, whatever the model's own mask token is."""
+
+
+def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
+    """The most probable words of a gap, by model and number.
+
+    Args:
+        text: With one `[MASK]`, and with a number if one is to be swapped.
+        models: Folders or Hub names: what `save_pretrained` wrote, or any masked language model.
+        swap: Numbers, as they are to be written, that stand in for the text's first one.
+        top: How many words.
+
+    Returns:
+        For each model and number: `model`, `number` (None where the text has none), `text`, `words` with the
+        probability of each, and `moved`: the total variation distance of its distribution from that of the text as it
+        was given.
+
+    Raises:
+        BadInput: There is not one gap, no number to swap, what is to be swapped in is none, no such model, or a text
+            that is too long for it.
+    """
+    if text.count(MASK) != 1:
+        raise BadInput(f"the text needs one {MASK}, however: it has {text.count(MASK)} in {text[:80]!r}")
+    if top < 1:
+        raise BadInput(f"--top must be positive, however: {top}")
+    texts = _swapped(text, swap)
+    quiet_unless_terminal()
+    found = []
+    for name in models:
+        model = _loaded(name)
+        shares = _shares(model, name, [each for _, each in texts])
+        for (number, each), row in zip(texts, shares, strict=True):
+            best = row.topk(min(top, len(row)))
+            words = [
+                {"word": _word(model, int(token)), "probability": float(share)}
+                for token, share in zip(best.indices, best.values, strict=True)
+            ]
+            moved = float((row - shares[0]).abs().sum() / 2)
+            found.append({"model": name, "number": number, "text": each, "words": words, "moved": moved})
+    return found
+
+
+def fill_tables(results: Sequence[dict[str, Any]]) -> list[Table]:
+    """What `fill` gave, a table for each number with a column for each model."""
+    from rich.table import Table
+
+    tables = []
+    for text in dict.fromkeys(result["text"] for result in results):
+        columns = [result for result in results if result["text"] == text]
+        table = Table(title=text, title_justify="left")
+        for column in columns:
+            table.add_column(f"{column['model']}\nmoved {column['moved']:.3f}")
+        for rank in range(max(len(column["words"]) for column in columns)):
+            cells = [column["words"][rank] if rank < len(column["words"]) else None for column in columns]
+            table.add_row(*("" if cell is None else f"{cell['probability']:6.1%}  {cell['word']}" for cell in cells))
+        tables.append(table)
+    return tables
+
+
+def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
+    """The text as it is, then with each of the other numbers; each behind the number in it."""
+    from numerate.reading import make_reader
+
+    reader = make_reader("standard")
+    numerals = reader.find(text)
+    for number in swap:
+        if [found.text for found in reader.find(number)] != [number]:
+            raise BadInput(f"--swap must be one number, however: {number[:40]!r}")
+    if not numerals:
+        if swap:
+            raise BadInput(f"there is no number to swap in {text[:80]!r}")
+        return [(None, text)]
+    first = numerals[0]
+    others = [(number, text[: first.start] + number + text[first.end :]) for number in swap]
+    return [(first.text, text), *others]
+
+
+def _loaded(name: str) -> Any:
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    from numerate.modeling.artefact import CONFIG_FILE, ArtefactError
+    from numerate.modeling.attaching import attach, from_pretrained
+
+    try:
+        if (Path(name) / CONFIG_FILE).is_file():
+            return from_pretrained(name, dtype=torch.float32).eval()
+        backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)
+        return attach(backbone, AutoTokenizer.from_pretrained(name), "default").eval()
+    except (ArtefactError, ValueError, OSError) as error:
+        raise BadInput(f"{name}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+
+
+def _shares(model: Any, name: str, texts: list[str]) -> Any:
+    """The distributions at the gaps: (texts, V) float64, our own tokens left out."""
+    import torch
+
+    mask = model.processor.tokenizer.mask_token
+    if mask is None:
+        raise BadInput(f"{name}: has no mask token: a masked language model is needed")
+    batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
+    batch = batch.to(model.device)
+    rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
+    try:
+        with torch.no_grad():
+            logits = model(**batch, return_loss=False).logits[rows, places]
+    except (IndexError, RuntimeError, ValueError) as error:  # each backbone has words of its own for it
+        said = " ".join(str(error).split())[:200]
+        raise BadInput(f"{name}: cannot take a text of {batch['input_ids'].shape[1]} tokens: {said}") from None
+    return logits[:, : model.processor.first_id].double().softmax(-1)
+
+
+def _word(model: Any, token: int) -> str:
+    return model.processor.tokenizer.decode([token]).strip()

@@ -1,0 +1,367 @@
+"""Number sense against number blindness: the same small model twice, trained alike, but one sees its numbers' values.
+
+Both twins have the recipe's reader, notation and slots, the same head and objective, the same first weights in all that
+they share, the same texts in the same order with the same masks, and the same number of steps. The blind one has no
+embedder: it reads numbers as the sub-words that they are written with. What differs is the number's vector, and nothing
+else. A third one may stand beside them that sees no value at all: every number is the same token to it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from numerate import metrics
+from numerate.config import Config, ConfigError
+from numerate.modeling.attaching import attach, load_recipe
+from numerate.processing.encoding import NumberCollator
+from numerate.processing.number_table import GIVEN, NumberTable
+from numerate.processing.slot_positions import table_of
+from numerate.registry import objectives
+from numerate.training.run import TokenizerPlan
+from numerate.training.scratch import train_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.heads.distribution import NumberDistribution
+    from numerate.modeling.number_model import NumberModel
+
+__all__ = [
+    "BLIND",
+    "SENSE",
+    "VALUELESS",
+    "ComparisonConfig",
+    "Outcome",
+    "WithAndWithout",
+    "ask_model",
+    "compare_twins",
+    "measure_model",
+    "train_model",
+]  # fmt: skip
+
+BLIND, SENSE, VALUELESS = "number-blind", "number sense", "no values"
+LEVEL = 0.9
+"""Of the intervals whose coverage is measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonConfig(Config):
+    """How large the twins are and how they are trained.
+
+    Attributes:
+        recipe: Of the one with number sense; the blind one is the same without its embedder.
+        embedder: Instead of the recipe's.
+        head: Of both.
+        gated: Instead of the recipe's: whether the vectors start behind a shut gate.
+        vocabulary: How many sub-words at most.
+        layers: Of the BERT, which is made for this and knows nothing.
+        width: Of its states, a multiple of 32, which is an attention head's; inner layers are twice as wide.
+        steps: Of the optimiser.
+        batch: Texts a step.
+        rate: Highest learning rate; it rises over a tenth of the steps and falls to 0.
+        number_ratio: Share of the numbers that are masked.
+        word_ratio: Share of the words that are masked.
+        length: Tokens of a text at most.
+        number_weight: Weight of the numbers' loss beside the tokens'.
+        evaluations: How often the held-out texts are looked at on the way, for the learning curve.
+        seed: Of weights, masks and order.
+        valueless: Whether there is a third one that sees no values.
+    """
+
+    kind: ClassVar[str] = "twins"
+    recipe: str = "in-place"
+    embedder: dict[str, Any] | None = None
+    head: dict[str, Any] = field(default_factory=lambda: {"kind": "mixture"})
+    gated: bool = False
+    vocabulary: int = 1000
+    layers: int = 2
+    width: int = 64
+    steps: int = 1200
+    batch: int = 64
+    rate: float = 3e-3
+    number_ratio: float = 0.3
+    word_ratio: float = 0.25
+    length: int = 96
+    evaluations: int = 6
+    number_weight: float = 1.0
+    seed: int = 0
+    valueless: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("vocabulary", "layers", "width", "steps", "batch", "length", "evaluations"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be positive, however: {getattr(self, name)}")
+        if self.width % 32:
+            raise ConfigError(f"width must be a multiple of 32, however: {self.width}")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one model says of the masked numbers (N) and masked words (W) of the held-out texts.
+
+    Attributes:
+        median: (N,) float64; so are `low` and `high`, the ends of the 90 % interval, and `gold`.
+        low: See there.
+        high: See there.
+        gold: See there.
+        unit: Each number's unit as the reader says, "" for none.
+        surprise: (W,) -log p of each masked word; sub-words of numbers are not among them.
+        hit: (W,) whether it was the most probable one.
+        is_unit: (W,) whether it is a unit's.
+    """
+
+    median: Tensor
+    low: Tensor
+    high: Tensor
+    gold: Tensor
+    unit: list[str]
+    surprise: Tensor
+    hit: Tensor
+    is_unit: Tensor
+
+    def figures(self) -> dict[str, float]:
+        """`log_mae`, `mdape`, `coverage_90`; `nll` and `hit` of words, `unit_nll` and `unit_hit` of units."""
+        words, units = ~self.is_unit, self.is_unit
+        return {
+            "log_mae": float(metrics.log_mae(self.median, self.gold)),
+            "mdape": float(metrics.mdape(self.median, self.gold)),
+            "coverage_90": float(metrics.coverage(self.low, self.high, self.gold)),
+            "nll": float(self.surprise[words].mean()),
+            "hit": float(self.hit[words].double().mean()),
+            "unit_nll": float(self.surprise[units].mean()),
+            "unit_hit": float(self.hit[units].double().mean()),
+        }
+
+
+@torch.no_grad()
+def _place_waves(weight: Tensor) -> None:
+    """Lets position embeddings (T, D) start as sines and cosines: from random ones, neighbours are found only late."""
+    length, width = weight.shape
+    pace = 10_000.0 ** (-torch.arange(0, width, 2) / width)
+    angles = torch.arange(length)[:, None] * pace
+    weight.copy_(torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width] * (2 / width) ** 0.5)
+
+
+class WithAndWithout:
+    """A number-blind model and one with number sense, equal in all that they share; and their texts, encoded once.
+
+    Args:
+        train: Texts to learn from.
+        test: Held-out texts.
+        config: Sizes and steps.
+        unit_words: Words that count as units in the measures; they must be words of the tokenizer to be found.
+
+    Attributes:
+        models: By name: `BLIND`, `SENSE`, and maybe `VALUELESS`.
+        rows: What each is trained on; the same for both twins.
+        held_out: What each is measured on.
+        numerals: The numerals of each held-out text, as far as it is kept.
+        numbers: The numbers of the training texts, flat, and `units` the unit of each.
+    """
+
+    def __init__(
+        self, train: Sequence[str], test: Sequence[str], config: ComparisonConfig, unit_words: Sequence[str] = ()
+    ) -> None:
+        from transformers import BertConfig, BertForMaskedLM
+
+        self.config = config
+        self.tokenizer: Any = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
+        recipe = load_recipe(config.recipe)
+        recipe = replace(
+            recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder
+        )  # fmt: skip
+        # BERT's own first weights, of 0.02, are for states of 768; so narrow a model hardly learns from them.
+        shape = BertConfig(
+            vocab_size=len(self.tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
+            num_attention_heads=config.width // 32, intermediate_size=2 * config.width, hidden_act="relu",
+            hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, max_position_embeddings=config.length,
+            initializer_range=config.width**-0.5, pad_token_id=0,
+        )  # fmt: skip
+        objective = {
+            "kind": "masked", "number_ratio": config.number_ratio, "ratio": config.word_ratio,
+            "number_weight": config.number_weight, "seed": config.seed,
+        }  # fmt: skip
+        self.models: dict[str, NumberModel] = {}
+        makings = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
+        if config.valueless:
+            makings[VALUELESS] = replace(makings[BLIND], notation={"kind": "marker"})
+        for name, one in makings.items():
+            torch.manual_seed(config.seed)
+            backbone = BertForMaskedLM(shape)
+            _place_waves(backbone.bert.embeddings.position_embeddings.weight)
+            self.models[name] = attach(backbone, self.tokenizer, one, objective=objective)
+        blind, sense = self.models[BLIND], self.models[SENSE]
+        sense.load_state_dict(blind.state_dict(), strict=False)
+        rows, numerals = self._encoded(SENSE, train)
+        held_out, kept = self._encoded(SENSE, test, first=len(train))
+        self.rows, self.held_out = {BLIND: rows, SENSE: rows}, {BLIND: held_out, SENSE: held_out}
+        self.numerals = {BLIND: kept, SENSE: kept}
+        if config.valueless:
+            self.rows[VALUELESS] = self._encoded(VALUELESS, train)[0]
+            self.held_out[VALUELESS], more = self._encoded(VALUELESS, test, first=len(train))
+            self.numerals[VALUELESS] = more  # of a long text it keeps more: its numbers are shorter
+        flat = [numeral for row in numerals for numeral in row]
+        self.numbers, self.units = NumberTable.of_numerals(flat), [numeral.unit or "" for numeral in flat]
+        for model in self.models.values():
+            if hasattr(model.head, "fit"):
+                model.head.fit(self.numbers)  # type: ignore[union-attr, operator]
+            if model.embedder is not None:
+                model.embedder.fit(self.numbers.values())
+        ids = {self.tokenizer.convert_tokens_to_ids(word.lower()) for word in unit_words}
+        self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
+
+    def _encoded(self, name: str, texts: Sequence[str], first: int = 0) -> tuple[list[dict[str, Any]], list[Any]]:
+        """Texts as rows of a data set, each with the id that its masks are drawn from; and their numerals."""
+        batch = self.models[name].processor(list(texts), truncation=True, max_length=self.config.length)
+        rows = [{key: batch[key][row] for key in batch} | {"sample_id": first + row} for row in range(len(texts))]
+        return rows, [list(row) for row in batch.numerals]
+
+    def baselines(self, gold: Tensor, unit: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Figures of two that look at no text: the median of all training numbers, and of those with the same unit."""
+        values = self.numbers.values()
+        middle = values.median()
+        of_unit = {name: values[torch.tensor([own == name for own in self.units])].median() for name in set(self.units)}
+        guesses = {"median": middle.expand_as(gold)}
+        if len(of_unit) > 1:
+            guesses["unit's median"] = torch.stack([of_unit.get(name, middle) for name in unit])
+        return {
+            name: {"log_mae": float(metrics.log_mae(guess, gold)), "mdape": float(metrics.mdape(guess, gold))}
+            for name, guess in guesses.items()
+        }
+
+
+def train_model(
+    pair: WithAndWithout, name: str, *, device: str = "cpu", callbacks: Sequence[Any] = ()
+) -> list[dict[str, float]]:
+    """Trains one of the twins, with `NumberTrainer`.
+
+    Args:
+        pair: Both.
+        name: Which.
+        device: "cpu", or "cuda" for an accelerator.
+        callbacks: As the Trainer takes them.
+
+    Returns:
+        The Trainer's log: losses, throughput, and `eval_log_mae` at each of the evaluations.
+    """
+    from transformers import PrinterCallback, TrainingArguments
+
+    from numerate.training import NumberTrainer
+    from numerate.training.device_batches import BatchesByLength, the_batch
+
+    config, model = pair.config, pair.models[name]
+    every = max(1, config.steps // config.evaluations)
+    with tempfile.TemporaryDirectory() as folder:
+        args = TrainingArguments(
+            folder, max_steps=config.steps, per_device_train_batch_size=1, learning_rate=config.rate,
+            warmup_steps=config.steps // 10, lr_scheduler_type="linear", seed=config.seed, use_cpu=device == "cpu",
+            report_to=[], save_strategy="no", logging_steps=max(1, min(20, every)), disable_tqdm=True,
+            eval_strategy="steps", eval_steps=every, per_device_eval_batch_size=1, dataloader_pin_memory=False,
+            weight_decay=0.01, remove_unused_columns=False,
+        )  # fmt: skip
+        # Texts of a batch are about equally long, so that little is padded; batches come in any order.
+        collate = NumberCollator(model.processor.tokenizer)
+        trainer = NumberTrainer(
+            model, args, data_collator=the_batch, callbacks=list(callbacks),
+            train_dataset=BatchesByLength(pair.rows[name], collate, config.batch),
+            eval_dataset=BatchesByLength(pair.held_out[name][:256], collate, 128),
+        )  # fmt: skip
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+    return [dict(entry) for entry in trainer.state.log_history]
+
+
+def compare_twins(
+    train: Sequence[str],
+    test: Sequence[str],
+    config: ComparisonConfig,
+    unit_words: Sequence[str] = (),
+    device: str = "cpu",
+    callbacks: Sequence[Any] = (),
+    names: Sequence[str] = (),
+) -> dict[str, dict[str, float]]:
+    """Trains both twins and measures them: the figures of each, and of the baselines, by name.
+
+    Args:
+        train: Texts to learn from.
+        test: Held-out texts.
+        config: Sizes and steps.
+        unit_words: Words that count as units.
+        device: "cpu", or "cuda" for an accelerator.
+        callbacks: As the Trainer takes them; of both trainings.
+        names: Only these of the models; each comes out as it would beside the others.
+    """
+    pair = WithAndWithout(train, test, config, unit_words)
+    outcomes: dict[str, Outcome] = {}
+    for name in names or pair.models:
+        train_model(pair, name, device=device, callbacks=callbacks)
+        outcomes[name] = measure_model(pair, name)
+    one = next(iter(outcomes.values()))
+    return pair.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
+
+
+def _batches(model: NumberModel, rows: Sequence[dict[str, Any]], size: int) -> Iterator[dict[str, Any]]:
+    collate = NumberCollator(model.processor.tokenizer)
+    for start in range(0, len(rows), size):
+        yield {key: value.to(model.device) for key, value in collate(rows[start : start + size]).items()}
+
+
+@torch.no_grad()
+def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
+    """Masks the held-out texts, the same for both twins, and notes what the model says of what is hidden."""
+    model = pair.models[name].eval()
+    objective: Any = model.objective
+    numbers: list[list[Tensor]] = []
+    words: list[list[Tensor]] = []
+    unit: list[str] = []
+    for part, batch in enumerate(_batches(model, pair.held_out[name], size)):
+        objective.epoch = 0
+        task = objective.prepare(batch, model.vocabulary)
+        output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
+        table = table_of(batch)
+        if output.numbers is not None and table is not None:
+            rows, places = output.number_index.unbind(1)
+            kept = (table.given == GIVEN)[rows, places]
+            columns = [output.numbers.median(), *output.numbers.interval(LEVEL), table.values()[rows, places]]
+            numbers.append([column.double()[kept].cpu() for column in columns])
+            for row, place in zip(rows[kept].tolist(), places[kept].tolist(), strict=True):
+                unit.append(pair.numerals[name][part * size + row][place].unit or "")
+        hidden = (task.labels != -100) & (batch["number_slots"] == 0)
+        gold, scores = task.labels[hidden], output.logits[hidden].float().log_softmax(-1)
+        surprise = -scores.gather(1, gold[:, None])[:, 0]
+        is_unit = torch.isin(gold.cpu(), pair.unit_ids)
+        words.append([surprise.cpu(), (scores.argmax(1) == gold).cpu(), is_unit])
+    median, low, high, gold = (torch.cat(column) for column in zip(*numbers, strict=True))
+    surprise, hit, is_unit = (torch.cat(column) for column in zip(*words, strict=True))
+    return Outcome(median, low, high, gold, unit, surprise, hit, is_unit)
+
+
+@torch.no_grad()
+def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[NumberDistribution, float]:
+    """What one of the twins says of one number of a text when it alone is hidden, and what it is.
+
+    Args:
+        pair: Both.
+        name: Which.
+        text: With all its numbers.
+        place: Which of the numbers that the model treats, counted from 0.
+
+    Returns:
+        One distribution, and the true value.
+    """
+    model = pair.models[name].eval()
+    batch = dict(model.processor([text], return_tensors="pt").to(model.device))
+    values = batch["number_bits"].view(torch.float64)[0]
+    if not 0 <= place < len(values):
+        raise ValueError(f"there are {len(values)} numbers in {text!r}, however: {place=}")
+    wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
+    wanted[0, place] = True
+    alone: Any = objectives["masked"].build(what="numbers")
+    task = alone.prepare(batch | {"number_wanted": wanted}, model.vocabulary)
+    output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
+    return output.numbers, float(values[place])

@@ -1,0 +1,12 @@
+"""The command line. `numerate.cli.app` wires the commands; the work of each is in a file of its own."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Runs the `numerate` command."""
+    from numerate.cli.app import main as run
+
+    run()

@@ -1,0 +1,5 @@
+"""`python -m numerate.cli`."""
+
+from numerate.cli import main
+
+main()

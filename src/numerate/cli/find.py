@@ -1,0 +1,165 @@
+"""`numerate find`: the numerals of a file, as JSON lines, columns or coloured text."""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from numerate.cli.source import Batch, batches, checked_reader, progress, texts_of, title_of
+from numerate.errors import BadInput
+from numerate.reading import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["FindJob", "find_in_file"]
+
+Form = Literal["json", "columns", "view"]
+
+WAITING_PER_PROCESS = 3
+"""Batches in flight for each process: enough to keep it busy, few enough to bound the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindJob:
+    """Turns a batch of lines into finished output; small and picklable, so that any process gives the same bytes."""
+
+    title: str
+    reader: str = "standard"
+    options: tuple[tuple[str, Any], ...] = ()
+    field: str | None = None
+    form: Form = "json"
+    width: int = 100
+
+    def __call__(self, batch: Batch) -> tuple[bytes, str | None]:
+        """The output for the batch, and what was wrong with the line that it stopped at."""
+        find = make_reader(self.reader, **dict(self.options)).find
+        write = {"json": _json_lines, "columns": _columns, "view": _View(self.width)}[self.form]
+        parts: list[str] = []
+        fault: str | None = None
+        try:
+            for index, text in enumerate(texts_of(batch, self.title, self.field), batch.first):
+                parts.extend(write(index, text, find(text)))
+        except BadInput as error:
+            fault = str(error)
+        # Lone surrogates come in through JSON escapes; as an escape they are valid JSON on the way out, too.
+        return "".join(parts).encode("utf-8", "backslashreplace"), fault
+
+
+def find_in_file(
+    path: str,
+    out: BinaryIO,
+    *,
+    reader: str = "standard",
+    options: dict[str, Any] | None = None,
+    field: str | None = None,
+    form: Form = "json",
+    processes: int = 1,
+    width: int = 100,
+) -> None:
+    """Writes the numerals of a file to `out`, in order, while reading it.
+
+    Args:
+        path: A text file with one text a line, `-` for standard input; `*.gz` is unpacked.
+        out: Where the finished bytes go.
+        reader: A registered reader's name.
+        options: The reader's options.
+        field: Read this field of JSON lines instead of whole lines.
+        form: JSON lines, tab-separated columns, or coloured text.
+        processes: How many processes read; the output does not depend on it.
+        width: Columns of the terminal, for coloured text.
+
+    Raises:
+        BadInput: The input cannot be used; all that stands before the fault has been written.
+    """
+    checked_reader(reader, options or {})
+    job = FindJob(title_of(path), reader, tuple(sorted((options or {}).items())), field, form, width)
+    with progress([path], quiet=form == "view") as on_position, closing(batches(path, on_position)) as source:
+        done = map(job, source) if processes == 1 else _in_processes(job, source, processes)
+        for output, fault in done:
+            out.write(output)
+            if fault is not None:
+                out.flush()
+                raise BadInput(fault)
+    out.flush()
+
+
+def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iterator[tuple[bytes, str | None]]:
+    """Results in the order of the batches, with only a bounded number of batches in memory."""
+    waiting: deque[Future[tuple[bytes, str | None]]] = deque()
+    # Spawned, not forked: a fork copies whatever threads and locks the caller's libraries hold.
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    fault: BadInput | None = None
+    try:
+        iterator = iter(source)
+        while True:
+            try:
+                batch = next(iterator, None)
+            except BadInput as error:  # what was read before the fault still has to come out
+                batch, fault = None, error
+            if batch is None:
+                break
+            waiting.append(pool.submit(job, batch))
+            if len(waiting) >= WAITING_PER_PROCESS * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        if fault is not None:
+            raise fault
+    except BrokenProcessPool:
+        raise BadInput(f"a worker died, perhaps for want of memory; try fewer than --processes {processes}") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# One encoder for all: `json.dumps` with options makes a new one every time.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def _json_lines(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
+    for numeral in numerals:
+        row = {"index": index, **numeral.to_dict()}
+        yield _encode(row) + "\n"
+
+
+def _columns(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
+    for n in numerals:
+        written = n.text.translate(_ESCAPES)
+        yield f"{index}\t{n.start}\t{n.end}\t{n.value!r}\t{n.kind}\t{n.unit or ''}\t{written}\n"
+
+
+_ESCAPES = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r", ord("\\"): "\\\\"}
+
+
+class _View:
+    """Coloured text with the meanings underneath."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.console: Console | None = None
+
+    def __call__(self, index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
+        from numerate.report.numeral_view import highlighted, meanings
+
+        if self.console is None:
+            from rich.console import Console
+
+            self.console = Console(
+                file=io.StringIO(), force_terminal=True, width=self.width, highlight=False, markup=False
+            )
+        with self.console.capture() as shown:
+            self.console.print(highlighted(text, numerals))
+            if numerals:
+                self.console.print(meanings(numerals))
+        yield shown.get()

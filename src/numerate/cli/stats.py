@@ -1,0 +1,198 @@
+"""`numerate stats`: LUNA's Appendix B and Table 1 of Spithourakis and Riedel (2018), for any corpus."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from numerate.cli.source import checked_reader, read_texts, title_of
+from numerate.cli.tally import Quantiles, TypeCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numerate.numerals.numeral import Numeral
+    from numerate.reading.base import Reader
+
+__all__ = ["VOCABULARIES", "CorpusStats", "stats_of_file"]
+
+VOCABULARIES = (1_000, 5_000)
+"""The vocabularies of the 2018 paper: clinical and scientific."""
+
+_TOKEN = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+|[^\w\s]|[\d_]")
+_SEPARATORS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f ](?=\d)")
+
+
+class CorpusStats:
+    """The statistics of a stream of texts, in bounded memory.
+
+    A text's tokens are its numerals, and around them words and single other signs, as in the 2018 paper.
+
+    Args:
+        reader: What finds the numerals.
+        cap: How many different tokens, and how many values, are kept; beyond it some figures are approximate, and
+            `result()["approximate"]` names them.
+    """
+
+    def __init__(self, reader: Reader, cap: int = 200_000) -> None:
+        self.reader = reader
+        self.texts = self.empty = self.with_numerals = self.with_several = 0
+        self.words = self.signs = self.numerals = self.longest = 0
+        self.negative = self.whole = self.percent = self.grouped = self.special = self.overflow = 0
+        self.values = Quantiles(cap)
+        self.kinds: Counter[str] = Counter()
+        self.units = TypeCounts(cap)
+        self.decimals: Counter[int] = Counter()
+        self.digits: Counter[int] = Counter()
+        self.magnitudes: Counter[int] = Counter()
+        self.zeros = 0
+        self.spellings = TypeCounts(cap)
+        self.types = TypeCounts(cap)
+
+    def add(self, text: str) -> None:
+        """Takes one text; empty ones are counted apart."""
+        if not text.strip():
+            self.empty += 1
+            return
+        numerals = self.reader.find(text)
+        others = _tokens_around(text, numerals)
+        words = sum(1 for token in others if token[0].isalpha())
+        self.texts += 1
+        self.words += words
+        self.signs += len(others) - words
+        self.numerals += len(numerals)
+        self.longest = max(self.longest, len(others) + len(numerals))
+        self.types.update(others)
+        if numerals:
+            self.with_numerals += 1
+            self.with_several += len(numerals) > 1
+            self._add_numerals(numerals)
+
+    def _add_numerals(self, numerals: list[Numeral]) -> None:
+        spellings = [_normal(numeral.text) for numeral in numerals]
+        self.spellings.update(spellings)
+        # The mark keeps a numeral apart from a word that is spelt alike; no token begins with a space.
+        self.types.update([" " + spelling for spelling in spellings])
+        for n in numerals:
+            self.kinds[n.kind] += 1
+            if n.unit is not None:
+                self.units.update((n.unit,))
+            decimals = n.decimals
+            self.decimals[decimals] += 1
+            self.digits[sum(map(str.isdecimal, n.text))] += 1
+            self.whole += decimals == 0 and (n.special is None) and (n.overflow or n.value.is_integer())
+            self.negative += math.copysign(1.0, n.value) < 0
+            self.percent += n.kind == "percent" or "%" in n.text
+            self.grouped += "," in n.text
+            if n.special is not None:
+                self.special += 1
+            elif n.overflow:
+                self.overflow += 1
+            else:
+                self.values.add(n.value)
+                if n.value:
+                    self.magnitudes[_magnitude(n.value)] += 1
+                else:
+                    self.zeros += 1
+
+    def result(self, top: int = 10) -> dict[str, Any]:
+        """All figures, ready for JSON; shares lie between 0 and 1 and are None where nothing was counted."""
+        tokens = self.words + self.signs + self.numerals
+        values = self.values
+        approximate = [] if self.types.exact else ["oov", "token_types"]
+        approximate += [] if self.spellings.exact else ["most_frequent", "numeral_types"]
+        approximate += [] if values.exact else ["median"]
+        return {
+            "texts": self.texts,
+            "empty_texts": self.empty,
+            "texts_with_numerals": _share(self.with_numerals, self.texts),
+            "texts_with_several": _share(self.with_several, self.texts),
+            "tokens": tokens,
+            "words": self.words,
+            "other_signs": self.signs,
+            "numerals": self.numerals,
+            "longest_text": self.longest,
+            "mean_length": _share(tokens, self.texts),
+            "numerals_per_text": _share(self.numerals, self.texts),
+            "share_words": _share(self.words + self.signs, tokens),
+            "share_numerals": _share(self.numerals, tokens),
+            "min": _finite(values.minimum),
+            "median": _finite(values.median),
+            "mean": _finite(values.mean),
+            "max": _finite(values.maximum),
+            "specials": self.special,
+            "overflows": self.overflow,
+            "share_negative": _share(self.negative, self.numerals),
+            "share_integers": _share(self.whole, self.numerals),
+            "share_percent": _share(self.percent, self.numerals),
+            "share_comma": _share(self.grouped, self.numerals),
+            "kinds": dict(self.kinds.most_common()),
+            "units": dict(self.units.top(top)),
+            "decimals": dict(sorted(self.decimals.items())),
+            "digits": dict(sorted(self.digits.items())),
+            "zeros": self.zeros,
+            "magnitudes": dict(sorted(self.magnitudes.items())),
+            "token_types": len(self.types),
+            "numeral_types": len(self.spellings),
+            "most_frequent": dict(self.spellings.top(top)),
+            "oov": {str(size): self._unknown(size, tokens) for size in VOCABULARIES},
+            "approximate": approximate,
+        }
+
+    def _unknown(self, size: int, tokens: int) -> dict[str, float | None]:
+        """Shares of all tokens, and of the numerals, that the `size` most frequent token types leave out."""
+        vocabulary = self.types.top(size)
+        known = sum(count for _, count in vocabulary)
+        numerals = sum(count for token, count in vocabulary if token[0] == " ")
+        return {"tokens": _share(tokens - known, tokens), "numerals": _share(self.numerals - numerals, self.numerals)}
+
+
+def stats_of_file(
+    path: str,
+    reader: str = "standard",
+    field: str | None = None,
+    on_position: Callable[[int], None] | None = None,
+    cap: int = 200_000,
+) -> dict[str, Any]:
+    """The statistics of one file; see `CorpusStats`."""
+    stats = CorpusStats(checked_reader(reader, {}), cap)
+    for text in read_texts(path, field, on_position):
+        stats.add(text)
+    return {"file": title_of(path), "reader": reader, **stats.result()}
+
+
+def _tokens_around(text: str, numerals: list[Numeral]) -> list[str]:
+    """The words, lowercased, and other signs that lie between the numerals."""
+    tokens: list[str] = []
+    position = 0
+    for start, end in [*((n.start, n.end) for n in numerals), (len(text), len(text))]:
+        tokens.extend(_TOKEN.findall(text[position:start].lower()))
+        position = end
+    return tokens
+
+
+def _normal(text: str) -> str:
+    """As the 2018 paper writes numerals: no thousands separators, no leading zeros.
+
+    Example:
+        >>> _normal("2,000"), _normal("007"), _normal("0.50"), _normal("000")
+        ('2000', '7', '0.50', '0')
+    """
+    bare = _SEPARATORS.sub("", text.lower())
+    return re.sub(r"^0+(?=\d)", "", bare)
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the first significant digit of the shortest decimal: the float64 of 1e23 lies below 10^23."""
+    return Decimal(repr(value)).adjusted()
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,176 @@
+"""Embedders that see the IEEE-754 bits of a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from numerate.config import Config
+from numerate.embedders.base import Embedder
+from numerate.registry import embedders
+
+if TYPE_CHECKING:
+    from numerate.processing.number_table import NumberTable
+
+__all__ = ["BitsConfig", "BitsEmbedder", "FloatConfig", "FloatEmbedder", "ieee_bits"]
+
+_FORMATS: dict[int, tuple[torch.dtype, torch.dtype, int]] = {
+    16: (torch.float16, torch.int16, 0x7E00),
+    32: (torch.float32, torch.int32, 0x7FC00000),
+    64: (torch.float64, torch.int64, 0x7FF8000000000000),
+}
+"""Floating type, integer type of the same size, and the canonical NaN, by number of bits."""
+_DROPPED = (1 << 29) - 1
+"""The bits of a float64 that a float32 has no room for."""
+
+
+def ieee_bits(values: Tensor, n_bits: int) -> Tensor:
+    """The bits of float64 values in a format of `n_bits`, sign first, then exponent, then fraction, each from the top.
+
+    Rounds to nearest, ties to even, once. Finite values too large for the format become its largest finite ones,
+    infinities stay infinite, every NaN becomes the positive quiet one, -0 keeps its sign.
+
+    Shape:
+        Input: float64 (N,). Output: int64 (N, n_bits) of 0 and 1.
+
+    Example:
+        >>> "".join(map(str, ieee_bits(torch.tensor([-28.5], dtype=torch.float64), 16)[0].tolist()))
+        '1100111100100000'
+    """
+    floating, integer, canonical_nan = _FORMATS[n_bits]
+    nan = values.isnan()
+    largest = torch.finfo(floating).max
+    values = torch.where(values.isinf(), values, values.clamp(-largest, largest))
+    if n_bits == 16:
+        # PyTorch goes through float32 and would round twice: keep what is cut off as a sticky last bit.
+        pattern = values.view(torch.int64)
+        sticky = ((pattern & _DROPPED) != 0).to(torch.int64) << 29
+        values = ((pattern & ~_DROPPED) | sticky).view(torch.float64)
+    pattern = values.to(floating).view(integer).to(torch.int64).masked_fill(nan, canonical_nan)
+    shifts = torch.arange(n_bits - 1, -1, -1, device=values.device)
+    return (pattern[:, None] >> shifts) & 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatConfig(Config):
+    """Options of `float`.
+
+    Attributes:
+        bits: Size of the IEEE format: 16, 32 (the paper's) or 64.
+        blocks: How many residual blocks of two layers follow the first layer; 1 is the paper's LRLRLR.
+        residual: Whether each block is added to its input.
+    """
+
+    kind: ClassVar[str] = "float"
+    bits: Literal[16, 32, 64] = 32
+    blocks: int = 1
+    residual: bool = True
+
+    def __post_init__(self) -> None:
+        if self.blocks < 0:
+            raise ValueError(f"blocks must not be negative, however: {self.blocks=}")
+
+
+@embedders.register("float")
+class FloatEmbedder(Embedder):
+    """IEEE-754 bits, as 0 and 1, through a residual network without biases (Floating-Point Embedding, Symmetry 2024).
+
+    Numbers are rounded to float32 (or `bits`): 16777217 and 16777216 share a vector. Beyond its range they clamp to
+    its largest finite number, which differs from infinity; 0 is the all-zero pattern and, having no biases, gets the
+    zero vector; -0 and negatives differ by the sign bit; every NaN is the canonical one; denormals are as IEEE has
+    them. Outputs are non-negative.
+
+    **Shape**
+
+    - Input: a flat number table of N numbers
+    - Output: `(N, dim)`
+
+    Example:
+        >>> from numerate.processing.number_table import NumberTable
+        >>> embedder = FloatEmbedder.build(dim=768)
+        >>> sum(p.numel() for p in embedder.parameters())
+        1204224
+    """
+
+    Config = FloatConfig
+    outermost = ("first",)  # all behind it has no bias, and ReLU passes factors on
+
+    def __init__(self, dim: int, config: FloatConfig) -> None:
+        super().__init__(dim, config)
+        self.bits = config.bits
+        self.residual = config.residual
+        self.first = nn.Linear(config.bits, dim, bias=False)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(dim, dim, bias=False), nn.ReLU(), nn.Linear(dim, dim, bias=False))
+            for _ in range(config.blocks)
+        )
+
+    def forward(self, numbers: NumberTable) -> Tensor:
+        """Embeds a flat table of N numbers: (N, dim)."""
+        vectors = self.first(self._cast(ieee_bits(numbers.values(), self.bits))).relu()
+        for block in self.blocks:
+            vectors = (vectors + block(vectors) if self.residual else block(vectors)).relu()
+        return vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitsConfig(Config):
+    """Options of `bits`.
+
+    Attributes:
+        bits: Size of the IEEE format: 64 (the paper's), 32 or 16.
+        reciprocal: Append the bits of 1/x, which helps division.
+        map: "linear", a learned matrix; or "pad", the bits themselves in the first columns, then zeros, no weights.
+    """
+
+    kind: ClassVar[str] = "bits"
+    bits: Literal[16, 32, 64] = 64
+    reciprocal: bool = False
+    map: Literal["linear", "pad"] = "linear"
+
+
+@embedders.register("bits")
+class BitsEmbedder(Embedder):
+    """IEEE-754 bits as -1 and 1, zero-padded or through a learned matrix (BitTokens, Kreitner et al. 2026).
+
+    With 64 bits every float64 has a vector of its own. 0 is all -1 (no zero vector), -0 and negatives differ by the
+    sign bit, infinities have their IEEE pattern, every NaN is the canonical one. 1/0 has the pattern of infinity, and
+    1/x overflows to it for |x| < 5.6e-309. In formats of 16 and 32 bits finite overflow clamps to the largest finite
+    number.
+
+    **Shape**
+
+    - Input: a flat number table of N numbers
+    - Output: `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`)
+
+    Example:
+        >>> from numerate.processing.number_table import NumberTable
+        >>> BitsEmbedder.build(dim=66, map="pad")(NumberTable.of_values([-2.0]))[0, :4].tolist()
+        [1.0, 1.0, -1.0, -1.0]
+    """
+
+    Config = BitsConfig
+    outermost = ("project",)
+
+    def __init__(self, dim: int, config: BitsConfig) -> None:
+        super().__init__(dim, config)
+        self.bits = config.bits
+        self.reciprocal = config.reciprocal
+        columns = config.bits * (2 if config.reciprocal else 1)
+        if config.map == "pad" and dim < columns:
+            raise ValueError(f"dim must be at least {columns} to hold the bits, however: {dim=}")
+        self.project = nn.Linear(columns, dim, bias=False) if config.map == "linear" else None
+
+    def forward(self, numbers: NumberTable) -> Tensor:
+        """Embeds a flat table of N numbers: (N, dim)."""
+        values = numbers.values()
+        bits = ieee_bits(values, self.bits)
+        if self.reciprocal:
+            bits = torch.cat([bits, ieee_bits(values.reciprocal(), self.bits)], dim=-1)
+        signs = self._cast(2 * bits - 1)
+        return (
+            nn.functional.pad(signs, (0, self.dim - signs.shape[-1])) if self.project is None else self.project(signs)
+        )

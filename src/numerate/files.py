@@ -1,0 +1,132 @@
+"""Files: one YAML dialect, one atomic writer, one content hash."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+__all__ = ["YamlError", "content_hash", "read_yaml", "write_atomically"]
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Writes a file atomically: readers see the old content or the new, never a part. Parent folders are created."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+    return target
+
+
+_UNREAD = (".md", ".lock")
+
+
+def content_hash(place: str | Path) -> str | None:
+    """Content hash of a file, or of the files directly inside a folder; None if `place` is neither.
+
+    File names count; location and modification time do not. Descriptions (`.md`) are ignored.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "one.txt").write_text("1")
+        >>> content_hash(folder), content_hash(folder / "two.txt")
+        ('8a34736ee4b1', None)
+    """
+    root = Path(place)
+    if root.is_file():
+        return _hash_of(str(root), *_state(root))[:12]
+    if not root.is_dir():
+        return None
+    whole = hashlib.sha256()
+    for file in sorted(root.iterdir()):
+        if file.is_file() and not file.name.endswith(_UNREAD):
+            whole.update(f"{file.name} {_hash_of(str(file), *_state(file))}\n".encode())
+    return whole.hexdigest()[:12]
+
+
+def _state(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=256)
+def _hash_of(path: str, size: int, changed: int) -> str:
+    """Hash of one file, cached by size and time: a grid asks for the same files many times."""
+    del size, changed
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_FLOAT = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?)$"
+)
+
+
+class YamlError(ValueError):
+    """Text that is no YAML; the message is one line that names file and line."""
+
+
+def read_yaml(text: str, title: str) -> Any:
+    """Reads YAML without any code in it.
+
+    Args:
+        text: The text.
+        title: What messages call it.
+
+    Raises:
+        YamlError: It is no YAML.
+
+    Example:
+        >>> read_yaml("{rate: 1e-4, strategy: no, on: true}", "here")
+        {'rate': 0.0001, 'strategy': 'no', 'on': True}
+    """
+    import yaml
+
+    try:
+        return yaml.load(text, _loader())  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{title}:{mark.line + 1}" if mark is not None else title
+        raise YamlError(f"{where}: not YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise YamlError(f"{title}: not YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+@functools.cache
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """YAML 1.2's scalars (1.1 takes `no` for false, and `1e-4` for a string), and no key twice."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            seen: set[Any] = set()
+            for key_node, _ in node.value:
+                if key_node.tag == "tag:yaml.org,2002:merge":
+                    continue
+                key = self.construct_object(key_node, deep=True)
+                if not isinstance(key, (str, int, float, bool)) or key in seen:
+                    what = "stands there twice" if isinstance(key, (str, int, float, bool)) else "is no plain value"
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} {what}", key_node.start_mark)
+                seen.add(key)
+            return super().construct_mapping(node, deep)
+
+    changed = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in rows if tag not in changed]
+        for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver(changed[0], re.compile(r"(?:true|True|false|False)$"), list("tTfF"))
+    Loader.add_implicit_resolver(changed[1], _FLOAT, list("-+0123456789."))
+    return Loader

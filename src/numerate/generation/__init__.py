@@ -1,6 +1,0 @@
-"""Number-aware generation: texts, the numbers said in them, and the distributions they were taken from."""
-
-from numerate.generation.loop import Generation, generate
-from numerate.generation.rows import SaidNumber
-
-__all__ = ["Generation", "SaidNumber", "generate"]

@@ -1,0 +1,1 @@
+"""Attaching number sense to a backbone: `attach`, `NumberModel`, generation, saving."""

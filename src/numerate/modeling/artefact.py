@@ -1,0 +1,304 @@
+"""Artefacts on disk and on the Hub: a JSON config, a safetensors file and a model card. Never pickle, never code.
+
+What is read here may come from anyone. Everything about it is checked before anything is built from it, and whatever is
+wrong with it is one `ArtefactError` of one line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from numerate.config import Config, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+__all__ = [
+    "BASE_FOLDER",
+    "CONFIG_FILE",
+    "WEIGHTS_FILE",
+    "Artefact",
+    "ArtefactError",
+    "NumberModelConfig",
+    "check_bounds",
+    "check_layout",
+    "checked_base",
+    "load_artefact",
+    "push_artefact",
+    "save_artefact",
+]
+
+CONFIG_FILE = "number_config.json"
+WEIGHTS_FILE = "number_model.safetensors"
+BASE_FOLDER = "backbone"
+"""Where the backbone is saved, if the user asks for it."""
+MAX_CONFIG_BYTES = 4 << 20
+MAX_SIZE = 1 << 20
+"""The largest whole number that a part's description may hold: no layer is wider, no table longer."""
+MAX_REACH = 64
+MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+_LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
+
+C = TypeVar("C", bound=Config)
+
+
+class ArtefactError(ValueError):
+    """A saved model that cannot be read or does not fit; the message says which file and why, on one line."""
+
+    def __init__(self, message: str) -> None:
+        line = " ".join("".join(char if char.isprintable() else " " for char in message[:2000]).split())
+        super().__init__(line if len(line) <= 400 else line[:397] + "...")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberModelConfig(Config):
+    """Everything that is needed to build a `NumberModel` again on the same backbone.
+
+    Attributes:
+        recipe: The recipe's name, for the record.
+        base_model: A Hub id or a folder here; empty if it is not known.
+        base_task: One of `numerate.modeling.introspection.TASKS`.
+        base_included: Whether the backbone lies in the folder itself.
+        processor: What `NumberProcessor.config` gives.
+        embedder: Its kind and options; so are `head` and `objective` described.
+        placement: What a number's vector does to the embedding of its slot.
+        gated: Whether the embedder is behind a gate.
+        reach: How many tokens on each side of a number its vector reaches, too.
+        late_reach: The same in the backbone's last state.
+        relations: How many numbers on each side of a number its vector tells the ratio to.
+        head: See there.
+        objective: See there.
+        first_id: Id of the first token of our own.
+        embedding_dim: Width of the backbone's token embeddings.
+        hidden_dim: Width of its last hidden state.
+    """
+
+    kind: ClassVar[str] = "number-model"
+    recipe: str | None = None
+    base_model: str = ""
+    base_task: str = ""
+    base_included: bool = False
+    processor: dict[str, Any]
+    embedder: dict[str, Any] | None = None
+    placement: str = "replace"
+    gated: bool = False
+    reach: int = 0
+    late_reach: int = 0
+    relations: int = 0
+    head: dict[str, Any] | None = None
+    objective: dict[str, Any] | None = None
+    first_id: int
+    embedding_dim: int
+    hidden_dim: int
+
+    def __post_init__(self) -> None:
+        for name in ("first_id", "embedding_dim", "hidden_dim"):
+            size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
+            if not 1 <= size <= most:
+                raise ConfigError(f"{name} must lie between 1 and {most}, however: {size}")
+        for name in ("reach", "late_reach", "relations"):
+            if not 0 <= getattr(self, name) <= MAX_REACH:
+                raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, however: {getattr(self, name)}")
+        for name in ("embedder", "head", "objective", "processor"):
+            check_bounds(getattr(self, name), name)
+
+
+@dataclass(frozen=True)
+class Artefact(Generic[C]):
+    """A saved model whose weights are not read yet.
+
+    Attributes:
+        folder: Where it is.
+        config: Its config, checked.
+        layout: Type and shape of each tensor, as the file's header gives them.
+    """
+
+    folder: Path
+    config: C
+    layout: dict[str, tuple[str, tuple[int, ...]]]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Reads the weights."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            return load_file(self.folder / WEIGHTS_FILE)
+        except (SafetensorError, OSError, ValueError, RuntimeError) as error:
+            raise ArtefactError(f"{self.folder / WEIGHTS_FILE} cannot be read: {error}") from None
+
+
+def save_artefact(folder: str | Path, config: Config, tensors: dict[str, Tensor], citation: str = "") -> None:
+    """Writes config, weights and model card into `folder`, which is made if need be."""
+    from safetensors.torch import save_file
+
+    folder = Path(folder)
+    if folder.is_file():
+        raise ArtefactError(f"{folder} is a file; give a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Clones: safetensors takes no two tensors that share their memory.
+    save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
+    (folder / CONFIG_FILE).write_text(config.to_json(), encoding="utf-8")
+    (folder / "README.md").write_text(_card(config.to_dict(), citation), encoding="utf-8")
+
+
+def load_artefact(folder: str | Path, config_class: type[C]) -> Artefact[C]:
+    """Reads config and header of what `save_artefact` wrote, from a local folder or a Hub id."""
+    place = _local(folder)
+    config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
+    for path in (config_path, weights_path):
+        if not path.is_file():
+            raise ArtefactError(f"{place} has no {path.name}; it is no folder that save_pretrained wrote")
+        if not _inside(path, place):
+            raise ArtefactError(f"{path} leads out of its folder")
+    return Artefact(place, _read_config(config_path, config_class), _read_layout(weights_path))
+
+
+def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
+    """Refuses a part's description that is too large or too deep, or speaks of code.
+
+    Raises:
+        ConfigError: It is.
+    """
+    nodes = parts = 0
+    level = [description]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, int) and abs(item) > largest:
+                raise ConfigError(f"{where}: {str(item)[:20]} is more than {largest}")
+            if isinstance(item, dict):
+                if code := _LOADS_CODE & item.keys():
+                    raise ConfigError(f"{where}: {min(code)!r} would load code")
+                parts += "kind" in item
+                below.extend(item.values())
+            elif isinstance(item, list | tuple):
+                below.extend(item)
+        nodes += len(level)
+        if nodes + len(below) > MAX_NODES or parts > MAX_PARTS:
+            raise ConfigError(f"{where}: more than {MAX_NODES} values or {MAX_PARTS} parts")
+        level = below
+    if level:
+        raise ConfigError(f"{where}: nested more than {MAX_DEPTH} deep")
+
+
+def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Mapping[str, Tensor], where: Any) -> None:
+    """Refuses tensors that are missing, unknown, or of another shape or kind of type than expected.
+
+    Raises:
+        ArtefactError: One is.
+    """
+    for key in sorted(found.keys() ^ expected.keys()):
+        raise ArtefactError(f"{where}: tensor {key!r} is {'missing' if key in expected else 'unknown'}")
+    for key, (dtype, shape) in found.items():
+        if shape != tuple(expected[key].shape):
+            raise ArtefactError(f"{where}: tensor {key!r} is {shape}, expected {tuple(expected[key].shape)}")
+        if dtype.startswith(("F", "BF")) != expected[key].is_floating_point():
+            raise ArtefactError(f"{where}: tensor {key!r} is of type {dtype}, expected {expected[key].dtype}")
+
+
+def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
+    """Uploads a saved folder to the Hub and returns its address; see `huggingface_hub.upload_folder`."""
+    from huggingface_hub import HfApi
+
+    if not _HUB_ID.fullmatch(repo_id):
+        raise ArtefactError(f"{repo_id!r} is no Hub id; write owner/name")
+    api = HfApi()
+    api.create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
+    return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
+
+
+def checked_base(name: str) -> str:
+    """A base model's name from a config, if it is a Hub id or the path of an existing model folder without `..`."""
+    if not name:
+        raise ArtefactError("the config names no base model; pass backbone= and tokenizer=")
+    path = Path(name)
+    unsafe = not name.isprintable() or "://" in name or ".." in path.parts or name.startswith("~") or len(name) > 1000
+    if not unsafe and _HUB_ID.fullmatch(name) and not path.exists():
+        return name
+    if unsafe or not path.is_dir() or not (path / "config.json").is_file():
+        raise ArtefactError(
+            f"base model {name[:80]!r} is no Hub id and no model folder here; pass backbone= and tokenizer="
+        )
+    return name
+
+
+def _read_config(path: Path, config_class: type[C]) -> C:
+    if path.stat().st_size > MAX_CONFIG_BYTES:
+        raise ArtefactError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes")
+    try:
+        data = json.loads(path.read_bytes(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+        if isinstance(data, dict) and not {"kind", "version"} <= data.keys():
+            raise ConfigError("'kind' and 'version' are needed")
+        return config_class.from_dict(data)
+    except RecursionError:
+        raise ArtefactError(f"{path}: nested too deep") from None
+    except ValueError as error:
+        raise ArtefactError(f"{path}: {error}") from None
+
+
+def _read_layout(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118, it is no dict
+            return {key: (part.get_dtype(), tuple(part.get_shape())) for key, part in slices.items()}
+    except (SafetensorError, OSError, ValueError, RuntimeError) as error:
+        raise ArtefactError(f"{path} cannot be read: {error}") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ConfigError(f"{name} is not JSON")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ConfigError("a key stands there twice")
+    return result
+
+
+def _local(folder: str | Path) -> Path:
+    name = str(folder)
+    if not name.isprintable() or len(name) > 4000:
+        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+    path = Path(folder)
+    if path.is_dir():
+        return path
+    if not _HUB_ID.fullmatch(name) or path.exists():
+        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+    from huggingface_hub import snapshot_download
+
+    try:
+        patterns = [CONFIG_FILE, WEIGHTS_FILE, f"{BASE_FOLDER}/*.json", f"{BASE_FOLDER}/*.safetensors"]
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except (OSError, ValueError) as error:
+        raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None
+
+
+def _inside(path: Path, place: Path) -> bool:
+    """Whether a file lies in its folder, or is one of the Hub's cache: `snapshots/<commit>` links into `blobs`."""
+    home, folder = path.resolve().parent, place.resolve()
+    return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
+
+
+def _card(config: dict[str, Any], citation: str) -> str:
+    base, recipe = config.get("base_model") or "", config.get("recipe")
+    front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
+    if _HUB_ID.fullmatch(base):
+        front.append(f"base_model: {json.dumps(base)}")
+    on = f"`{base}`" if _HUB_ID.fullmatch(base) else f"`{Path(base).name}`" if base else "a base model"
+    made = f"Recipe `{recipe}` of numerate" if recipe else "A recipe of its own, made with numerate,"
+    lines = [*front, "---", "", "# A sense of numbers", "", f"{made} on {on}."]
+    lines += ["", "```python", "import numerate", 'model = numerate.from_pretrained("this-repository")', "```", ""]
+    if citation:
+        lines += ["## Citation", "", citation, ""]
+    return "\n".join([*lines, "## Config", "", "```json", json.dumps(config, indent=2), "```", ""])

@@ -1,0 +1,367 @@
+"""The public info of a Hugging Face backbone: what it is, how wide it is, and what it would read off the token ids."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from numerate.heads.base import NumberDistribution
+
+__all__ = [
+    "TASKS",
+    "BackboneInfo",
+    "LastState",
+    "NumberOutput",
+    "append_logits",
+    "base_of",
+    "evaluating",
+    "first_free_id",
+    "first_rows",
+    "list_ties_once",
+    "rebuilt",
+    "run_with_embeddings",
+    "task_of",
+]
+
+TASKS = {
+    "seq2seq-lm": "AutoModelForSeq2SeqLM",
+    "masked-lm": "AutoModelForMaskedLM",
+    "causal-lm": "AutoModelForCausalLM",
+    "sequence-classification": "AutoModelForSequenceClassification",
+    "token-classification": "AutoModelForTokenClassification",
+    "question-answering": "AutoModelForQuestionAnswering",
+    "encoder": "AutoModel",
+}
+"""What a backbone is for, and the Auto class that loads it again."""
+_MAPPINGS = {
+    "seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM",
+    "masked-lm": "MASKED_LM",
+    "causal-lm": "CAUSAL_LM",
+    "sequence-classification": "SEQUENCE_CLASSIFICATION",
+    "token-classification": "TOKEN_CLASSIFICATION",
+    "question-answering": "QUESTION_ANSWERING",
+}
+_ENDINGS = {
+    "ForConditionalGeneration": "seq2seq-lm",
+    "ForMaskedLM": "masked-lm",
+    "ForCausalLM": "causal-lm",
+    "LMHeadModel": "causal-lm",
+    "ForSequenceClassification": "sequence-classification",
+    "ForTokenClassification": "token-classification",
+    "ForQuestionAnswering": "question-answering",
+}
+"""For classes that transformers does not list."""
+
+
+class NumberOutput(Protocol):
+    """What a `NumberModel` returns: the backbone's own output object, with what we add.
+
+    Attributes:
+        loss: The objective's loss, or the backbone's own.
+        logits: The backbone's logits; for language models our tokens' logits are appended, but not in a training step,
+            which has its loss without the copy.
+        numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
+        number_index: (N, 2) row and position in the row's table of each of them.
+    """
+
+    loss: Tensor | None
+    logits: Tensor | None
+    numbers: NumberDistribution | None
+    number_index: Tensor | None
+
+
+@dataclass(frozen=True)
+class BackboneInfo:
+    """What a model must know of its backbone.
+
+    Attributes:
+        task: One of `TASKS`.
+        is_language_model: Whether its logits are over tokens.
+        is_encoder_decoder: Whether it has a decoder beside its encoder.
+        is_causal: Whether a position sees only those before it, so that a number is predicted one position early.
+        embedding_dim: Width of its token embeddings.
+        hidden_dim: Width of its last hidden state.
+        positions_after: The padding id from which RoBERTa and its kin count the positions of real tokens; else None.
+        pools_by_ids: Whether it looks for the last token of a text in the ids, as causal classifiers do.
+    """
+
+    task: str
+    is_language_model: bool
+    is_encoder_decoder: bool
+    is_causal: bool
+    embedding_dim: int
+    hidden_dim: int
+    positions_after: int | None
+    pools_by_ids: bool
+
+    @classmethod
+    def of(cls, backbone: PreTrainedModel) -> BackboneInfo:
+        """Looks a backbone over; one that PEFT has wrapped, too."""
+        inner = base_of(backbone)
+        if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
+            raise TypeError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+        task = task_of(inner)
+        both = bool(getattr(inner.config, "is_encoder_decoder", False))
+        if both and task not in ("seq2seq-lm", "encoder"):
+            raise TypeError(f"{type(inner).__name__}: encoder-decoders for {task} are not supported")
+        causal = not both and _sees_only_back(inner, task)
+        words: Any = inner.get_input_embeddings()
+        embedding_dim = int(words.weight.shape[1])
+        return cls(
+            task=task,
+            is_language_model=task.endswith("-lm"),
+            is_encoder_decoder=both,
+            is_causal=causal,
+            embedding_dim=embedding_dim,
+            hidden_dim=_hidden_dim(inner, embedding_dim),
+            positions_after=None if both else _positions_after(inner),
+            pools_by_ids=causal and task == "sequence-classification",
+        )
+
+    def position_ids(self, ids: Tensor) -> Tensor | None:
+        """Position ids for a backbone that would derive them from the token ids, as it would; else None."""
+        if self.positions_after is None:
+            return None
+        real = ids.ne(self.positions_after).int()
+        return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
+
+
+def base_of(backbone: PreTrainedModel) -> PreTrainedModel:
+    """The model itself, where PEFT has wrapped it."""
+    return backbone.get_base_model() if hasattr(backbone, "get_base_model") else backbone  # type: ignore[operator]
+
+
+def task_of(backbone: PreTrainedModel) -> str:
+    """What a backbone is for: one of `TASKS`."""
+    from transformers.models.auto import modeling_auto
+
+    names = {base.__name__ for base in type(backbone).__mro__}
+    for task, mapping in _MAPPINGS.items():
+        listed = getattr(modeling_auto, f"MODEL_FOR_{mapping}_MAPPING_NAMES").values()
+        if any(not names.isdisjoint([entry] if isinstance(entry, str) else entry) for entry in listed):
+            return task
+    endings = (task for end, task in _ENDINGS.items() if type(backbone).__name__.endswith(end))
+    return next(endings, "causal-lm" if backbone.get_output_embeddings() is not None else "encoder")
+
+
+def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+    """The first id that neither tokenizer, embeddings nor logits use (Qwen's logits are wider than its tokenizer)."""
+    inner: Any = base_of(backbone)
+    output = inner.get_output_embeddings()
+    widths = [len(tokenizer), inner.get_input_embeddings().weight.shape[0]]
+    if output is not None and getattr(output, "weight", None) is not None:
+        widths.append(output.weight.shape[0])
+    elif task_of(inner).endswith("-lm"):
+        widths.append(inner.config.get_text_config().vocab_size)
+    return int(max(widths))
+
+
+class LastState:
+    """Takes down the last hidden state of a backbone's trunk (of its decoder, if it has one) while it runs for us.
+
+    A hook that stays: asked for all hidden states, transformers takes a lock, and a hook for one call is registered in
+    the middle of it; either breaks a compiled graph. Closed, it does nothing.
+
+    Args:
+        backbone: The backbone.
+        info: What is known of it.
+
+    Attributes:
+        change: What becomes of the state before a head of the backbone's sees it; None leaves it.
+        pick: Rows and columns, (N,) each, of the tokens that a head sees alone; None for all.
+    """
+
+    def __init__(self, backbone: PreTrainedModel, info: BackboneInfo) -> None:
+        inner: Any = base_of(backbone)
+        trunk = inner.get_decoder() if info.is_encoder_decoder else inner.base_model
+        self.asks = trunk is inner and info.task != "encoder"  # all in one: its output has to say it
+        self.opened, self.state = False, None
+        self.change: Callable[[Tensor], Tensor] | None = None
+        self.pick: tuple[Tensor, Tensor] | None = None
+        self._handle = None if self.asks else trunk.register_forward_hook(self)
+
+    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
+        """The hook."""
+        if not self.opened:
+            return None
+        state = output[0] if self.change is None else self.change(output[0])
+        if self.pick is not None:
+            rows, columns = self.pick
+            state = state[rows, columns][:, None]
+        if state is not output[0]:
+            output.last_hidden_state = state
+        self.state = state
+        return output
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
+        twin = object.__new__(LastState)
+        memo[id(self)] = twin  # a copied model and the hook of its copied backbone get the same one
+        twin.change = twin.pick = None
+        twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
+        return twin
+
+    def run(self, backbone: PreTrainedModel, **passed: Any) -> tuple[Any, Tensor | None]:
+        """Runs the backbone: its output, and the last hidden state (B, T, hidden)."""
+        if self.asks:
+            output = backbone(**passed | {"output_hidden_states": True})
+            states = output.get("decoder_hidden_states", output.get("hidden_states"))
+            return output, states[-1] if states else None
+        self.opened = True
+        try:
+            output = backbone(**passed)
+        finally:
+            self.opened, state, self.state = False, self.state, None
+        return output, state
+
+    def remove(self) -> None:
+        """Takes the hook off the backbone; from now on its output has to say the state."""
+        if self._handle is not None:
+            self._handle.remove()
+        self.asks, self._handle = True, None
+
+
+def run_with_embeddings(
+    backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
+) -> tuple[Any, Tensor | None]:
+    """Runs a backbone on token embeddings of ours: its output, and its last hidden state.
+
+    Args:
+        backbone: The backbone.
+        info: What is known of it.
+        last: What takes down its last hidden state.
+        ids: (B, T) ids of its own, with a plain token in place of each of ours.
+        embeddings: (B, T, D).
+        **passed: Its other arguments.
+    """
+    if not info.pools_by_ids:
+        return last.run(backbone, inputs_embeds=embeddings, **passed)
+    # Given embeddings alone, a causal classifier would pool the padding: it gets the ids, and a hook for this one call
+    # hands it our embeddings.
+    handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
+    try:
+        return last.run(backbone, input_ids=ids, **passed)
+    finally:
+        handle.remove()
+
+
+def rebuilt(output: Any, items: dict[str, Any]) -> NumberOutput:
+    """A backbone's output object with other items in it; `numbers` is still to be set."""
+    fields = type(output).__dataclass_fields__
+    result: Any = type(output)(**{key: value for key, value in items.items() if key in fields})
+    for key in items.keys() - fields.keys():  # a loss, where the backbone has none
+        result[key] = items[key]
+    # Plain attributes: tools that gather a model's items would take a distribution for a tensor.
+    result.loss, result.logits = result.get("loss"), result.get("logits")
+    result.numbers = result.number_index = None
+    return result
+
+
+def append_logits(logits: Tensor, own: Tensor, first_id: int) -> Tensor:
+    """The backbone's logits with ours behind them, each at its token's id."""
+    parts = [logits, own.to(logits)]
+    if (gap := first_id - logits.shape[-1]) > 0:  # ids that neither side uses
+        parts.insert(1, logits.new_full((*logits.shape[:-1], gap), torch.finfo(logits.dtype).min))
+    return torch.cat(parts, dim=-1)
+
+
+@torch.no_grad()
+def first_rows(words: Any, count: int) -> Tensor:
+    """New rows near the middle of the backbone's, which is where an unknown token does least harm: (count, D)."""
+    size = words.weight.shape[0]
+    sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
+    rows = words(sample)  # as they come out: some backbones scale them
+    noise = torch.randn(count, rows.shape[1]).to(rows.device)
+    return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """A context in which a model is in evaluation mode, with its own `forward`; then all is as it was.
+
+    In mixed precision, accelerate puts another `forward` in front, which rebuilds every output from its tensors: the
+    distributions of numbers would be lost to whoever looks at a model while it trains. What is compiled for training
+    runs as it is written: other batches than those of training would be compiled for once again.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
+    model.eval()
+    if own is not None:
+        model.forward = own
+    try:
+        with torch.compiler.set_stance("force_eager"):
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+        if own is not None and wrapped is not None:
+            model.forward = wrapped
+
+
+def list_ties_once(model: nn.Module, prefix: str) -> None:
+    """Lets a model's state list each weight that a backbone below it has tied under one name only.
+
+    So whoever saves the state as safetensors, as the HF Trainer does, can; it loads with or without the other names.
+    """
+    model.register_state_dict_post_hook(lambda module, state, start, _: _drop(state, _ties(state, start + prefix)))
+
+    def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
+        inner = module.get_submodule(prefix.rstrip("."))
+        for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
+            if first in state:
+                state.setdefault(name, state[first])
+
+    model.register_load_state_dict_pre_hook(fill)
+
+
+def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
+    """Second and further names of one weight, with its first."""
+    first: dict[Any, str] = {}
+    ties: dict[str, str] = {}
+    for name, value in state.items():
+        if name.startswith(prefix) and value.numel() and value.device.type != "meta" and value.data_ptr():
+            same = first.setdefault((value.data_ptr(), value.shape, value.stride()), name)
+            ties |= {name: same} if same != name else {}
+    return ties
+
+
+def _drop(state: dict[str, Any], names: Iterable[str]) -> None:
+    for name in list(names):
+        del state[name]
+
+
+def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:
+    from transformers.models.auto import modeling_auto
+
+    if task in ("causal-lm", "masked-lm"):
+        return task == "causal-lm"
+    if getattr(backbone.config, "is_decoder", False):
+        return True
+    kind = backbone.config.model_type
+    causal, masked = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return kind in causal and kind not in masked
+
+
+def _hidden_dim(backbone: PreTrainedModel, embedding_dim: int) -> int:
+    config = backbone.config.get_text_config()
+    sizes = (getattr(config, name, None) for name in ("hidden_size", "d_model", "n_embd", "dim"))
+    return next((size for size in sizes if isinstance(size, int)), embedding_dim)
+
+
+def _positions_after(backbone: PreTrainedModel) -> int | None:
+    if "position_ids" not in inspect.signature(backbone.forward).parameters:
+        return None
+    for module in backbone.modules():
+        if hasattr(module, "create_position_ids_from_inputs_embeds") and hasattr(module, "padding_idx"):
+            return int(module.padding_idx)  # type: ignore[arg-type]
+    return None

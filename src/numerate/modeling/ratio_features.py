@@ -1,0 +1,78 @@
+"""How large a number is against those beside it: what says that 28 of something are 17 of another, km and mi."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from numerate.embedders.fourier import waves
+from numerate.processing.number_table import GIVEN, NumberTable
+from numerate.processing.slot_positions import first_tokens
+
+__all__ = ["RatioFeatures"]
+
+_FREQUENCIES, _LONGEST, _SHORTEST = 14, 16.0, 0.25
+"""Of the logarithm of a ratio, periods in decades."""
+_DROPPED, _HIDDEN_DROPPED = 0.3, 0.5
+"""Shares of features and of hidden units that are left out in training, for a few thousand ratios are soon known by
+heart: 7,000 masked units beside a frozen model, nats on others 0.616 without ratios, 0.666 with, 0.606 with this."""
+
+
+class RatioFeatures(nn.Module):
+    """A vector for each number, made of its ratios to the numbers before and behind it, and of how near they stand.
+
+    A language model cannot divide one number of a text by another, whichever way each is embedded; here that is done
+    for it. A number that is not given, 0, or not finite has no ratio to any other. Only for models that see both sides.
+
+    **Shape**
+
+    - Input: slots `(B, T)`, a table of `(B, M)` numbers in reading order
+    - Output: `(B, M, width)`
+
+    Args:
+        width: Of the vectors.
+        numbers: How many of those on each side are looked at.
+
+    Example:
+        >>> relations = RatioFeatures(8, numbers=1).eval()
+        >>> numbers = NumberTable.of_values([28.0, 17.0, 56.0, 34.0])[torch.arange(4).reshape(2, 2)]
+        >>> one, other = relations(torch.tensor([[0, 1, 0, 2], [0, 1, 0, 2]]), numbers)
+        >>> torch.allclose(one, other)
+        True
+    """
+
+    def __init__(self, width: int, numbers: int) -> None:
+        if numbers < 1 or width < 1:
+            raise ValueError(f"numbers and width must be positive, however: {numbers=}, {width=}")
+        super().__init__()
+        self.numbers = numbers
+        columns = 2 * numbers * (2 * _FREQUENCIES + 3)
+        self.network = nn.Sequential(
+            nn.Dropout(_DROPPED),
+            nn.Linear(columns, width),
+            nn.GELU(),
+            nn.Dropout(_HIDDEN_DROPPED),
+            nn.Linear(width, width),
+        )
+
+    def features(self, slots: Tensor, table: NumberTable) -> Tensor:
+        """float64 (B, M, 2 · numbers · columns): for each that is looked at, waves of the ratio, sign, nearness, 1."""
+        values, count = table.values(), table.bits.shape[1]
+        first = first_tokens(slots, count)
+        known = (table.given == GIVEN) & values.isfinite() & (values != 0) & (first < slots.shape[1])
+        logarithm = values.abs().where(known, 1.0).log10()
+        steps = [step for step in range(-self.numbers, self.numbers + 1) if step]
+        other = torch.arange(count, device=slots.device)[:, None] + torch.tensor(steps, device=slots.device)  # (M, S)
+        there = (other >= 0) & (other < count)
+        other = other.clamp(0, max(0, count - 1))
+        both = known[..., None] & known[:, other] & there
+        signs = values.sign().where(known, 1.0)
+        apart = (first[..., None] - first[:, other]).abs().clamp_min(1).to(torch.float64)
+        told = [signs[..., None] * signs[:, other], 1 / apart, torch.ones_like(apart)]
+        ratio = waves(logarithm[..., None] - logarithm[:, other], _FREQUENCIES, _LONGEST, _SHORTEST)
+        return (torch.cat([ratio, torch.stack(told, dim=-1)], dim=-1) * both[..., None]).flatten(2)
+
+    def forward(self, slots: Tensor, table: NumberTable) -> Tensor:
+        """The vectors."""
+        weight: Tensor = self.network[1].weight  # type: ignore[assignment]
+        return self.network(self.features(slots, table).to(weight.dtype))

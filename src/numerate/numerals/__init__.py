@@ -1,0 +1,1 @@
+"""What a number is: `Numeral`, its style and rendering, units, number words."""

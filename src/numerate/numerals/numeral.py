@@ -1,0 +1,297 @@
+"""`Numeral`: a number as it was written and as it is meant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from numerate.numerals.number_words import SCALES, SMALL, TENS
+from numerate.numerals.style import Style, render
+from numerate.numerals.style_inference import style_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["KINDS", "MAX_EXACT_DIGITS", "MAX_EXACT_EXPONENT", "Numeral", "make_numeral", "render"]
+
+KINDS = (
+    "quantity",
+    "percent",
+    "money",
+    "year",
+    "date",
+    "time",
+    "ordinal",
+    "ratio",
+    "range",
+    "version",
+    "identifier",
+)
+"""What a numeral can be used for, in the order of the codes that `find_columns` gives."""
+
+MAX_EXACT_DIGITS = 1_000
+MAX_EXACT_EXPONENT = 10_000
+_DIGIT_WORDS = frozenset([*SMALL[:10], "oh"])
+
+
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """One number in a text: what was written, where, and what it means.
+
+    Attributes:
+        text: The numeral as it stands in the source: `source[start:end]`.
+        start: Offset of its first character.
+        end: Offset behind its last character.
+        value: The float64 nearest to what it means: 1.5e9 for `1.5 billion`, 0.032 for `3.2%`.
+        kind: One of `KINDS`.
+        unit: Normal spelling of the unit or ISO code of the currency, if one stands beside the numeral.
+        unit_span: Offsets of the unit in the source.
+        power: Power of ten of the scale word or percent sign: 9 for `billion`, -2 for `%`.
+        point: The decimal mark in use (empty: every mark in the text groups digits).
+        special: None, "nan", "inf" or "-inf": what was written is no finite number.
+        path: Key path of the value in a record, as `description.planet0.m`; empty outside records.
+
+    Example:
+        >>> n = Numeral("1.5 billion", 9, 20, 1.5e9, power=9)
+        >>> n.written, n.decimals, n.precision, n.exact
+        (1.5, 1, 8, Fraction(1500000000, 1))
+        >>> render(n.style, 2.25e9)
+        '2.2 billion'
+    """
+
+    text: str
+    start: int
+    end: int
+    value: float
+    kind: str = "quantity"
+    unit: str | None = None
+    unit_span: tuple[int, int] | None = None
+    power: int = 0
+    point: str = "."
+    special: str | None = None
+    path: str = ""
+    _style: Style | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def style(self) -> Style:
+        """How the number is written; `render(style, value)` gives `text` again."""
+        if self._style is None:
+            ordinal = self.kind == "ordinal"
+            object.__setattr__(
+                self, "_style", style_of(self.text, self.value, point=self.point, power=self.power, ordinal=ordinal)
+            )
+        return self._style  # type: ignore[return-value]
+
+    @property
+    def overflow(self) -> bool:
+        """Whether float64 ran out: the number is finite, `value` is infinite."""
+        return self.special is None and math.isinf(self.value)
+
+    @property
+    def written(self) -> float:
+        """The bare number as it stands: 1.5 for `1.5 billion`, 3.2 for `3.2%`."""
+        if self.power == 0 or self.special is not None:
+            return self.value
+        style = self.style
+        if style.family == "fraction":
+            exact = self.exact
+            return float(exact / Fraction(10) ** self.power) if exact is not None else self.value
+        sign = "-" if math.copysign(1.0, self.value) < 0 else ""
+        if style.family == "decimal" and style.anchor is not None and style.anchor[0] == abs(self.value):
+            _, integer, fraction, exponent = style.anchor
+            return float(f"{sign}{integer or '0'}.{fraction or '0'}e{exponent or '0'}")
+        # Shifting the exponent of the shortest decimal, not dividing: 0.07 / 0.01 is 7.000000000000001.
+        digits, _, exponent = repr(abs(self.value)).partition("e")
+        return float(f"{sign}{digits}e{int(exponent or 0) - self.power}")
+
+    @property
+    def decimals(self) -> int:
+        """How many digits the writer gave after the decimal point."""
+        style = self.style
+        return style.decimals if style.family != "words" else _words_decimals(self.text)
+
+    @property
+    def precision(self) -> int:
+        """Power of ten of the last written digit, in terms of `value`: 8 for `1.5 billion`, -3 for `3.2%`.
+
+        A fraction is as precise as its denominator: -1 for `3/4`, -2 for `5/16`.
+        """
+        style = self.style
+        if style.family == "fraction":
+            return self.power - len(str(style.denominator - 1))
+        if style.family == "words":
+            return self._words_precision()
+        return self.power - style.decimals + self._exponent
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value without rounding; None for specials and beyond 1,000 digits or an exponent of 10,000."""
+        if self.special is not None:
+            return None
+        style = self.style
+        anchor = style.anchor
+        if style.family == "radix":
+            digits = self.text.lower().partition("0" + style.slash.lower())[2]
+            return None if len(digits) > MAX_EXACT_DIGITS else self._signed(Fraction(self._radix_int(digits)))
+        if style.family == "fraction":
+            scaled = Fraction(repr(abs(self.value))) / Fraction(10) ** self.power
+            nearest = Fraction(round(scaled * style.denominator), style.denominator)
+            return self._signed(nearest * Fraction(10) ** self.power)
+        if style.family == "words":
+            return _words_exact(self.value)
+        if style.family != "decimal" or anchor is None:
+            return Fraction(repr(self.value)) if math.isfinite(self.value) else None
+        _, integer, fraction, _ = anchor
+        exponent = self._exponent
+        if len(integer) + len(fraction) > MAX_EXACT_DIGITS or abs(exponent) > MAX_EXACT_EXPONENT:
+            return None
+        mantissa = Fraction(int(integer + fraction or "0"))
+        return self._signed(mantissa * Fraction(10) ** (exponent + self.power - len(fraction)))
+
+    def to(self, unit: str = "SI") -> Any:
+        """Converts the quantity with `pint` (extra `units`): to SI base units, or to any unit that pint knows.
+
+        Returns:
+            A `pint.Quantity`.
+
+        Raises:
+            ValueError: The numeral has no unit, or its unit measures something else than `unit`.
+        """
+        from numerate.numerals.units import to_quantity
+
+        return to_quantity(self.value, self.unit, unit, self.text)
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """A JSON-ready view: span, text, value, written, decimals, kind, unit; specials and overflow as strings."""
+        value, written = self.value, self.written
+        row: dict[str, Any] = {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "value": value if math.isfinite(value) else _special_name(value),
+            "written": written if math.isfinite(written) else _special_name(written),
+            "decimals": self.decimals,
+            "kind": self.kind,
+            "unit": self.unit,
+        }
+        if self.path:
+            row["path"] = self.path
+        return row
+
+    @property
+    def _exponent(self) -> int:
+        """The written power of ten (6 in `3.2×10^6`), without the scale word; capped so that it stays cheap."""
+        style = self.style
+        if style.exponent is None:
+            return 0
+        if style.anchor is not None and style.anchor[0] == abs(self.value):
+            digits = style.anchor[3]
+            sign = -1 if digits.startswith("-") else 1
+            return sign * int(digits.lstrip("-")[-400:] or 0) if len(digits) < 400 else sign * 10**400
+        exact = Fraction(repr(abs(self.value))) / Fraction(10) ** self.power
+        return 0 if exact == 0 else _adjusted(exact) - style.exponent.lead
+
+    def _words_precision(self) -> int:
+        text = self.text.removesuffix(self.style.outer)
+        power = min(self.power, 0) + _words_scale(text)
+        decimals, exact = _words_decimals(text), self.exact
+        if decimals or exact is None:
+            return power - decimals
+        parts = (exact / Fraction(10) ** power).denominator
+        return power - len(str(parts - 1)) if parts > 1 else power
+
+    def _signed(self, magnitude: Fraction) -> Fraction:
+        return -magnitude if math.copysign(1.0, self.value) < 0 else magnitude
+
+    def _radix_int(self, digits: str) -> int:
+        base = {"x": 16, "o": 8, "b": 2}[self.style.slash.lower()]
+        return int(digits.removesuffix(self.style.suffix.lower()), base)
+
+
+class _Draft:
+    """A `Numeral` in the making, for readers that make millions.
+
+    It has the slots of a `Numeral` without its guard against assignment, and becomes one when it is filled: four times
+    as fast as a frozen dataclass's own `__init__`.
+    """
+
+    __slots__ = tuple(Numeral.__slots__)
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        value: float,
+        kind: str = "quantity",
+        unit: str | None = None,
+        unit_span: tuple[int, int] | None = None,
+        power: int = 0,
+        point: str = ".",
+        special: str | None = None,
+        path: str = "",
+    ) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.value = value
+        self.kind = kind
+        self.unit = unit
+        self.unit_span = unit_span
+        self.power = power
+        self.point = point
+        self.special = special
+        self.path = path
+        self._style = None
+        self.__class__ = Numeral  # type: ignore[assignment]
+
+
+if TYPE_CHECKING:
+    make_numeral = Numeral
+else:
+    make_numeral = _Draft
+"""Makes a `Numeral` in a quarter of the time; takes the same arguments."""
+
+
+def _adjusted(positive: Fraction) -> int:
+    """Power of ten of the first significant digit."""
+    guess = len(str(positive.numerator)) - len(str(positive.denominator))
+    return guess if positive >= Fraction(10) ** guess else guess - 1
+
+
+def _special_name(value: float) -> str:
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def _words_scale(text: str) -> int:
+    """The power of ten of the scale words at the end: 6 in "two and a half million", 0 in "five"."""
+    power = 0
+    for word in reversed(text.lower().split()):
+        if word == "hundred":
+            power += 2
+        elif word in SCALES:
+            power += 3 * SCALES.index(word) + 3
+        else:
+            break
+    return power
+
+
+def _words_decimals(text: str) -> int:
+    """How many digits are spoken behind the point: 1 in "one point five billion"."""
+    words = text.lower().replace("-", " ").partition(" point ")[2].split()
+    spoken = [word for word in words if word in _DIGIT_WORDS]
+    tens = [word for word in words if word in TENS or word in SMALL[10:]]
+    return 2 if tens else len(spoken)
+
+
+def _words_exact(value: float) -> Fraction | None:
+    """The fraction of few digits that the value stands for; None where words said more than a float can hold."""
+    if not math.isfinite(value):
+        return None
+    decimal = Fraction(repr(value))
+    if len(repr(abs(value)).partition("e")[0].replace(".", "").strip("0")) <= 15:
+        return decimal
+    simple = decimal.limit_denominator(10_000)
+    return simple if simple.denominator > 1 and float(simple) == value else None

@@ -1,0 +1,203 @@
+"""How a number is written: `Style` describes a surface form, `render` writes any value in it.
+
+A style holds no text of its own, only conventions (sign form, grouping, decimals, scale word ...), so that the number
+in `$1,234.50` can be replaced by another one *written the same way*. The one exception is `anchor`: where float64 does
+not hold the digits that were written (more than 15 significant ones, overflow, underflow), they are kept beside the
+value they stood for and used when that very value is rendered again.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from numerate.numerals.number_words import render_roman, render_special, render_words
+
+__all__ = ["Exponent", "Style", "render"]
+
+MINUS_SIGNS = "-−"
+VULGAR: dict[str, tuple[int, int]] = {
+    char: (int(parts[0]), int(parts[1]))
+    for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+    for parts in [unicodedata.normalize("NFKC", char).split("⁄")]
+}
+SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
+_VULGAR_OF = {pair: char for char, pair in VULGAR.items()}
+_TO_SUPERSCRIPT = {ord(plain): char for char, plain in SUPERSCRIPTS.items()}
+
+_FORMATS = {"x": "x", "o": "o", "b": "b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Exponent:
+    """The power-of-ten part of a number in scientific form: `e-09`, `×10^6`, `×10⁶`."""
+
+    mark: str
+    minus: str = "-"
+    plus: str = ""
+    close: str = ""
+    width: int = 0
+    superscript: bool = False
+    lead: int = 0
+    """Power of ten of the mantissa's first significant digit: 0 in 1.5e3, 1 in 15e2, -1 in 0.15e4."""
+    bare: bool = False
+    """True for a power with no mantissa, as in 10^6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """All conventions that `render` needs to write a value; see the module's docstring."""
+
+    family: str = "decimal"
+    negative: str = "-"
+    plus: str = ""
+    inner: str = ""
+    zero: str = "0"
+    width: int = 0
+    group: str = ""
+    indian: bool = False
+    point: str = "."
+    decimals: int = 0
+    bare_point: bool = False
+    trailing_point: bool = False
+    power: int = 0
+    exponent: Exponent | None = None
+    suffix: str = ""
+    outer: str = ""
+    ordinal: bool = False
+    denominator: int = 0
+    joint: str = ""
+    slash: str = ""
+    upper: bool = False
+    anchor: tuple[float, str, str, str] | None = None
+
+
+def render(style: Style, value: float) -> str:
+    """Writes `value` in `style`.
+
+    Example:
+        >>> render(Style(group=",", decimals=2, negative="()"), -1234.5)
+        '(1,234.50)'
+    """
+    value = float(value)
+    if style.family == "special" or math.isnan(value) or (math.isinf(value) and style.anchor is None):
+        return render_special(style.suffix if style.family == "special" else "", value)
+    negative = math.copysign(1.0, value) < 0
+    if style.family == "words":
+        return _words(style, value)
+    if style.family == "roman":
+        return render_roman(value, style.upper)
+    body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
+    if negative and style.negative == "()":
+        return f"({style.inner}{body}){style.outer}"
+    sign = style.negative if negative else style.plus
+    return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
+
+
+def _words(style: Style, value: float) -> str:
+    if style.anchor is not None and style.anchor[0] == value:
+        return style.anchor[1] + style.outer
+    if style.outer:  # percent
+        return render_words(float(Decimal(repr(value)).scaleb(-style.power)), style.suffix) + style.outer
+    return render_words(value, style.suffix, style.power)
+
+
+def _decimal_body(style: Style, value: float) -> str:
+    anchor = style.anchor
+    if anchor is not None and anchor[0] == value:
+        integer, fraction, exponent_digits = anchor[1:]
+        if style.exponent is not None and not style.exponent.bare:
+            return _assemble(style, integer, fraction, _exponent_text(style.exponent, exponent_digits))
+        if style.exponent is None:
+            return _assemble(style, integer, fraction, "")
+        return _exponent_text(style.exponent, exponent_digits) + style.suffix
+    number = Decimal(repr(value)).scaleb(-style.power)
+    if style.exponent is None:
+        integer, _, fraction = format(number, f".{style.decimals}f").partition(".")
+        return _assemble(style, integer, fraction, "")
+    if style.exponent.bare:
+        return _bare_power(style, number)
+    power = number.adjusted() - style.exponent.lead if number else 0
+    written = format(number.scaleb(-power), f".{style.decimals}f")
+    if number and Decimal(written).adjusted() > style.exponent.lead:
+        power += 1  # rounding gave one digit more: 9.99 written with one decimal is 1.0e1
+        written = format(number.scaleb(-power), f".{style.decimals}f")
+    integer, _, fraction = written.partition(".")
+    return _assemble(style, integer, fraction, _exponent_text(style.exponent, str(power)))
+
+
+def _assemble(style: Style, integer: str, fraction: str, exponent: str) -> str:
+    integer = integer.zfill(style.width) if style.width else integer
+    suffix = style.suffix
+    if style.ordinal:
+        suffix = _ordinal_suffix(int(integer[-2:]), suffix)
+    if style.bare_point and integer.strip("0") == "":
+        integer = ""
+    if style.group:
+        integer = _grouped(integer, style.group, style.indian)
+    if fraction or style.trailing_point:
+        integer = f"{integer}{style.point}{fraction}"
+    return _to_script(integer, style.zero) + exponent + suffix
+
+
+def _bare_power(style: Style, number: Decimal) -> str:
+    form = style.exponent
+    if form is None or not number:
+        return "0" + style.suffix
+    digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+    # A value that is no power of ten needs a mantissa in front, whatever the first writer did without.
+    mantissa = "" if digits == "1" else f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}×"
+    return mantissa + _exponent_text(form, str(number.adjusted())) + style.suffix
+
+
+def _exponent_text(form: Exponent, digits: str) -> str:
+    negative, digits = digits.startswith("-"), digits.lstrip("-")
+    digits = digits.zfill(form.width)
+    if form.superscript:
+        digits = digits.translate(_TO_SUPERSCRIPT)
+    return f"{form.mark}{form.minus if negative else form.plus}{digits}{form.close}"
+
+
+def _fraction_body(style: Style, value: float) -> str:
+    if style.anchor is not None and style.anchor[0] == value:
+        return style.anchor[1] + style.suffix
+    exact = Fraction(repr(value)) / Fraction(10) ** style.power
+    total = round(exact * style.denominator)
+    whole, numerator = divmod(total, style.denominator) if style.joint else (0, total)
+    if numerator == 0:
+        return _to_script(str(whole).zfill(style.width), style.zero) + style.suffix
+    char = _VULGAR_OF.get((numerator, style.denominator)) if not style.slash else None
+    part = char or f"{numerator}{style.slash or '⁄'}{style.denominator}"
+    # `0½` keeps its nought; `½` has no whole part until the value needs one.
+    head = f"{str(whole).zfill(style.width)}{style.joint[:-1]}" if whole or style.width else ""
+    return _to_script(head + part, style.zero) + style.suffix
+
+
+def _radix_body(style: Style, value: float) -> str:
+    letter = style.slash
+    if style.anchor is not None and style.anchor[0] == value:
+        digits = style.anchor[1]
+    else:
+        digits = format(round(value), _FORMATS[letter.lower()]).zfill(style.width)
+        digits = digits.upper() if style.upper else digits
+    return f"0{letter}{digits}{style.suffix}"
+
+
+def _ordinal_suffix(last_two: int, like: str) -> str:
+    suffix = "th" if last_two // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(last_two % 10, "th")
+    return suffix.upper() if like.isupper() else suffix
+
+
+def _grouped(integer: str, separator: str, indian: bool) -> str:
+    head, tail = integer[:-3], integer[-3:]
+    step = 2 if indian else 3
+    cut = len(head) % step
+    parts = [head[:cut], *(head[i : i + step] for i in range(cut, len(head), step)), tail]
+    return separator.join(part for part in parts if part)
+
+
+def _to_script(text: str, zero: str) -> str:
+    return text if zero == "0" else "".join(chr(ord(zero) + int(c)) if c in "0123456789" else c for c in text)

@@ -1,0 +1,1 @@
+"""Texts to batches: the number table, encoding, padding, scaling, `NumberProcessor`."""

@@ -1,0 +1,206 @@
+"""Batches with numbers: what was found in each text, the number table made of it, and collation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+from transformers import BatchEncoding
+
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, precisions, table_of
+from numerate.reading.luna import LunaReader
+from numerate.reading.plain import PlainReader
+from numerate.reading.records import RecordsReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from torch import Tensor
+
+    from numerate.processing.scaling import Scaling
+    from numerate.reading.base import Reader
+
+__all__ = ["BareSpans", "Found", "NumberBatch", "NumberCollator", "number_table", "reads_bare_spans"]
+
+_PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
+
+
+def reads_bare_spans(reader: Reader) -> bool:
+    """Whether a reader's spans say all that a number table needs: its decimal mark is always the point."""
+    return type(reader) in _PLAIN_POINT
+
+
+@dataclass(slots=True)
+class BareSpans:
+    """Numbers of one text by their spans; the numerals themselves are read when they are asked for.
+
+    Attributes:
+        source: The text.
+        columns: Starts, ends, values and kinds.
+        read: Gives the numerals of a text, one for each span.
+        first: How many numerals of the text come before these.
+    """
+
+    source: str
+    columns: tuple[Sequence[Any], ...]
+    read: Callable[[str], list[Numeral]]
+    first: int = 0
+
+    @classmethod
+    def of(cls, source: str, rows: Sequence[Sequence[Any]], read: Callable[[str], list[Numeral]]) -> BareSpans:
+        """From what a reader's `spans` gives."""
+        return cls(source, tuple(zip(*rows, strict=True)) if rows else ((), (), (), ()), read)
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def part(self, begin: int, end: int) -> BareSpans:
+        """The numbers from `begin` to `end`."""
+        columns = tuple(column[begin:end] for column in self.columns)
+        return BareSpans(self.source, columns, self.read, self.first + begin)
+
+    def numerals(self) -> list[Numeral | None]:
+        """The numerals, read now."""
+        return list(self.read(self.source)[self.first : self.first + len(self)])
+
+    def texts(self) -> list[str]:
+        """The numbers as they are written."""
+        source = self.source
+        return [source[start:end] for start, end in zip(self.columns[0], self.columns[1], strict=True)]
+
+
+Found = BareSpans | list[Numeral | None]
+"""The numbers of one row; None stands for a number asked for."""
+
+
+class NumberBatch(BatchEncoding):
+    """A tokenizer's batch with the number table beside it."""
+
+    found: list[Found]
+
+    @classmethod
+    def of(cls, data: dict[str, Any], found: list[Found]) -> Self:
+        """A batch of these fields, with what was found in each row."""
+        batch = cls(data)
+        batch.found = found
+        return batch
+
+    @property
+    def numerals(self) -> list[list[Numeral | None]]:
+        """For each row the numerals in its table, in order; None stands for a number asked for."""
+        self.found = [row.numerals() if isinstance(row, BareSpans) else row for row in self.found]
+        return self.found  # type: ignore[return-value]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "found": self.numerals}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.found = state["found"]
+
+
+class NumberCollator:
+    """Pads processed examples to one batch of tensors, number table included; for the HF Trainer's `data_collator`.
+
+    Args:
+        tokenizer: Says the padding's id and side; a `NumberProcessor`'s `tokenizer`. It is not kept, so that workers
+            of a `DataLoader` get no more than a few numbers.
+        pad_to_multiple_of: Rounds the length of the rows up.
+        label_padding: What labels are padded with.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> collate = NumberCollator(SimpleNamespace(pad_token_id=0, padding_side="right", pad_token_type_id=0))
+        >>> rows = [{"input_ids": [5, 6], "number_slots": [0, 0]}, {"input_ids": [7], "number_slots": [1]}]
+        >>> collate(rows)["input_ids"].tolist()
+        [[5, 6], [7, 0]]
+    """
+
+    _TYPES: ClassVar[dict[str, torch.dtype]] = {
+        "number_chars": torch.uint8, "number_given": torch.uint8, "number_precision": torch.int16,
+    }  # fmt: skip
+
+    def __init__(self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100) -> None:
+        if tokenizer.pad_token_id is None:
+            raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
+        self.side: str = tokenizer.padding_side
+        self.multiple = pad_to_multiple_of or 1
+        self._fill: dict[str, int] = {
+            "input_ids": tokenizer.pad_token_id,
+            "token_type_ids": tokenizer.pad_token_type_id,
+            "special_tokens_mask": 1,
+            "labels": label_padding,
+            "number_given": PADDING,
+        }
+
+    def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        """One batch of examples with the same fields."""
+        rows = [dict(example) for example in examples]
+        for row in rows:
+            row.setdefault("attention_mask", [1] * len(row["input_ids"]))
+            if row.keys() != rows[0].keys():
+                raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
+        return {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+
+    def _column(self, key: str, cells: list[Any]) -> Tensor:
+        name = key.removeprefix("decoder_")
+        tensors = [torch.as_tensor(cell) for cell in cells]
+        if tensors[0].dim() == 0:
+            return torch.stack(tensors)
+        table = name.startswith("number_") and name != "number_slots"
+        length = max(len(tensor) for tensor in tensors)
+        if not table:  # a number's place in its table is what its slot says: tables are padded on the right always
+            length = -(-length // self.multiple) * self.multiple
+        if name == "number_chars":
+            width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
+            shape, fill = (len(cells), length, width), 0
+        else:
+            shape, fill = (len(cells), length), self._fill.get(name, 0)
+        floating = any(tensor.is_floating_point() and len(tensor) for tensor in tensors)
+        result = torch.full(shape, fill, dtype=tensors[0].dtype if floating else self._TYPES.get(name, torch.int64))
+        for row, tensor in zip(result, tensors, strict=True):
+            if len(tensor):
+                part = row[-len(tensor) :] if self.side == "left" and not table else row[: len(tensor)]
+                part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
+        return result
+
+
+def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:
+    """The number table of a batch, see `numerate.processing.number_table.table_of`."""
+    counts = [len(row) for row in rows]
+    if all(isinstance(row, BareSpans) for row in rows) and not written:
+        texts = list(chain.from_iterable(row.texts() for row in rows))  # type: ignore[union-attr]
+        values = meant = np.fromiter(chain.from_iterable(row.columns[2] for row in rows), float, len(texts))  # type: ignore[union-attr]
+        if scaling is not None:
+            values = scaling.apply([""] * len(texts), meant)  # type: ignore[arg-type]
+        forms = Written.of(texts)
+        precision, unsettled = forms.plain_precisions()
+        if unsettled.any():
+            kinds = list(chain.from_iterable(row.columns[3] for row in rows))  # type: ignore[union-attr]
+            for index in np.flatnonzero(unsettled).tolist():
+                precision[index] = clipped_precision(_numeral_of(texts[index], float(meant[index]), kinds[index]))
+        return table_of(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
+    lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
+    given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
+    flat = [n for row in lists for n in row if n is not None]
+    numbers = np.array([n.written if written else n.value for n in flat], dtype=np.float64)
+    if scaling is not None:
+        numbers = scaling.apply(flat, numbers)  # type: ignore[arg-type]
+    present = given == GIVEN
+    values, precision = np.zeros(len(given)), np.zeros(len(given), dtype=np.int16)
+    values[present], precision[present] = numbers, precisions(flat)
+    texts = [n.text if n is not None else "" for row in lists for n in row]
+    return table_of(counts, Written.of(texts), values, precision, given)
+
+
+def _numeral_of(text: str, value: float, kind: str) -> Numeral:
+    """The numeral behind a span, as far as its precision goes."""
+    special = None
+    if not math.isfinite(value) and not any(char.isdigit() for char in text):
+        special = "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return Numeral(text, 0, len(text), value, kind, power=-2 if kind == "percent" else 0, special=special)

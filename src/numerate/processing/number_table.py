@@ -1,0 +1,257 @@
+"""The number table that travels beside `input_ids`.
+
+Numbers travel as integers, so that no mixed-precision or sharding wrapper can round them on the way: a float64 is its
+bit pattern in an int64. `number_slots` (B, T) says which tokens a row's numbers are: k where the k-th number's vector
+goes, -k at a token that only writes it (a subword beside its [NUM]), 0 at all others. Features are computed in float64
+or integers and cast to the model's type at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from numerate.numerals.numeral import Numeral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "ASKED",
+    "CHARACTERS",
+    "GIVEN",
+    "MAX_CHARACTERS",
+    "PADDING",
+    "UNKNOWN_CHARACTER",
+    "NumberTable",
+    "Written",
+    "bit_patterns",
+    "character_rows",
+    "clipped_precision",
+    "encode_characters",
+    "precisions",
+    "table_of",
+]
+
+ASKED, GIVEN, PADDING = 0, 1, 2
+"""`number_given`: a number asked for, a number given, no number at all."""
+
+CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)} | {
+    "-": 12,
+    "−": 12,
+    "e": 13,
+    "E": 13,
+    ".": 14,
+    "%": 15,
+    ",": 16,
+    "+": 17,
+}
+"""LUNA's alphabet of 19: 0 pads, 1 to 10 are the digits, 11 is LUNA's DEC (never written), 18 is unknown."""
+UNKNOWN_CHARACTER = 18
+MAX_CHARACTERS = 32
+
+_TO_IDS = np.full(256, UNKNOWN_CHARACTER, dtype=np.uint8)
+_TO_IDS[0] = 0
+for _char, _id in CHARACTERS.items():
+    if _char.isascii():
+        _TO_IDS[ord(_char)] = _id
+_PLAIN_DECIMAL = np.isin(np.arange(256), [0, *b"0123456789.,+-"])
+
+
+def bit_patterns(values: np.ndarray) -> np.ndarray:
+    """Float64 values as int64 bit patterns; every NaN becomes the canonical one.
+
+    Example:
+        >>> hex(bit_patterns(np.array([1.0]))[0])
+        '0x3ff0000000000000'
+    """
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    return np.where(np.isnan(values), np.int64(0x7FF8000000000000), bits)
+
+
+class Written(NamedTuple):
+    """Numbers as they are written, one byte a character ("?" beyond ASCII, but for the minus sign), end to end.
+
+    Attributes:
+        codes: (total,) uint8.
+        lengths: (N,) int64, none above `MAX_CHARACTERS`.
+    """
+
+    codes: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Written:
+        """The texts, cut at `MAX_CHARACTERS`."""
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        if lengths.max(initial=0) > MAX_CHARACTERS:
+            texts, lengths = [text[:MAX_CHARACTERS] for text in texts], np.minimum(lengths, MAX_CHARACTERS)
+        joined = "".join(texts).replace("−", "-").encode("ascii", "replace")
+        return cls(np.frombuffer(joined, np.uint8), lengths)
+
+    def character_rows(self) -> np.ndarray:
+        """Character ids: (N, L) uint8, L the longest, 0-padded."""
+        rows = np.zeros((len(self.lengths), int(self.lengths.max(initial=0))), dtype=np.uint8)
+        rows[np.arange(rows.shape[1]) < self.lengths[:, None]] = _TO_IDS[self.codes]
+        return rows
+
+    def plain_precisions(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `precisions` is for plain English decimals: (N,) int16; and (N,) bool, true for all else."""
+        ends = np.cumsum(self.lengths)
+        points = np.flatnonzero(self.codes == ord("."))
+        if len(points) == len(ends) and (points < ends).all() and (points >= ends - self.lengths).all():
+            owners = np.arange(len(ends))  # one point each, as in most tables
+        else:
+            owners = np.searchsorted(ends, points, side="right")
+        result = np.zeros(len(ends), dtype=np.int16)
+        # As many digits as stand behind the first point, which is written over the others.
+        result[owners[::-1]] = (points + 1 - ends[owners])[::-1]
+        unsettled = self.lengths == MAX_CHARACTERS
+        unsettled[np.searchsorted(ends, np.flatnonzero(~_PLAIN_DECIMAL[self.codes]), side="right")] = True
+        return result, unsettled
+
+
+def character_rows(texts: Sequence[str]) -> np.ndarray:
+    """Character ids of written numbers: (N, L) uint8, L the longest but at most 32, 0-padded.
+
+    Example:
+        >>> character_rows(["-1.5", "7"])
+        array([[12,  2, 14,  6],
+               [ 8,  0,  0,  0]], dtype=uint8)
+    """
+    return Written.of(texts).character_rows()
+
+
+def encode_characters(text: str) -> list[int]:
+    """Character ids of one written number.
+
+    Example:
+        >>> encode_characters("-1.5")
+        [12, 2, 14, 6]
+    """
+    return character_rows([text])[0].tolist()
+
+
+def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
+    """Power of ten of each numeral's last written digit: (N,) int16."""
+    result, unsettled = Written.of([n.text for n in numerals]).plain_precisions()
+    for index, numeral in enumerate(numerals):
+        if unsettled[index] or numeral.point != ".":
+            result[index] = clipped_precision(numeral)
+    return result
+
+
+def clipped_precision(numeral: Numeral) -> int:
+    """A numeral's precision, within int16."""
+    return max(-30_000, min(30_000, numeral.precision))
+
+
+def table_of(
+    counts: Sequence[int], written: Written, values: np.ndarray, precision: np.ndarray, given: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The number table of a batch from its numbers, row after row.
+
+    Args:
+        counts: How many numbers each row has.
+        written: All numbers as they are written.
+        values: (N,) float64.
+        precision: (N,) int16.
+        given: (N,) uint8, `GIVEN` or `ASKED`.
+
+    Returns:
+        `number_bits`, `number_precision` and `number_given` of shape (B, M), `number_chars` (B, M, L); M is the largest
+        count and may be 0, L is at least 1.
+    """
+    most = max(counts, default=0)
+    place = np.arange(most) < np.asarray(counts, dtype=np.int64)[:, None]
+    characters = written.character_rows()
+    if characters.shape[1] == 0:
+        characters = np.zeros((len(characters), 1), dtype=np.uint8)
+
+    def padded(column: np.ndarray, padding: int = 0) -> np.ndarray:
+        shape = (*place.shape, *column.shape[1:])
+        if len(column) == place.size:
+            return column.reshape(shape)
+        full = np.full(shape, padding, dtype=column.dtype)
+        full[place] = column
+        return full
+
+    return {
+        "number_bits": padded(bit_patterns(values)),
+        "number_chars": padded(characters),
+        "number_precision": padded(precision.astype(np.int16, copy=False)),
+        "number_given": padded(given.astype(np.uint8, copy=False), PADDING),
+    }
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """N numbers as integer tensors, each with the same leading shape.
+
+    Shape:
+        bits: (..., ) int64, float64 bit patterns.
+        characters: (..., L) uint8, the written form, 0-padded.
+        precision: (..., ) int16, power of ten of the last written digit.
+        given: (..., ) uint8, `GIVEN`, `ASKED` or `PADDING`.
+
+    Example:
+        >>> table = NumberTable.of_values([1.5, -2.0])
+        >>> table.values().tolist()
+        [1.5, -2.0]
+    """
+
+    bits: Tensor
+    characters: Tensor
+    precision: Tensor
+    given: Tensor
+
+    @classmethod
+    def of_values(cls, values: Iterable[float], device: torch.device | str | None = None) -> NumberTable:
+        """A table of bare values, written as Python writes them."""
+        numbers = [float(value) for value in values]
+        texts = [repr(number).removesuffix(".0") for number in numbers]
+        return cls.of_numerals([Numeral(t, 0, len(t), v) for t, v in zip(texts, numbers, strict=True)]).to(device)
+
+    @classmethod
+    def of_numerals(cls, numerals: Sequence[Numeral], written: bool = False) -> NumberTable:
+        """A table of numerals, with their own characters and precision.
+
+        Args:
+            numerals: What a reader found.
+            written: Take the bare number as it stands (1.5 of `1.5 billion`) instead of its meaning.
+        """
+        values = [n.written if written else n.value for n in numerals]
+        texts = [n.text for n in numerals]
+        bits, characters = bit_patterns(np.array(values, dtype=np.float64)), character_rows(texts)
+        given = np.full(len(texts), GIVEN, dtype=np.uint8)
+        return cls(*map(torch.from_numpy, (bits, characters, precisions(numerals), given)))
+
+    def values(self) -> Tensor:
+        """The numbers as float64."""
+        return self.bits.view(torch.float64)
+
+    def to(self, device: torch.device | str | None) -> NumberTable:
+        """The table on another device."""
+        return self if device is None else self._map(lambda tensor: tensor.to(device))
+
+    def flat(self) -> NumberTable:
+        """The table with its leading dimensions joined: (N,), (N, L)."""
+        characters = self.characters.reshape(self.bits.numel(), self.characters.shape[-1])
+        return NumberTable(self.bits.reshape(-1), characters, self.precision.reshape(-1), self.given.reshape(-1))
+
+    def expand(self, rows: int) -> NumberTable:
+        """A table of one number, repeated without copying."""
+        return self._map(lambda tensor: tensor.expand(rows, *tensor.shape[1:]))
+
+    def __getitem__(self, index: Any) -> NumberTable:
+        return self._map(lambda tensor: tensor[index])
+
+    def __len__(self) -> int:
+        return self.bits.shape[0]
+
+    def _map(self, change: object) -> NumberTable:
+        return NumberTable(*(change(getattr(self, field.name)) for field in fields(self)))  # type: ignore[operator]

@@ -1,0 +1,299 @@
+"""`NumberProcessor`: reader + notation + any Hugging Face fast tokenizer, called like a tokenizer."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from numerate.config import Config, ConfigError
+from numerate.notation.base import NUM, Notation
+from numerate.numerals.numeral import KINDS, Numeral
+from numerate.processing.encoding import BareSpans, Found, NumberBatch, NumberCollator, number_table, reads_bare_spans
+from numerate.processing.padding import Plan, align, assemble, cut, plan_for, shaped
+from numerate.processing.rewriter import Rewriter
+from numerate.processing.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
+from numerate.processing.segment_cache import MarkedTokenizer, SectionEncoder
+from numerate.reading import make_reader
+from numerate.registry import UnknownNameError, notations, readers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from transformers import PreTrainedTokenizerFast
+
+    from numerate.processing.rewriter import Rewritten
+    from numerate.reading.base import Reader
+
+__all__ = ["NumberBatch", "NumberCollator", "NumberProcessor", "ProcessorConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessorConfig(Config):
+    """A processor without its tokenizer, as it is saved.
+
+    Attributes:
+        reader: The reader's `kind` and options.
+        notation: The notation's config.
+        kinds: Which kinds of numeral are treated; None for all.
+        written: Whether the table holds the bare numbers.
+        scaling: Fitted scalers.
+        implied_commas: Whether the comma between two numbers is left out.
+    """
+
+    kind: ClassVar[str] = "processor"
+    reader: dict[str, Any]
+    notation: dict[str, Any]
+    kinds: tuple[str, ...] | None = None
+    written: bool = False
+    scaling: Scaling | None = None
+    implied_commas: bool = False
+
+
+class NumberProcessor:
+    """Tokenizes texts and says where their numbers are and what they are.
+
+    A text without numbers gets the ids that the tokenizer itself gives it. (Characters at the upper end of the last
+    private plane, U+10FFFD and below, one for each token of our own, are read as U+FFFD.) Where one token holds parts
+    of two numbers, it is the first one's slot; a number without any token of its own is left out of the table.
+
+    Args:
+        tokenizer: Any fast tokenizer; it is copied, never changed.
+        reader: A reader or its name.
+        notation: A notation or its name.
+        kinds: Which kinds of numeral get the notation and a slot; None for all, as in the papers.
+        written: Put the bare number into the table (1.5 of `1.5 billion`) instead of what it means.
+        scaling: Per-field scalers applied to the values in the table.
+        first_id: Id of the first token of our own; above all ids of the tokenizer.
+        implied_commas: Leave out the comma between two numbers of a record, as xVal does.
+
+    Example:
+        >>> processor = NumberProcessor(tokenizer, notation="marker")          # doctest: +SKIP
+        >>> processor(["It weighs 100 lbs."], return_tensors="pt")["number_slots"]  # doctest: +SKIP
+        tensor([[0, 0, 0, 1, 0, 0, 0, 0]])
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        reader: str | Reader = "standard",
+        notation: str | Notation = "marker",
+        *,
+        kinds: Iterable[str] | None = None,
+        written: bool = False,
+        scaling: Scaling | None = None,
+        first_id: int | None = None,
+        implied_commas: bool = False,
+    ) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise TypeError(f"a fast tokenizer is needed, got {type(tokenizer).__name__}; load it with use_fast=True")
+        self.tokenizer = tokenizer
+        self.reader = make_reader(reader)
+        self.notation: Notation = notations[notation].build() if isinstance(notation, str) else notation
+        self.kinds = None if kinds is None else frozenset(kinds)
+        if self.kinds is not None and (unknown := sorted(self.kinds - set(KINDS))):
+            raise ValueError(f"unknown kinds {unknown}; known: {', '.join(KINDS)}")
+        self.written, self.scaling, self.implied_commas = written, scaling, implied_commas
+        self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
+        # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
+        self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
+        self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
+        rewriter = self._rewriter
+        self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
+        lowest = self._marked.first_added
+        self.first_id = lowest if first_id is None else first_id
+        if self.first_id < lowest:
+            raise ValueError(f"first_id must be at least {lowest}, above the tokenizer's own ids: {first_id=}")
+        self._sections = SectionEncoder(self._marked.copy.backend_tokenizer, self.first_id, implied_commas)
+        bare = reads_bare_spans(self.reader) and not written and (scaling is None or scaling.by == "none")
+        self._bare = bare and self._rewriter.only_marker
+
+    @property
+    def own_ids(self) -> range:
+        """The ids of the tokens of our own."""
+        return range(self.first_id, self.first_id + len(self.own_tokens))
+
+    @property
+    def num_id(self) -> int:
+        """The id of [NUM]."""
+        return self.first_id
+
+    def config(self) -> dict[str, Any]:
+        """All but the tokenizer, as JSON types; `from_config` is the way back."""
+        name = next((name for name in readers if readers[name] is type(self.reader)), None)
+        if name is None:
+            raise ConfigError(f"reader {type(self.reader).__name__} is not registered, so it cannot be saved")
+        options = [option for option in inspect.signature(type(self.reader)).parameters if hasattr(self.reader, option)]
+        return ProcessorConfig(
+            reader={"kind": name, **{option: getattr(self.reader, option) for option in options}},
+            notation=self.notation.config.to_dict(),
+            kinds=None if self.kinds is None else tuple(sorted(self.kinds)),
+            written=self.written,
+            scaling=self.scaling,
+            implied_commas=self.implied_commas,
+        ).to_dict()
+
+    @classmethod
+    def from_config(cls, tokenizer: PreTrainedTokenizerFast, config: Any, first_id: int | None = None) -> Self:
+        """Builds a processor from what `config` gave.
+
+        Raises:
+            ConfigError: It is not what `config` gives; the message quotes what is wrong.
+        """
+        plan = ProcessorConfig.from_dict(config)
+        reader = dict(plan.reader)
+        try:
+            reading = make_reader(str(reader.pop("kind", None)), **reader)
+            notation = notations[str(plan.notation.get("kind"))]
+            return cls(
+                tokenizer, reading, notation(notation.Config.from_dict(plan.notation)), first_id=first_id,
+                kinds=plan.kinds, written=plan.written, scaling=plan.scaling, implied_commas=plan.implied_commas,
+            )  # fmt: skip
+        except ConfigError:
+            raise
+        except (UnknownNameError, TypeError, ValueError) as error:
+            raise ConfigError(f"processor config: {error}") from None
+
+    def __call__(
+        self,
+        text: str | Sequence[str] | Sequence[Sequence[str]],
+        text_pair: str | Sequence[str] | None = None,
+        *,
+        is_split_into_words: bool = False,
+        return_tensors: str | None = None,
+        return_offsets_mapping: bool = False,
+        **options: Any,
+    ) -> NumberBatch:
+        """Tokenizes one text or many; takes a tokenizer's own options, `text_target` included.
+
+        Returns:
+            The tokenizer's batch with `number_slots` and the number table (see `number_table`). Offsets refer to the
+            text as it was given; a token that stands for a rewritten number has that number's span. Targets become
+            `labels`, and their numbers the table with the prefix `decoder_`.
+        """
+        if return_tensors not in (None, "pt", "np"):
+            raise ValueError(f"return_tensors must be 'pt' or 'np', however: {return_tensors!r}")
+        if options.get("return_overflowing_tokens"):
+            raise ValueError("return_overflowing_tokens is not supported: split long texts before the processor")
+        self._marked.follow()
+        target, longest = options.pop("text_target", None), options.pop("max_target_length", None)
+        single = isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
+        texts: list[Any] = [text] if single else list(text)
+        special = options.get("add_special_tokens", True)
+        done, plan = None, plan_for(self._marked.copy, options)
+        if not texts:
+            done = self._by_sections([], plan or plan_for(self._marked.copy, {}), special)  # type: ignore[arg-type]
+        elif not (text_pair or is_split_into_words or return_offsets_mapping or self._needs_offsets) and plan:
+            done = self._by_sections(texts, plan, special)
+        if done is None:
+            pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
+            more = options | {"return_offsets_mapping": return_offsets_mapping}
+            done = self._by_texts([texts, *pairs], is_split_into_words, more)
+        data, found = done
+        padded = options.get("padding", False) not in (None, False, "do_not_pad")
+        table = number_table(found, self.written, self.scaling)
+        fields = shaped(data, table, [len(row) for row in found], single, padded, return_tensors)
+        if target is not None:
+            options |= {"max_length": longest} if longest is not None else {}
+            answer = self(target, is_split_into_words=is_split_into_words, return_tensors=return_tensors, **options)
+            fields |= {f"decoder_{key}": answer[key] for key in answer if key.startswith("number_")}
+            fields["labels"] = answer["input_ids"]
+        return NumberBatch.of(fields, found)
+
+    def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
+        """The text behind token ids.
+
+        Args:
+            ids: One row of ids, of a batch or generated.
+            numerals: What the [NUM] tokens stand for, in order (a batch's `numerals` row); a number asked for, or one
+                that is not given, is written `[NUM]`.
+            **options: The tokenizer's own, as `skip_special_tokens`.
+        """
+        row = (int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids))
+        text = self._marked.decode(row, self.first_id, **options)
+        return self._rewriter.restore(text, list(numerals or []), self._marked.joint)
+
+    def batch_decode(self, rows: Iterable[Any], numerals: Sequence[Any] | None = None, **options: Any) -> list[str]:
+        """`decode` for many rows."""
+        rows = list(rows)
+        given = numerals if numerals is not None else [None] * len(rows)
+        return [self.decode(row, one, **options) for row, one in zip(rows, given, strict=True)]
+
+    def pad(self, examples: Sequence[Any], pad_to_multiple_of: int | None = None, **options: Any) -> NumberBatch:
+        """Pads processed examples to a batch of tensors, as a tokenizer's `pad` does for a collator."""
+        del options
+        return NumberBatch(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples))
+
+    def _numerals(self, text: str) -> list[Numeral]:
+        numerals = self.reader.find(text)
+        return numerals if self.kinds is None else [numeral for numeral in numerals if numeral.kind in self.kinds]
+
+    def _by_sections(self, texts: list[str], plan: Plan, special: bool) -> tuple[dict[str, Any], list[Found]] | None:
+        """Single texts whose numbers are tokens of our own; None for what is left to the tokenizer itself."""
+        found: list[Found] = []
+        sections: list[list[str]] = []
+        marks: dict[int, list[int]] = {}
+        for index, text in enumerate(map(self._rewriter.clean, texts)):
+            numbers: Found
+            if self._bare:
+                spans = self.reader.spans(text)
+                if self.kinds is not None:
+                    spans = [span for span in spans if span[3] in self.kinds]
+                numbers = BareSpans.of(text, spans, self._numerals)
+                starts, ends = numbers.columns[:2]
+            else:
+                numerals = self._numerals(text)
+                numbers = list(numerals)
+                starts, ends = [n.start for n in numerals], [n.end for n in numerals]
+            parts = self._rewriter.plain_sections(text, starts, ends)
+            if parts is None:
+                rewritten = self._rewriter.rewrite(text, self._numerals(text))
+                numbers = [numeral for _, _, numeral in rewritten.slots]
+                parts, own = self._rewriter.sections(rewritten.text)
+                if any(own):
+                    marks[index] = own
+            found.append(numbers)
+            sections.append(parts)
+        rows = self._sections.rows(sections)
+        for index, own in marks.items():  # every mark is [NUM] so far
+            row = np.array(rows[index])
+            row[row == self.first_id] = np.array(own) + self.first_id
+            rows[index] = row.tolist()
+        frame = self._marked.frame(special)
+        shorter = cut(rows, plan, frame)
+        if shorter is None:
+            return None
+        for index, (row, kept) in enumerate(zip(rows, shorter, strict=True)):
+            if len(kept) < len(row):
+                left, numbers = kept.count(self.first_id), found[index]
+                begin, end = (len(numbers) - left, len(numbers)) if plan.cut_left else (0, left)
+                found[index] = numbers.part(begin, end) if isinstance(numbers, BareSpans) else numbers[begin:end]
+        pad: Any = (self.tokenizer.pad_token_id or 0, self.tokenizer.pad_token_type_id)
+        return assemble(shorter, plan, frame, pad, self.first_id), found
+
+    def _by_texts(
+        self, sequences: list[list[Any]], split: bool, options: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[Found]]:
+        """Whatever a tokenizer takes, by its own call; pre-split words are read one by one."""
+
+        def rewritten_of(text: str) -> Rewritten:
+            text = self._rewriter.clean(text)
+            return self._rewriter.rewrite(text, self._numerals(text))
+
+        changed = [[[rewritten_of(word) for word in (one if split else (one,))] for one in some] for some in sequences]
+        if split:
+            inputs: list[Any] = [[[word.text for word in words] for words in some] for some in changed]
+        else:
+            inputs = [[words[0].text for words in some] for some in changed]
+        batch = self._marked.copy(*inputs, is_split_into_words=split, **options)
+        data, found = align(batch, changed, split)
+        first = self._marked.first_added
+        shift = self.first_id - first
+        if shift:
+            rows = data["input_ids"]
+            data["input_ids"] = [
+                [i + shift if i >= first else i for i in r] if max(r, default=0) >= first else r for r in rows
+            ]
+        return data, found

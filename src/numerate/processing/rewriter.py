@@ -1,0 +1,297 @@
+"""Texts with their numbers rewritten in a notation, and back: what the processor hands to the tokenizer."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from numerate.notation.base import END, NUM, Notation
+from numerate.numerals.numeral import Numeral
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["COMMAS", "MAX_MARKS", "Leading", "Rewriter", "Rewritten", "mark", "mark_index"]
+
+_LAST = 0x10FFFD
+MAX_MARKS = 0xFFFE
+"""How many tokens of our own there can be: a whole plane of private characters."""
+_ASKED = re.compile(re.escape(NUM))
+COMMAS = (",", ", ")
+"""What is left out between two numbers where commas are implied."""
+
+
+def mark(index: int) -> str:
+    """The character that stands for our token of that index in a text for the tokenizer.
+
+    It comes from the upper end of the last private plane, where next to nobody has characters of his own.
+    """
+    return chr(_LAST - index)
+
+
+def mark_index(char: str) -> int:
+    """The index of the token that a mark stands for."""
+    return _LAST - ord(char)
+
+
+@dataclass(frozen=True)
+class Leading:
+    """What a tokenizer writes before every stretch of text, where it is to do so only at the text's beginning.
+
+    Attributes:
+        char: The space, or the mark that stands for it.
+        at_start: Whether we have to write it at the beginning, or the tokenizer does it itself.
+        unless: Characters before which it is not written,
+        tokens: The tokenizer's own added tokens, behind which a new stretch of text begins; None if it has none.
+        normalizer: The tokenizer's; it may make such a character of another.
+    """
+
+    char: str
+    at_start: bool
+    unless: str
+    tokens: re.Pattern[str] | None
+    normalizer: Any = None
+
+    def places(self, text: str) -> list[int]:
+        """Offsets before which the character is written."""
+        starts, taken = [0] if self.at_start else [], set()
+        if self.tokens is not None:
+            spans = [match.span() for match in self.tokens.finditer(text)]
+            starts, taken = starts + [end for _, end in spans], {begin for begin, _ in spans}
+        starts = [at for at in starts if at < len(text) and at not in taken and text[at] not in self.unless]
+        if self.normalizer is None or not self.unless:
+            return starts
+        return [at for at in starts if self.normalizer.normalize_str(text[at])[:1] not in (*self.unless, "")]
+
+
+@dataclass
+class Rewritten:
+    """A text with its numbers rewritten.
+
+    Attributes:
+        text: What the tokenizer gets.
+        slots: (begin, end, numeral) of each stretch of `text` that carries a number's vector; None: asked for.
+        beside: (begin, end) of all that writes each of these numbers, where that is more than its slot; else empty.
+        cuts: (offset in `text`, offset in the original, length in `text`, length in the original) of each change.
+    """
+
+    text: str
+    slots: list[tuple[int, int, Numeral | None]] = field(default_factory=list)
+    beside: list[tuple[int, int]] = field(default_factory=list)
+    cuts: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def original(self, offset: int, end: bool = False) -> int:
+        """The offset in the original text; inside a change, the change's beginning (or end)."""
+        index = bisect.bisect_right(self.cuts, (offset - 1 if end else offset, float("inf"))) - 1
+        if index < 0:
+            return offset
+        new, old, new_length, old_length = self.cuts[index]
+        if offset < new + new_length or (end and offset == new + new_length):
+            return old + old_length if end else old
+        return offset - new - new_length + old + old_length
+
+
+class Rewriter:
+    """Rewrites numerals for a tokenizer that knows our marks, and writes them again in what it decodes.
+
+    Args:
+        notation: How numerals are written.
+        own_tokens: Our tokens, [NUM] first.
+        implied_commas: Leave out a comma between two numerals.
+        leading: What has to be written where a stretch of text begins.
+    """
+
+    def __init__(
+        self,
+        notation: Notation,
+        own_tokens: Sequence[str],
+        implied_commas: bool = False,
+        leading: Leading | None = None,
+    ) -> None:
+        self.notation, self.own_tokens = notation, tuple(own_tokens)
+        self.implied_commas, self.leading = implied_commas, leading
+        if len(self.own_tokens) > MAX_MARKS:
+            raise ValueError(f"a notation may have {MAX_MARKS} tokens of its own, this one has {len(self.own_tokens)}")
+        self._marks = {token: mark(index) for index, token in enumerate(self.own_tokens)}
+        self.any_mark = re.compile(f"[{mark(len(self.own_tokens) - 1)}-{mark(0)}]")
+        self._cutting = re.compile(f"({self.any_mark.pattern})")
+        sample = notation.write(Numeral("7", 0, 1, 7.0))
+        self.writes_text = any(not piece.own for piece in sample)
+        self.slots_on_text = any(piece.slot and not piece.own for piece in sample)
+        self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
+        self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
+        self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
+        self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"] and len(
+            sample
+        ) == 1
+        self._beside = self.writes_text and any(piece.own for piece in sample)
+        self._mark_last = bool(sample) and sample[-1].own
+
+    def clean(self, text: str) -> str:
+        """The text, with U+FFFD for characters that would pass for our tokens."""
+        return text if text.isascii() else self.any_mark.sub("\ufffd", text)
+
+    def rewrite(self, text: str, numerals: Sequence[Numeral]) -> Rewritten:
+        """Rewrites the numerals of a cleaned text, and each literal `[NUM]`, which asks for a number.
+
+        Args:
+            text: The text, cleaned.
+            numerals: Its numerals, sorted and disjoint.
+        """
+        items: list[tuple[int, int, Numeral | str | None]] = [(n.start, n.end, n) for n in numerals]
+        if NUM in text:
+            items += [(*match.span(), None) for match in _ASKED.finditer(text)]
+            items.sort(key=lambda item: item[0])
+        places = self.leading.places(text) if self.leading is not None else ()
+        if places:
+            # A stretch that begins with a mark of ours begins with no text.
+            marked = {begin for begin, end, n in items if n is None or not self._begins_with_text(n)}
+            items += [(place, place, self.leading.char) for place in places if place not in marked]  # type: ignore[union-attr]
+            items.sort(key=lambda item: item[:2])
+        if not items:
+            return Rewritten(text)
+        if self._keeps and not places and items[-1][2] is not None and NUM not in text:
+            return Rewritten(text, items if self.slots_on_text else [])  # type: ignore[arg-type]
+        result = Rewritten(text)
+        pieces: list[str] = []
+        length = done = 0
+        behind_number = False
+        for begin, end, item in items:
+            if begin < done:
+                continue
+            gap = text[done:begin]
+            if behind_number and self.implied_commas and gap in COMMAS and not isinstance(item, str):
+                result.cuts.append((length, done, 0, len(gap)))
+            else:
+                pieces.append(gap)
+                length += len(gap)
+            written, slot = self._written(item)
+            if slot is not None:
+                result.slots.append((length + slot[0], length + slot[1], item))  # type: ignore[arg-type]
+                if self.text_beside_slot:
+                    result.beside.append((length, length + len(written)))
+            if written != text[begin:end]:
+                result.cuts.append((length, begin, len(written), end - begin))
+            pieces.append(written)
+            length += len(written)
+            done, behind_number = end, not isinstance(item, str)
+        pieces.append(text[done:])
+        result.text = "".join(pieces)
+        return result
+
+    def sections(self, text: str) -> tuple[list[str], list[int]]:
+        """The sections of a rewritten text, and the indices of the marks between them."""
+        parts = self._cutting.split(text)
+        return parts[::2], [mark_index(char) for char in parts[1::2]]
+
+    def plain_sections(self, text: str, starts: Sequence[int], ends: Sequence[int]) -> list[str] | None:
+        """The sections of a cleaned text where each number is one mark; None if it takes more than cutting.
+
+        Args:
+            text: The text.
+            starts: Where each number begins.
+            ends: Where it ends.
+        """
+        if not self.only_marker or NUM in text or (self.leading is not None and self.leading.places(text)):
+            return None
+        return [text[begin:end] for begin, end in zip((0, *ends), (*starts, len(text)), strict=True)]
+
+    def _begins_with_text(self, item: Numeral | str) -> bool:
+        pieces = [] if isinstance(item, str) else self.notation.write(item)
+        return not pieces or not pieces[0].own
+
+    def _written(self, item: Numeral | str | None) -> tuple[str, tuple[int, int] | None]:
+        """What stands for a numeral (None: asked for; a string: itself), and which part of it has the slot."""
+        if item is None:
+            return self._marks[NUM], (0, 1)
+        if isinstance(item, str):
+            return item, None
+        if self._keeps:
+            return item.text, (0, len(item.text)) if self.slots_on_text else None
+        written, slot = "", None
+        for piece, own, has_slot in self.notation.write(item):
+            part = self._marks[piece] if own else piece
+            if has_slot:
+                slot = (len(written) if slot is None else slot[0], len(written) + len(part))
+            written += part
+        return written, slot if slot is not None and slot[1] > slot[0] else None
+
+    def restore(self, text: str, numerals: Sequence[Numeral | None], joint: str = "") -> str:
+        """Writes the numbers of a decoded text again: the counterpart of `rewrite`.
+
+        Args:
+            text: What the tokenizer decodes, with our marks in it.
+            numerals: What its [NUM] marks stand for, in order.
+            joint: What the tokenizer writes between two tokens.
+        """
+        some, gap = self.any_mark.pattern, re.escape(joint)
+        queue = iter(numerals)
+        if not self.writes_text:
+            return re.sub(f"{some}(?:{gap}{some})*", lambda run: self._restore_run(run.group(), queue, joint), text)
+        if len(self.own_tokens) > 1:  # digits of the model's own round a token of ours
+            number = rf"(-?(?:{gap})?[0-9]++)"
+            around = re.compile(rf"{number}?(?:{gap})?({some})(?:(?:{gap})?{number})?")
+            return around.sub(lambda found: self._restore_around(found, queue, joint), text)
+        if not self._beside:
+            return text.replace(self._marks[NUM], NUM)  # only numbers asked for have a mark
+        # The subwords already say the number: the [NUM] beside them is left out, unless it asks for one.
+        pattern = f"({gap})({some})()" if self._mark_last else f"()({some})({gap})"
+
+        def one(found: re.Match[str]) -> str:
+            return "" if next(queue, None) is not None else f"{found[1]}{NUM}{found[3]}"
+
+        return re.sub(pattern if joint else f"()({some})()", one, text).replace(self._marks[NUM], NUM)
+
+    def _restore_run(self, run: str, queue: object, joint: str) -> str:
+        """A run of marks with nothing but the tokenizer's joints between them."""
+        tokens = [self.own_tokens[mark_index(char)] for char in (run.split(joint) if joint else run)]
+        found: list[tuple[str, Numeral | None]] = []
+        position = 0
+        while position < len(tokens):
+            end = position + 1
+            if tokens[position] == NUM:
+                numeral = next(queue, None)  # type: ignore[call-overload]
+                found.append((NUM if numeral is None else numeral.text, numeral))
+            else:
+                end = self._longest_number(tokens, position)
+                numeral = self.notation.read(tokens[position:end]) if end else None
+                end = end or position + 1
+                found.append(("".join(tokens[position:end]) if numeral is None else numeral.text, None))
+            position = end
+        written = found[0][0]
+        for (_, before), (text, after) in pairwise(found):
+            width = after.start - before.end if before is not None and after is not None else None
+            if width == 0:
+                between = ""
+            elif self.implied_commas:
+                between = "," if width == 1 else ", "
+            else:
+                between = joint
+            written += between + text
+        return written
+
+    def _restore_around(self, found: re.Match[str], queue: object, joint: str) -> str:
+        before, token, behind = found[1], self.own_tokens[mark_index(found[2])], found[3]
+        if token == NUM:
+            numeral = next(queue, None)  # type: ignore[call-overload]
+            return found.group().replace(found[2], NUM if numeral is None else numeral.text)
+        pieces = [piece.replace(joint, "") if joint else piece for piece in (before, token, behind) if piece]
+        try:
+            numeral = self.notation.read(pieces)
+        except ValueError:
+            numeral = None
+        return found.group().replace(found[2], token) if numeral is None else numeral.text
+
+    def _longest_number(self, tokens: list[str], begin: int) -> int:
+        """Where the longest number that begins at `begin` ends; 0 if none does."""
+        best, position = 0, begin
+        while True:
+            legal = self.notation.legal_next(tokens[begin:position])
+            if END in legal and position > begin:
+                best = position
+            if position >= len(tokens) or tokens[position] not in legal:
+                return best
+            position += 1

@@ -1,0 +1,206 @@
+"""Tokenizing by sections: the stretches of text between our marks, each of them once.
+
+A fast tokenizer cuts a text at added tokens before anything else, and treats each section by itself. So the ids of a
+text are those of its sections with our tokens between them. Sections come again and again, in records above all (`],[`,
+`,'e':`), and those that came before are looked up.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
+
+from numerate.processing.padding import Frame
+from numerate.processing.rewriter import COMMAS, Leading, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from transformers import PreTrainedTokenizerFast
+
+__all__ = ["MarkedTokenizer", "SectionEncoder", "add_marks", "lead_only_once"]
+
+_REMEMBERED_LENGTH = 64
+_REMEMBERED_SECTIONS = 1 << 16
+
+Known = dict[str, tuple[int, ...]]
+
+
+class MarkedTokenizer:
+    """A copy of a tokenizer that knows our marks; the tokenizer itself stays as it is.
+
+    Args:
+        tokenizer: Any fast tokenizer.
+        number: How many tokens are ours.
+
+    Attributes:
+        copy: The copy.
+        leading: What has to be written into texts, see `lead_only_once`.
+        first_added: The id of the first mark.
+        joint: What it writes between two tokens when it decodes.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, number: int) -> None:
+        self._tokenizer, self._length = tokenizer, len(tokenizer)
+        self.copy = copy.deepcopy(tokenizer)
+        backend = self.copy.backend_tokenizer
+        self.leading = lead_only_once(backend, (t.content for t in backend.get_added_tokens_decoder().values()))
+        self.first_added = add_marks(backend, number)
+        self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
+        self._frames: dict[bool, Frame] = {}
+
+    def follow(self) -> None:
+        """Takes over what users set on their tokenizer at any time."""
+        if len(self._tokenizer) != self._length:
+            raise ValueError("tokens were added to the tokenizer: make the processor after that")
+        for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
+            value = getattr(self._tokenizer, name)
+            if getattr(self.copy, name) != value:
+                setattr(self.copy, name, value)
+
+    def frame(self, special: bool) -> Frame:
+        """What the tokenizer writes round a text, with or without special tokens."""
+        if special not in self._frames:
+            one = self.copy(mark(0), add_special_tokens=special, return_token_type_ids=True)
+            self._frames[special] = Frame.around(one["input_ids"], one["token_type_ids"], self.first_added)
+        return self._frames[special]
+
+    def decode(self, ids: Iterable[int], first_id: int, **options: Any) -> str:
+        """The text behind ids, with marks for ours, which begin at `first_id`."""
+        shift = self.first_added - first_id
+        # Ids between the tokenizer's and ours are nobody's: rows that round off an embedding matrix.
+        known = [i + shift if i >= first_id else i for i in ids if i < self.first_added or i >= first_id]
+        return str(self.copy.decode(known, **options))
+
+
+class SectionEncoder:
+    """Ids of texts that are given as sections, by look-up where a section came before.
+
+    Args:
+        backend: A tokenizer that knows our marks; its padding and truncation are switched off.
+        num_id: The id that stands before every section but the first of a text.
+        implied_commas: A comma between two numbers has no ids.
+    """
+
+    def __init__(self, backend: Tokenizer, num_id: int, implied_commas: bool = False) -> None:
+        self._backend, self._num_id = backend, num_id
+        self._firsts: Known = {}
+        self._lasts: Known = {}
+        # A comma behind the last number is no comma between two.
+        self._inner: Known = dict.fromkeys(COMMAS, (num_id,)) if implied_commas else self._lasts
+        self._always_known = frozenset(COMMAS if implied_commas else ())
+
+    def rows(self, texts: Sequence[list[str]]) -> list[list[int]]:
+        """The ids of each text, from its sections."""
+        if len(self._firsts) + len(self._lasts) + len(self._inner) > _REMEMBERED_SECTIONS:
+            for known in (self._firsts, self._lasts, self._inner):
+                for section in known.keys() - self._always_known:
+                    del known[section]
+        long = self._learn({sections[0] for sections in texts}, self._firsts, "")
+        long += self._learn({sections[-1] for sections in texts if len(sections) > 1}, self._lasts, mark(0))
+        long += self._learn(set(chain.from_iterable(sections[1:-1] for sections in texts)), self._inner, mark(0))
+        first, inner, last = self._firsts.__getitem__, self._inner.__getitem__, self._lasts.__getitem__
+        rows = []
+        for sections in texts:
+            row = list(first(sections[0]))
+            if len(sections) > 1:
+                row += chain.from_iterable(map(inner, sections[1:-1]))
+                row += last(sections[-1])
+            rows.append(row)
+        for known, section in long:
+            known.pop(section, None)
+        return rows
+
+    def _learn(self, sections: set[str], known: Known, before: str) -> list[tuple[Known, str]]:
+        """Tokenizes what is not known yet; gives back what is too long to be remembered beyond this call."""
+        new = list(sections - known.keys())
+        if not new:
+            return []
+        if self._backend.truncation is not None:
+            self._backend.no_truncation()
+        if self._backend.padding is not None:
+            self._backend.no_padding()
+        # Behind a mark, as in the text: some tokenizers write a space before what begins a text.
+        encoded = self._backend.encode_batch_fast([before + section for section in new], add_special_tokens=False)
+        if before:
+            number = (self._num_id,)
+            known.update((s, number + tuple(e.ids[1:])) for s, e in zip(new, encoded, strict=True))
+        else:
+            known.update((s, tuple(e.ids)) for s, e in zip(new, encoded, strict=True))
+        return [(known, section) for section in new if len(section) > _REMEMBERED_LENGTH]
+
+
+def add_marks(backend: Tokenizer, number: int) -> int:
+    """Adds the marks of `number` tokens to a tokenizer; gives the first one's id.
+
+    They follow one another, and lie above every id that the tokenizer has.
+    """
+    highest = max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
+    probe = AddedToken(mark(0), normalized=False, special=False)
+    # A vocabulary with holes has ids above its size: the holes are filled with what no text contains.
+    for hole in range(max(0, highest + 1 - _next_id(backend))):
+        backend.add_tokens([AddedToken(f"\U0010ffff{hole}\U0010fffe", normalized=False, special=False)])
+    backend.add_tokens([probe, *(AddedToken(mark(i), normalized=False, special=False) for i in range(1, number))])
+    first = backend.token_to_id(mark(0))
+    last = backend.token_to_id(mark(number - 1))
+    if first is None or last != first + number - 1 or first <= highest:
+        raise ValueError(f"the tokenizer gave our {number} tokens the ids {first} to {last}, above {highest=}")
+    return first
+
+
+def _next_id(backend: Tokenizer) -> int:
+    """The id that the tokenizer would give to an added token."""
+    added = max(backend.get_added_tokens_decoder(), default=-1)
+    return max(backend.get_vocab_size(with_added_tokens=False), added + 1)
+
+
+def lead_only_once(backend: Tokenizer, added: Iterable[str]) -> Leading | None:
+    """Keeps a tokenizer from writing a space before what stands behind one of our marks.
+
+    Many tokenizers do so before every section: `(5)` and `( 5 )` would have the same ids then, and the text could not
+    be given back.
+
+    Args:
+        backend: The tokenizer, which is changed.
+        added: The contents of its added tokens.
+
+    Returns:
+        What has to be written into texts instead, so that those without numbers keep their ids; None if nothing.
+    """
+    contents = sorted((content for content in added if content), key=len, reverse=True)
+    tokens = re.compile("|".join(map(re.escape, contents))) if contents else None
+    for part in _parts(backend.pre_tokenizer):
+        if isinstance(part, pre_tokenizers.ByteLevel) and part.add_prefix_space:
+            part.add_prefix_space = False
+            return Leading(" ", at_start=True, unless=" ", tokens=tokens, normalizer=backend.normalizer)
+        if isinstance(part, pre_tokenizers.Metaspace) and part.prepend_scheme == "always":
+            part.prepend_scheme = "first"
+            if tokens is None:
+                return None
+            spaces = f" {part.replacement}"
+            return Leading(" ", at_start=False, unless=spaces, tokens=tokens, normalizer=backend.normalizer)
+    steps = _parts(backend.normalizer)
+    if steps and isinstance(steps[0], normalizers.Prepend) and len(steps[0].prepend) == 1:
+        char: str = steps[0].prepend
+        backend.normalizer = normalizers.Sequence(steps[1:])  # type: ignore[assignment]
+        return Leading(char, at_start=True, unless="", tokens=tokens)
+    return None
+
+
+def _parts(step: object) -> list[object]:
+    """The steps of a normalizer or pre-tokenizer, which may be a sequence of steps."""
+    if step is None:
+        return []
+    if not isinstance(step, (pre_tokenizers.Sequence, normalizers.Sequence)):
+        return [step]
+    parts: list[object] = []
+    for index in count():
+        try:
+            parts += _parts(step[index])  # type: ignore[index]
+        except IndexError:
+            break
+    return parts

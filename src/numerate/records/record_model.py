@@ -1,0 +1,264 @@
+"""`RecordModel`: fitted on records, it predicts any number of them from all that is known of the others."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from numerate.config import Config, ConfigError
+from numerate.modeling.artefact import ArtefactError
+from numerate.modeling.attaching import from_pretrained
+from numerate.modeling.introspection import base_of, evaluating
+from numerate.processing.number_table import ASKED
+from numerate.processing.scaling import field_of
+from numerate.records.conformal import LEVELS, Calibration, stretches
+from numerate.records.field_table import table
+from numerate.records.frames import as_rows, like
+from numerate.records.input_counts import Counts
+from numerate.records.schema import FieldError, Schema
+from numerate.training.scratch import longest_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numerate.heads.base import NumberDistribution
+    from numerate.modeling.number_model import NumberModel
+    from numerate.processing.scaling import Scaling
+
+__all__ = ["RECORDS_FILE", "RecordModel", "RecordModelConfig"]
+
+RECORDS_FILE = "records.json"
+"""What a saved model of records has beside the files of every saved model."""
+BATCH = 256
+MOST_CHECKS = 20_000
+"""Held-out predictions that a calibration looks at, all fields together."""
+LEAST_CHECKS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordModelConfig(Config):
+    """What is saved beside the network.
+
+    Attributes:
+        schema: The fields of the training records.
+        calibration: How far intervals are stretched.
+    """
+
+    kind: ClassVar[str] = "record-model"
+    schema: Schema
+    calibration: Calibration
+
+
+class RecordModel:
+    """A network, the schema of the records that it reads, and the calibration of its intervals.
+
+    Attributes:
+        model: The network.
+        schema: See `numerate.records.schema`.
+        calibration: See `numerate.records.conformal`.
+        counts: What was odd about the records asked about so far; `report` shows it.
+
+    Example:
+        >>> rows = [{"x": x, "y": x} for x in range(40)]
+        >>> model = RecordModel.fit(rows, scale="tiny")
+        >>> model.predict([{"x": 7}, {"x": 9.5}], "y").shape
+        (2, 3)
+        >>> model.predict(rows[:1], "z")
+        Traceback (most recent call last):
+        numerate.records.schema.FieldError: unknown field 'z': known: x, y
+    """
+
+    def __init__(self, model: NumberModel, schema: Schema, calibration: Calibration | None = None) -> None:
+        self.model, self.schema, self.calibration = model, schema, calibration or Calibration()
+        self.counts = Counts()
+
+    @classmethod
+    def fit(
+        cls,
+        rows: Any,
+        *,
+        scale: str | None = None,
+        changes: Iterable[str] = (),
+        leave_out: Iterable[str] = (),
+        seed: int = 42,
+        say: Callable[[str], None] | None = None,
+    ) -> Self:
+        """Trains a model by the run `records`.
+
+        Args:
+            rows: Records, as a list of dicts or a pandas DataFrame.
+            scale: One of the run's scales.
+            changes: `key.sub=value` each, as `training.max_steps=2000`.
+            leave_out: Fields that the model is not to see, such as row numbers.
+            seed: Of weights, masks, and which records are kept for the calibration.
+            say: Gets a line now and then.
+
+        Raises:
+            FieldError: There is nothing to learn from.
+        """
+        from numerate.records.running import RecordRun
+        from numerate.training.run import load_run
+
+        fixed = (f"training.seed={seed}", "training.save_strategy=no", "training.eval_strategy=no")
+        run = load_run("records", scale=scale, changes=(*changes, *fixed))
+        with tempfile.TemporaryDirectory() as folder:
+            ready = RecordRun.of_rows(run, as_rows(rows), Path(folder), leave_out=leave_out)
+            trainer = ready.trainer(Path(folder), quiet=say is None)
+            trainer.train()
+            network: Any = trainer._numbers
+        return ready.finished(cls, network)
+
+    def predict(self, rows: Any, field: str, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
+        """Quantiles of a field of each record, in its own units, whether or not the record has it.
+
+        Args:
+            rows: As in `fit`; what a record says at the field itself is not looked at.
+            field: Its path, as `description.planet0.m`, `data[3][0]` or `body mass`.
+            quantiles: Probabilities between 0 and 1.
+
+        Returns:
+            (N, Q) float64, or datetime64 for times; a DataFrame with the same index for a DataFrame.
+
+        Raises:
+            FieldError: There is no such field, it holds no numbers, or a record is too long.
+        """
+        levels = [float(p) for p in quantiles]
+        if not levels or not all(0 < p < 1 for p in levels):
+            raise FieldError(f"quantiles must lie between 0 and 1, however: {tuple(quantiles)}")
+        records, path = as_rows(rows), self.schema.path(field)
+        found = self._values(records, path, np.broadcast_to(np.array(levels), (len(records), len(levels))))
+        return like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
+
+    def sample(self, rows: Any, field: str, count: int = 100, seed: int = 0) -> Any:
+        """Samples of a field of each record: (N, count), or a DataFrame for one; arguments as `predict`."""
+        if count < 1:
+            raise FieldError(f"count must be positive, however: {count}")
+        records, path = as_rows(rows), self.schema.path(field)
+        drawn = np.random.default_rng(seed).uniform(1e-9, 1 - 1e-9, (len(records), count))
+        found = self._values(records, path, drawn)
+        return like(rows, found, list(range(count)), is_time=self.schema.fields[field_of(path)].is_time)
+
+    def save(self, folder: str | Path) -> None:
+        """Writes network, backbone, tokenizer (safetensors and JSON) and `records.json`."""
+        self.model.save_pretrained(folder, backbone=True)
+        self.save_records(folder)
+
+    def save_records(self, folder: str | Path) -> None:
+        """Writes `records.json` alone, beside a network that is saved already."""
+        config = RecordModelConfig(schema=self.schema, calibration=self.calibration)
+        (Path(folder) / RECORDS_FILE).write_text(config.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """What `save` or `numerate train records` wrote.
+
+        Raises:
+            ArtefactError: It is no such folder, or damaged.
+        """
+        file = Path(folder) / RECORDS_FILE
+        if not Path(folder).is_dir():
+            raise ArtefactError(f"{folder}: no such folder")
+        try:
+            config = RecordModelConfig.from_json(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ArtefactError(
+                f"{folder} has no {RECORDS_FILE}: it holds no model of records; `numerate train records` makes one"
+            ) from None
+        except (OSError, UnicodeDecodeError, ConfigError) as error:
+            raise ArtefactError(f"{file}: {error}") from None
+        return cls(from_pretrained(folder), config.schema, config.calibration)
+
+    def report(self) -> str:
+        """A table of all fields: what each holds, how it is scaled and calibrated, and what was odd when asked."""
+        return table(self.schema, self._scaling, self.calibration, self.counts)
+
+    @property
+    def _scaling(self) -> Scaling:
+        scaling = self.model.processor.scaling
+        if scaling is None:
+            raise ArtefactError("the model has no scaling: it was not trained by the run `records`")
+        return scaling
+
+    def _values(self, records: Sequence[Any], path: str, p: np.ndarray) -> np.ndarray:
+        """Calibrated quantiles in the field's own units: (N, Q)."""
+        name = field_of(path)
+        plan = self.schema.fields[name]
+        if plan.holds == "constant":
+            for record in records:
+                self.schema.write(record, counts=self.counts)
+            self.counts.records += len(records)
+            return np.full(p.shape, plan.low)
+        parts: list[np.ndarray] = [np.empty((0, p.shape[1]))]
+        for start in range(0, len(records), BATCH):
+            some, shares = records[start : start + BATCH], p[start : start + BATCH]
+            numbers = self._ask(some, [path] * len(some), self.counts)
+            scaled = numbers.quantile(torch.from_numpy(np.array(shares)).to(numbers.device)).cpu().numpy()
+            scaled = self.calibration.apply(name, shares, scaled, numbers.median().cpu().numpy())
+            parts.append(self._scaling.invert([name] * scaled.size, scaled.ravel().tolist()).reshape(scaled.shape))
+        self.counts.records += len(records)
+        return np.concatenate(parts)
+
+    @torch.no_grad()
+    def _ask(self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None) -> NumberDistribution:
+        """The network's own distributions of one number of each record, in scaled units."""
+        texts, wanted = [], []
+        for record, path in zip(records, paths, strict=True):
+            text, asked = self.schema.write_asking(record, path, counts)
+            if path not in asked:
+                raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
+            texts.append(text)
+            wanted.append((asked.index(path), len(asked)))
+        processor: Any = self.model.processor
+        batch = dict(processor(texts, padding=True, return_tensors="pt").to(self.model.device))
+        most = longest_text(base_of(self.model.backbone).config, processor.tokenizer)
+        if most is not None and batch["input_ids"].shape[1] > most:
+            raise FieldError(f"a record has at most {most} tokens, however: {batch['input_ids'].shape[1]}")
+        # Numbers asked for come in reading order, row by row.
+        found = (batch["number_given"] == ASKED).sum(1).tolist()
+        if found != [count for _, count in wanted]:
+            raise FieldError(f"the records ask for {[count for _, count in wanted][:5]}... numbers, found {found[:5]}")
+        starts = np.cumsum([0, *found[:-1]])
+        with evaluating(self.model):
+            numbers: Any = self.model(**batch, return_loss=False).numbers
+        return numbers[torch.tensor([start + at for start, (at, _) in zip(starts.tolist(), wanted, strict=True)])]
+
+    def calibrate(self, held: Sequence[Any], seed: int = 0) -> None:
+        """Fits the calibration on records that were kept out of training."""
+        scaling, draws = self._scaling, np.random.default_rng(seed)
+        fields = self.schema.numbers()
+        each = min(len(held), max(LEAST_CHECKS, MOST_CHECKS // max(1, len(fields))))
+        given = [self._given(record) for record in held]
+        stretch, counts = {}, {}
+        for name in fields:
+            having = [at for at, places in enumerate(given) if name in places]
+            chosen = sorted(draws.permutation(having)[:each].tolist())
+            truth, ends = [], []
+            for start in range(0, len(chosen), BATCH):
+                some = chosen[start : start + BATCH]
+                asked = [given[at][name][draws.integers(len(given[at][name]))] for at in some]
+                numbers = self._ask([held[at] for at in some], [path for path, _ in asked])
+                p = [0.5, *((1 - level) / 2 for level in LEVELS), *((1 + level) / 2 for level in LEVELS)]
+                shares = torch.tensor(p, dtype=torch.float64, device=numbers.device).expand(len(some), -1)
+                ends.append(numbers.quantile(shares).cpu().numpy())
+                truth.append(scaling.apply([name] * len(some), [value for _, value in asked]))
+            if chosen:
+                q = np.concatenate(ends)
+                low, high = q[:, 1 : 1 + len(LEVELS)], q[:, 1 + len(LEVELS) :]
+                factors = stretches(np.concatenate(truth), q[:, 0], low, high)
+                counts[name] = len(chosen)
+                if factors is not None:
+                    stretch[name] = factors
+        self.calibration = Calibration(stretch=stretch, held_out=counts)
+
+    def _given(self, record: Any) -> dict[str, list[tuple[str, float]]]:
+        """The numbers that a record gives: by field, path and value."""
+        found: dict[str, list[tuple[str, float]]] = {}
+        text = self.schema.write(record)
+        for numeral in self.model.processor.reader.find(text):
+            found.setdefault(field_of(numeral.path), []).append((numeral.path, numeral.value))
+        return found

@@ -1,0 +1,82 @@
+"""Texts with their numerals in colour, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["COLOURS", "format_value", "highlighted", "meaning", "meanings", "visible"]
+
+COLOURS = {
+    "quantity": "bold cyan",
+    "percent": "bold magenta",
+    "money": "bold green",
+    "year": "bold yellow",
+    "date": "yellow",
+    "time": "bright_yellow",
+    "ordinal": "bold blue",
+    "ratio": "bright_magenta",
+    "range": "bright_cyan",
+    "version": "bright_blue",
+    "identifier": "bright_black",
+}
+"""One colour for each kind of numeral."""
+
+# Control characters become their pictures, one for one, so that a file cannot steer the terminal and offsets stay true.
+_PICTURES = {code: 0x2400 + code for code in range(32) if code != 9} | {0x7F: 0x2421, 9: 0x20}
+_PICTURES |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters and lone surrogates made visible, at the same length.
+
+    Example:
+        >>> visible("a\x1bb")
+        'a␛b'
+    """
+    return text.translate(_PICTURES)
+
+
+def highlighted(text: str, numerals: Sequence[Numeral]) -> Text:
+    """The text with each numeral in its kind's colour and its unit underlined."""
+    shown = Text(visible(text), style="" if numerals else "dim")
+    for numeral in numerals:
+        shown.stylize(COLOURS.get(numeral.kind, "bold"), numeral.start, numeral.end)
+        if numeral.unit_span is not None:
+            shown.stylize("underline", *numeral.unit_span)
+    return shown
+
+
+def meanings(numerals: Sequence[Numeral]) -> Text:
+    """What the numerals mean, on one line: `3.2% = 0.032 percent`."""
+    parts: list[Text] = []
+    for numeral in numerals:
+        part = Text(visible(numeral.text), style=COLOURS.get(numeral.kind, "bold"))
+        part.append(f" = {meaning(numeral)}", style="default not bold")
+        part.append(f" {numeral.path or numeral.kind}", style="dim not bold default")
+        parts.append(part)
+    return Text("  ", style="dim") + Text(" · ", style="dim").join(parts)
+
+
+def meaning(numeral: Numeral) -> str:
+    """Value and unit of a numeral; years, dates and codes are not grouped."""
+    grouped = numeral.kind in ("quantity", "money", "percent", "range", "ratio", "ordinal")
+    return f"{format_value(numeral.value, grouped=grouped)} {numeral.unit or ''}".rstrip()
+
+
+def format_value(value: float, *, grouped: bool = True) -> str:
+    """A value for human eyes: grouped when it is whole, short otherwise.
+
+    Example:
+        >>> format_value(1.5e9), format_value(0.032), format_value(6.02e23), format_value(float("nan"))
+        ('1,500,000,000', '0.032', '6.02e+23', 'nan')
+    """
+    if value == value and abs(value) < 1e16 and value == int(value):
+        return f"{value:,.0f}" if grouped else f"{value:.0f}"
+    return repr(value)

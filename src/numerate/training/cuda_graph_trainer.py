@@ -1,0 +1,119 @@
+"""Training steps that are recorded once and replayed: for small models, whose steps cost more to tell than to take."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from numerate.processing.static_shapes import Counts, fixed_counts
+from numerate.training.trainer import NumberTrainer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CudaGraphTrainer"]
+
+_REHEARSALS = 3
+"""Steps before the recording, in which libraries make their plans and compiled code is compiled."""
+
+
+class CudaGraphTrainer(NumberTrainer):
+    """`NumberTrainer` that records its first forward and backward pass as a CUDA graph, and replays it for all others.
+
+    A step of a small model is hundreds of kernels of microseconds each, which take longer to launch than to run; a
+    recording is launched at once. Gradients are clipped in it, too; guard, optimizer and schedule are as ever.
+
+    What can be recorded: batches of tensors, all of one shape, on the accelerator already, with as much to be predicted
+    in each; one accelerator, no gradient accumulation; a model whose passes do not depend on what a batch
+    says. Embedders that read characters one after the other (`costly`, as `char-lstm`) are not: see `can_record`.
+
+    Args:
+        *positional: As `NumberTrainer` takes them.
+        counts: How many numbers, and if it is always as many, tokens each batch predicts.
+        **options: As `NumberTrainer` takes them.
+    """
+
+    def __init__(self, *positional: Any, counts: Counts, **options: Any) -> None:
+        super().__init__(*positional, **options)
+        if self.args.gradient_accumulation_steps > 1 or self.args.world_size > 1:
+            raise ValueError("a step of several batches or processes cannot be recorded; use NumberTrainer")
+        self.counts = counts
+        self._recording: _Recording | None = None
+
+    @staticmethod
+    def can_record(model: Any) -> bool:
+        """Whether a model's passes do not depend on what a batch says, and whether there is a device to record them."""
+        return torch.cuda.is_available() and not getattr(model.embedder, "costly", False)
+
+    def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
+        if self._recording is None:
+            again = super()._forward_and_back
+
+            def step(batch: dict[str, Any]) -> Tensor:
+                return again(model, batch, *positional, **options)
+
+            self._recording = _Recording(model, inputs, step, self.counts, self.args.max_grad_norm or math.inf)
+        return self._recording.replay(inputs)
+
+    def _clip_grad_norm(self, model: nn.Module) -> Any:
+        return super()._clip_grad_norm(model) if self._recording is None else self._recording.norm
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        if grad_norm is None and self._recording is not None:
+            grad_norm = self._recording.norm
+        return super()._get_grad_norm(model, grad_norm)
+
+
+class _Recording:
+    """A step of training as a CUDA graph: forward, backward, and gradients clipped.
+
+    Args:
+        model: Whose gradients it makes.
+        example: A batch like all others.
+        step: Makes gradients of a batch, and gives its loss.
+        counts: What every batch predicts as much of.
+        longest: Norm that gradients are clipped to.
+
+    Attributes:
+        norm: (), of the last gradients before they were clipped.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        example: dict[str, Any],
+        step: Callable[[dict[str, Any]], Tensor],
+        counts: Counts,
+        longest: float,
+    ) -> None:
+        self._batch = {key: value.clone() for key, value in example.items()}
+        self._graph = torch.cuda.CUDAGraph()
+
+        def whole() -> tuple[Tensor, Tensor]:
+            loss = step(dict(self._batch))
+            return loss, nn.utils.clip_grad_norm_(model.parameters(), longest)
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with fixed_counts(counts):
+            with torch.cuda.stream(side):
+                for _ in range(_REHEARSALS):
+                    model.zero_grad(set_to_none=True)
+                    whole()
+            torch.cuda.current_stream().wait_stream(side)
+            model.zero_grad(set_to_none=True)
+            with torch.cuda.graph(self._graph):
+                self._loss, self.norm = whole()
+        self._gradients = [(weight, weight.grad) for weight in model.parameters() if weight.grad is not None]
+
+    def replay(self, inputs: dict[str, Any]) -> Tensor:
+        """The loss of a batch, which is copied to where the recording reads; gradients are put where they belong."""
+        for key, value in self._batch.items():
+            value.copy_(inputs[key])
+        self._graph.replay()
+        for weight, gradient in self._gradients:  # an optimizer's zero_grad takes them away
+            weight.grad = gradient
+        return self._loss.clone()

@@ -1,0 +1,89 @@
+"""`numerate eval`: the metrics of a trained model and of a run before training."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from numerate.cli.app import app
+from numerate.cli.evaluate import evaluate
+from numerate.cli.train import train
+from numerate.errors import BadInput
+from numerate_lab.tasks.synthetic.known_distributions import known_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CPU = ("training.use_cpu=true",)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with its texts beside it."""
+    place = tmp_path_factory.mktemp("run")
+    for split, count in (("train", 60), ("dev", 30)):
+        rows = [json.dumps({"body": text.text}) for text in known_texts(split, count)]
+        (place / f"{split}.jsonl").write_text("\n".join(rows))
+    paths = {"data": str(place / "train.jsonl"), "dev": str(place / "dev.jsonl")}
+    metrics = train(
+        "luna", str(place / "o"), **paths, scale="tiny", changes=(*CPU, "data.text=body"), say=lambda _: None
+    )
+    (place / "metrics.json").write_text(json.dumps(metrics))
+    return place
+
+
+def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None:
+    trained = json.loads((folder / "metrics.json").read_text())
+    found = evaluate(str(folder / "o"), None)  # the field's name and the dev set are in run.json
+    assert found["texts"] == 30 and found["data"].endswith("dev.jsonl")
+    for name in ("loss", "numbers", "log_mae", "mdape", "coverage_90"):
+        assert found[name] == pytest.approx(trained[f"eval_{name}"], rel=1e-5), name
+    assert evaluate(str(folder / "o"), str(folder / "train.jsonl"))["texts"] == 60
+
+
+def test_a_field_says_which_rows_are_held_out(folder: Path, tmp_path: Path) -> None:
+    rows = [
+        json.loads(line) | {"part": part}
+        for part in ("train", "dev")
+        for line in (folder / f"{part}.jsonl").read_text().splitlines()
+    ]
+    (both := tmp_path / "both.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    named = evaluate(str(folder / "o"), str(both), changes=("data.split=part",))
+    assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
+    assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
+    # A run that was trained so knows it without being told.
+    settings = json.loads((folder / "o" / "run.json").read_text())
+    settings["config"]["resolved"]["data"] |= {"train": str(both), "dev": None, "split": "part"}
+    shutil.copytree(folder / "o", again := tmp_path / "o")
+    (again / "run.json").write_text(json.dumps(settings))
+    assert evaluate(str(again), None) == named | {"model": str(again)}
+
+
+def test_table_and_json(folder: Path) -> None:
+    runner = CliRunner()
+    arguments = ["eval", str(folder / "o"), "--data", str(folder / "dev.jsonl")]
+    told = json.loads(runner.invoke(app, [*arguments, "--json"]).stdout)
+    shown = runner.invoke(app, arguments).stdout
+    assert "orders of magnitude" in shown and f"{told['log_mae']:.4g}" in shown
+
+
+def test_a_run_before_training(folder: Path) -> None:
+    changes = (*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}")
+    found = evaluate("luna-scratch", str(folder / "dev.jsonl"), scale="tiny", changes=changes)
+    trained = evaluate(str(folder / "o"), None)
+    assert found["numbers"] > 0 and found["loss"] > trained["loss"], "it has learnt something"
+
+
+def test_bad_input(folder: Path, tmp_path: Path) -> None:
+    for name, data, scale, message in (
+        (str(tmp_path), "x.txt", None, "has no number_config.json"),
+        (str(folder / "o"), "x.txt", "tiny", "is a trained model, not a run"),
+        (str(folder / "o"), str(tmp_path / "no.jsonl"), None, "no such file"),
+        (str(tmp_path), None, None, "give them with --data"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            evaluate(name, data, scale=scale)

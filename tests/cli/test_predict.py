@@ -1,0 +1,120 @@
+"""`numerate train records` and `numerate predict`, from a file to numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from numerate.cli.app import app
+from numerate.cli.predict import Predictions
+from numerate.cli.train import train
+from numerate.errors import BadInput
+from numerate.records import RecordModel
+
+CPU = ("training.use_cpu=true",)
+HEADER = "plot,when,height (m),mass,flag\n"
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A CSV, and the model that was trained on it."""
+    folder = tmp_path_factory.mktemp("records")
+    draws = np.random.default_rng(0)
+    lines = []
+    for i in range(90):
+        height = draws.uniform(1, 9)
+        mass = "" if i % 3 else f"{height**2:.3f}"
+        lines.append(f"{'ab'[i % 2]},2024-06-{1 + i % 30:02d} 08:00,{height:.4f},{mass},{i % 4 == 0}\n")
+    (folder / "my.csv").write_text(HEADER + "".join(lines))
+    (folder / "dev.csv").write_text(HEADER + "".join(lines[:9]))
+    said: list[str] = []
+    train(
+        "records", str(folder / "out"), data=str(folder / "my.csv"), dev=str(folder / "dev.csv"), scale="tiny",
+        changes=CPU, say=said.append,
+    )  # fmt: skip
+    assert said[-1] == str(folder / "out")
+    return {"model": str(folder / "out"), "file": str(folder / "my.csv")}
+
+
+def test_the_run_tells_what_it_did(places: dict[str, str]) -> None:
+    written = json.loads((Path(places["model"]) / "run.json").read_text())
+    assert written["config"]["resolved"]["data"]["train"] == places["file"]
+    assert "eval_loss" in written["figures"]["metrics"]
+    model = RecordModel.load(places["model"])
+    assert {path: each.holds for path, each in model.schema.fields.items()} == {
+        "plot": "text", "when": "time", '["height (m)"]': "number", "mass": "number", "flag": "text",
+    }  # fmt: skip
+
+
+def test_every_record_gets_an_answer(places: dict[str, str]) -> None:
+    found = list(Predictions(places["model"], places["file"], "mass", level=0.5, samples=3))
+    assert [each["record"] for each in found] == list(range(90))
+    assert all(each["low"] < each["median"] < each["high"] and len(each["samples"]) == 3 for each in found)
+    rows = [{"plot": "a", "height (m)": 2.0}]
+    (Path(places["model"]) / "one.json").write_text(json.dumps(rows))
+    [one] = Predictions(places["model"], str(Path(places["model"]) / "one.json"), "mass", level=0.5)
+    wanted = RecordModel.load(places["model"]).predict(rows, "mass", (0.25, 0.5, 0.75))[0]
+    assert [one["low"], one["median"], one["high"]] == wanted.tolist() and "samples" not in one
+
+
+def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
+    odd = tmp_path / "odd.csv"
+    odd.write_text(HEADER.strip() + ",new\na,2024-06-02,99,inf,True,7\n")
+    arguments = ["predict", places["model"], str(odd), "--field", "mass"]
+    done = CliRunner().invoke(app, [*arguments, "--json", "--samples", "2"])
+    assert done.exit_code == 0, done.output
+    line = json.loads(done.stdout)
+    assert line["field"] == "mass" and len(line["samples"]) == 2
+    assert 'treated as docs/records.md says: 1 outside (["height (m)"]); 1 unknown (new)' in done.stderr
+    table = CliRunner().invoke(app, arguments).stdout
+    assert "mass, with 90 % intervals" in table and f"{line['median']:.6g}" in table
+    assert "samples" not in table and "samples" in CliRunner().invoke(app, [*arguments, "--samples", "1"]).stdout
+    times = CliRunner().invoke(app, [*arguments[:-1], "when", "--json"])
+    when = json.loads(times.stdout)
+    assert when["median"].startswith("2024-0") and when["low"].endswith("Z")
+    shown = CliRunner().invoke(app, [*arguments[:-1], "when"]).stdout  # to the second, and on one line
+    assert when["median"].split(".")[0].removesuffix("Z") + "Z" in shown and "…" not in shown
+
+
+def test_fields_can_be_left_out_by_the_command_line(places: dict[str, str], tmp_path: Path) -> None:
+    command = ["train", "records", "--data", places["file"], "--output-dir", str(tmp_path / "out"), "--scale", "tiny"]
+    done = CliRunner().invoke(app, [*command, *CPU, "data.leave_out=[plot, height (m)]"])
+    assert done.exit_code == 0, done.output
+    schema = RecordModel.load(tmp_path / "out").schema
+    assert [path for path, each in schema.fields.items() if each.left_out] == ["plot", '["height (m)"]']
+    assert schema.write({"plot": "a", "height (m)": 2.0, "mass": 3}, "mass").count('"') == 6  # when, mass, flag
+    command[5] = str(tmp_path / "other")
+    done = CliRunner().invoke(app, [*command, *CPU, "data.leave_out=[plott]"])
+    assert done.exit_code != 0 and "unknown field 'plott' to leave out: did you mean 'plot'" in done.output
+
+
+def test_faults_are_one_line(places: dict[str, str], tmp_path: Path) -> None:
+    model, file = places["model"], places["file"]
+    for arguments, options, message in (
+        ((model, file, "masss"), {}, "unknown field 'masss': did you mean 'mass'"),
+        ((model, file, "mass"), {"level": 1.0}, "--level must lie between 0 and 1, however: 1.0"),
+        ((model, file, "mass"), {"samples": -1}, "--samples must not be negative, however: -1"),
+        ((str(tmp_path), file, "mass"), {}, "holds no model of records"),
+        ((model, str(tmp_path / "none.csv"), "mass"), {}, "none.csv: no such file"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            list(Predictions(*arguments, **options))  # type: ignore[arg-type]
+    (tmp_path / "torn.jsonl").write_text('{"mass": 1}\n{"mass":\n')
+    with pytest.raises(BadInput, match="torn.jsonl:2: not JSON"):  # noqa: RUF043
+        list(Predictions(model, str(tmp_path / "torn.jsonl"), "mass"))
+
+
+def test_other_commands_point_here(places: dict[str, str], tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["eval", places["model"], "--data", places["file"]])
+    assert done.exit_code == 2 and "numerate predict" in done.stderr
+    done = CliRunner().invoke(app, ["prepare", "records", "--data", places["file"], "-o", str(tmp_path / "p")])
+    assert done.exit_code == 2 and "numerate train records" in done.stderr
+    with pytest.raises(BadInput, match="give them with --data"):
+        train("records", str(tmp_path / "out"), scale="tiny", changes=CPU, say=print)
+    (tmp_path / "words.csv").write_text("a,b\n" + "x,y\n" * 20)
+    with pytest.raises(BadInput, match="no field holds numbers that vary; there are a, b"):
+        train("records", str(tmp_path / "out"), data=str(tmp_path / "words.csv"), scale="tiny", changes=CPU, say=print)

@@ -1,0 +1,141 @@
+"""`numerate train`, from the command line to a model that loads again."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import numerate
+from numerate.cli.app import app
+from numerate.cli.train import train
+from numerate.errors import BadInput
+from numerate_lab.tasks.synthetic.known_distributions import known_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CPU = ("training.use_cpu=true",)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("texts")
+    for split, count in (("train", 60), ("dev", 10)):
+        rows = [json.dumps({"text": text.text}) for text in known_texts(split, count)]
+        (folder / f"{split}.jsonl").write_text("\n".join(rows))
+    return {"data": str(folder / "train.jsonl"), "dev": str(folder / "dev.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, data: dict[str, str]) -> tuple[Path, dict[str, Any], list[str]]:
+    folder = tmp_path_factory.mktemp("out") / "luna"
+    lines: list[str] = []
+    metrics = train("luna", str(folder), **data, scale="tiny", changes=CPU, say=lines.append)
+    return folder, metrics, lines
+
+
+def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) -> None:
+    folder, metrics, lines = trained
+    assert lines[0].startswith("60 texts, ") and lines[-1] == str(folder)
+    model = numerate.from_pretrained(folder)
+    assert math.isfinite(float(model.predict("the castle dates from [NUM]").median()[0]))
+    written = json.loads((folder / "run.json").read_text())
+    assert written["config"]["seed"] == 42 and written["config"]["run"] == "luna"
+    assert written["config"]["resolved"]["model"]["embedder"]["size"] == "0.1M", "the scale is in it"
+    assert written["figures"]["metrics"]["eval_loss"] == metrics["eval_loss"]
+    assert written["figures"]["steps"] == 6 and written["figures"]["data"]["train"]["rows"] == 60
+    assert written["machine"]["packages"]["torch"] and "commit" in written["machine"]
+
+
+def test_a_run_is_not_written_over(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="holds a run already; go on with --resume, or give another --output-dir"):
+        train("luna", str(trained[0]), **data, scale="tiny", changes=CPU, say=print)
+
+
+def test_resumed_as_if_never_stopped(
+    tmp_path: Path, data: dict[str, str], trained: tuple[Path, dict[str, Any], list[str]]
+) -> None:
+    from training_runs import Interrupt
+
+    from numerate.training.build import build
+    from numerate.training.run import load_run
+
+    run = load_run("luna", scale="tiny", changes=CPU).with_data(train=data["data"], dev=data["dev"])
+    trainer = build(run, tmp_path)
+    trainer.add_callback(Interrupt(4))
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    train("luna", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+    one, two = (numerate.from_pretrained(folder).state_dict() for folder in (trained[0], tmp_path))
+    assert one.keys() == two.keys() and all(torch.equal(value, two[key]) for key, value in one.items())
+
+
+def test_nothing_to_go_on_from(tmp_path: Path, data: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="no whole checkpoint"):
+        train("exponent", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "lunna"], "unknown run 'lunna': did you mean 'luna'"),
+        (["train", "luna", "--data", "no.jsonl"], "no.jsonl: no such file"),
+        (["train", "luna", "model.recip=x"], "unknown key 'recip': did you mean 'recipe'"),
+        (["prepare", "luna", "--scale", "huge"], "unknown scale 'huge'"),
+        (["eval", "no-such-folder"], "there are no texts"),
+        (["eval", "nothing/here", "--data", "x.txt"], "nothing/here"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2 and done.stderr.startswith("numerate: ") and done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "numerate", "--help"], capture_output=True, text=True, check=True)
+    assert all(name in done.stdout for name in ("prepare", "train", "eval", "numerate [OPTIONS]"))
+
+
+@pytest.mark.slow
+def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
+    """`torchrun -m numerate train` on two processes: one of them writes and speaks."""
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "numerate"),
+        *("train", "luna", "--scale", "tiny", "--data", data["data"], "--dev", data["dev"], *CPU),
+        *("--output-dir", str(tmp_path / "o")),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("parameters learn") == 1, "only the main process speaks"
+    written = json.loads((tmp_path / "o" / "run.json").read_text())
+    assert written["figures"]["processes"] == 2 and written["figures"]["steps"] == 6
+    numerate.from_pretrained(tmp_path / "o")
+
+
+def test_tensorboard(tmp_path: Path, data: dict[str, str]) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-not-found]
+        EventAccumulator,
+    )
+
+    changes = (*CPU, "training.report_to=tensorboard")
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(tmp_path / "board")
+    try:
+        train("float", str(tmp_path / "o"), **data, scale="tiny", changes=changes, say=lambda _: None)
+    finally:
+        del os.environ["TENSORBOARD_LOGGING_DIR"]
+    events = EventAccumulator(str(next((tmp_path / "board").rglob("events*")).parent))
+    events.Reload()
+    assert {"train/loss", "train/tokens_per_second", "eval/loss"} <= set(events.Tags()["scalars"])

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import math
+import random
+import struct
+
+import pytest
+import torch
+
+from numerate.embedders.ieee_bits import BitsEmbedder, FloatEmbedder, ieee_bits
+
+from .examples import EXTREMES, table
+
+LARGEST = {"e": 65504.0, "f": 3.4028234663852886e38, "d": 1.7976931348623157e308}
+CODES = {16: "e", 32: "f", 64: "d"}
+
+
+def by_struct(value: float, n_bits: int) -> str:
+    code = CODES[n_bits]
+    if math.isnan(value):
+        value = math.nan
+    elif math.isfinite(value):
+        value = max(-LARGEST[code], min(LARGEST[code], value))
+    return "".join(f"{byte:08b}" for byte in struct.pack(">" + code, value))
+
+
+def ours(values: list[float], n_bits: int) -> list[str]:
+    bits = ieee_bits(torch.tensor(values, dtype=torch.float64), n_bits)
+    return ["".join(map(str, row)) for row in bits.tolist()]
+
+
+@pytest.mark.parametrize("n_bits", [16, 32, 64])
+def test_bits_equal_struct(n_bits: int) -> None:
+    draw = random.Random(0)
+    values = [*EXTREMES, *(draw.uniform(-1, 1) * 10 ** draw.uniform(-8, 6) for _ in range(3000))]
+    # Halfway cases of float16, a hair off: rounding through float32 would get these wrong.
+    values += [(1 + 2**-11) * (1 + sign * 2**-40) for sign in (1, -1)] + [(1 + 3 * 2**-11) * (1 - 2**-40)]
+    assert ours(values, n_bits) == [by_struct(value, n_bits) for value in values]
+
+
+def test_vector_of_the_paper() -> None:
+    assert ours([-28.5], 32) == ["1" + "10000011" + "11001000000000000000000"]
+
+
+def test_overflow_is_not_infinity() -> None:
+    assert ours([3.5e38, math.inf], 32) == ["0" + "1" * 7 + "0" + "1" * 23, "0" + "1" * 8 + "0" * 23]
+
+
+@pytest.mark.parametrize(("dim", "count"), [(768, 1_204_224), (1024, 2_129_920)])
+def test_float_parameter_counts(dim: int, count: int) -> None:
+    assert sum(p.numel() for p in FloatEmbedder.build(dim).parameters()) == count
+
+
+def test_float_is_the_equation_of_the_paper() -> None:
+    embedder = FloatEmbedder.build(8)
+    w1, w2, w3 = embedder.first.weight, embedder.blocks[0][0].weight, embedder.blocks[0][2].weight
+    bits = torch.tensor([[float(bit) for bit in by_struct(-28.5, 32)]])
+    x1 = torch.relu(bits @ w1.T)
+    x2 = torch.relu(x1 @ w2.T) @ w3.T
+    torch.testing.assert_close(embedder(table([-28.5])), torch.relu(x1 + x2))
+
+
+@pytest.mark.parametrize("options", [{"blocks": 0}, {"blocks": 3}, {"residual": False}, {"bits": 16}, {"bits": 64}])
+def test_float_switches(options: dict[str, int]) -> None:
+    embedder = FloatEmbedder.build(8, **options)
+    assert len(embedder.blocks) == options.get("blocks", 1)
+    assert embedder(table(EXTREMES)).shape == (len(EXTREMES), 8)
+    assert embedder.first.in_features == options.get("bits", 32)
+
+
+def test_bits_padded() -> None:
+    embedder = BitsEmbedder.build(130, map="pad", reciprocal=True)
+    vectors = embedder(table([-28.5, 0.0]))
+    expected = [1.0 if bit == "1" else -1.0 for bit in by_struct(-28.5, 64) + by_struct(1 / -28.5, 64)] + [0.0, 0.0]
+    assert vectors[0].tolist() == expected
+    infinity = [1.0 if bit == "1" else -1.0 for bit in by_struct(math.inf, 64)]
+    assert vectors[1, 64:128].tolist() == infinity
+    assert list(embedder.parameters()) == []
+
+
+def test_bits_tell_all_float64_apart() -> None:
+    embedder = BitsEmbedder.build(64, map="pad")
+    one, other = embedder(table([0.1 + 0.2, 0.3]))
+    assert not torch.equal(one, other)
+
+
+def test_bad_options_are_quoted() -> None:
+    with pytest.raises(ValueError, match="dim=63"):
+        BitsEmbedder.build(63, map="pad")
+    with pytest.raises(ValueError, match="bits is 8"):
+        BitsEmbedder.build(64, bits=8)
+    with pytest.raises(ValueError, match="blocks=-1"):
+        FloatEmbedder.build(64, blocks=-1)

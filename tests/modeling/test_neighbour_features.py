@@ -1,0 +1,154 @@
+"""A number's vector reaches the tokens beside it: held against a loop, shut at first, and never what is masked."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tiny_models import new_backbone, tokenizer_of
+
+import numerate
+from numerate.modeling.neighbour_features import NeighbourFeatures
+from numerate.processing.number_table import NumberTable
+from numerate_lab.tasks.masked_prediction.picked_states import states_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = ["It weighs 45.7 kg and costs $1,200 or 3 %.", "12 dogs", "No number here at all."]
+
+
+def near(reach: int = 2, name: str = "bert") -> Any:
+    torch.manual_seed(0)
+    return numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", reach=reach).eval()
+
+
+def opened(model: Any) -> Any:
+    with torch.no_grad():
+        model.reach.maps.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
+    return model
+
+
+def test_against_a_loop() -> None:
+    torch.manual_seed(0)
+    slots = torch.tensor([[0, 1, 1, 0, 0, -2, 2, 0, 3], [1, 0, 2, 0, 0, 0, 0, 0, 0]])
+    table = NumberTable.of_values([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[torch.arange(6).reshape(2, 3)]
+    given = torch.tensor([[1, 1, 0], [1, 1, 1]])  # the third of the first row is not to be seen
+    table = dataclasses.replace(table, given=given.to(table.given))
+    reach = NeighbourFeatures(4, tokens=2)
+    torch.nn.init.normal_(reach.maps)
+    embeddings, vectors = torch.randn(2, 9, 4), torch.randn(2, 3, 4)
+    expected = embeddings.clone()
+    for row in range(2):
+        for number in range(3):
+            own = (slots[row].abs() == number + 1).nonzero()[:, 0].tolist()
+            if not own or not given[row, number]:
+                continue
+            for index, at in enumerate([own[0] - 1, own[0] - 2, own[-1] + 1, own[-1] + 2]):
+                if 0 <= at < 9 and slots[row, at] == 0:
+                    expected[row, at] += vectors[row, number] @ reach.maps[index]
+    found = reach(embeddings, slots, table, vectors)
+    assert torch.allclose(found, expected, atol=1e-6) and not torch.equal(found, embeddings)
+    assert torch.equal(found[slots != 0], embeddings[slots != 0]), "tokens of numbers are left alone, bit for bit"
+
+
+def test_it_is_shut_at_first_and_opens_in_training() -> None:
+    model, plain = near(), near(0)
+    plain.load_state_dict(model.state_dict(), strict=False)
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        assert torch.equal(model(**batch).logits, plain(**batch).logits)
+        assert not torch.equal(opened(near())(**batch).logits, plain(**batch).logits)
+    model.train()(**batch, labels=batch["input_ids"].clamp_max(20)).loss.backward()
+    assert float(model.reach.maps.grad.abs().sum()) > 0
+
+
+def test_what_is_masked_is_not_told() -> None:
+    model = opened(near())
+    found = []
+    for value in (45.7, 98600.0):
+        batch = model.processor(["It weighs 45.7 kg."], return_tensors="pt")
+        batch["number_bits"] = torch.tensor([[value]], dtype=torch.float64).view(torch.int64)
+        batch["number_given"].zero_()
+        with torch.no_grad():
+            found.append(model(**batch).logits)
+    assert torch.equal(*found)
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    model = opened(near(3))
+    model.save_pretrained(tmp_path, backbone=True)
+    again = numerate.from_pretrained(tmp_path).eval()
+    assert again.reach is not None and again.reach.tokens == 3 and model.recipe is None
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "options"), [("gpt2", {}), ("t5", {}), ("bert", {"recipe": "xval"})])
+def test_where_it_cannot_be(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="reach=2: needs an embedder as wide as tokens, and a model that sees both"):
+        numerate.attach(new_backbone(name), tokenizer_of(name), options.get("recipe", "in-place"), reach=2)
+
+
+def test_bad_sizes() -> None:
+    with pytest.raises(ValueError, match="must be positive, however: tokens=0"):
+        NeighbourFeatures(4, tokens=0)
+
+
+def late(tokens: int = 2) -> Any:
+    torch.manual_seed(0)
+    return numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens).eval()
+
+
+def opened_late(model: Any) -> Any:
+    with torch.no_grad():
+        model.late_reach.maps.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
+    return model
+
+
+def test_late_is_the_head_on_states_that_were_reached() -> None:
+    model, plain = opened_late(late()), near(0)
+    plain.load_state_dict(model.state_dict(), strict=False)
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        states = plain.backbone.base_model(
+            inputs_embeds=plain._embed(plain.backbone.get_input_embeddings(), dict(batch)),
+            attention_mask=batch["attention_mask"],
+        )[0]
+        slots, table, vectors = model._vectors(dict(batch))
+        expected = model.backbone.cls(model.late_reach(states, slots, table, vectors))
+        found = model(**batch).logits[..., : expected.shape[-1]]
+        assert torch.allclose(found, expected, atol=1e-5)
+        assert not torch.allclose(found, plain(**batch).logits[..., : expected.shape[-1]], atol=1e-3)
+        assert torch.equal(late()(**batch).logits, near(0)(**batch).logits), "shut at first"
+
+
+def test_late_states_are_picked_after_they_were_reached() -> None:
+    model = opened_late(late())
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    rows, columns = torch.tensor([0, 0, 1]), torch.tensor([3, 5, 2])
+    with torch.no_grad():
+        whole = model(**batch).logits[rows, columns]
+        with states_at(model, rows, columns):
+            assert torch.allclose(model(**batch).logits[:, 0], whole, atol=1e-5)
+        assert torch.equal(model(**batch).logits[rows, columns], whole), "and then no more"
+
+
+def test_late_saved_and_loaded(tmp_path: Path) -> None:
+    model = opened_late(late(1))
+    model.save_pretrained(tmp_path, backbone=True)
+    again = numerate.from_pretrained(tmp_path).eval()
+    assert again.late_reach is not None and again.late_reach.tokens == 1
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
+
+
+def test_late_learns() -> None:
+    model = late().train()
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    model(**batch, labels=batch["input_ids"].clamp_max(20)).loss.backward()
+    assert float(model.late_reach.maps.grad.abs().sum()) > 0

@@ -1,0 +1,499 @@
+"""What the model does with a batch, and what it gets along with."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tiny_models import (
+    ASKING,
+    CAUSAL,
+    KINDS,
+    MASKED,
+    NUMBERS,
+    PLAIN,
+    WITHOUT_LM,
+    backbone_of,
+    bare_batch,
+    new_backbone,
+    number_batch,
+    task_labels,
+    tokenizer_of,
+)
+
+import numerate
+from numerate.processing.number_table import ASKED
+from numerate.processing.slot_positions import first_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WITH_HEAD = [name for name in numerate.recipe_names() if numerate.load_recipe(name).head]
+
+
+def attached(name: str, recipe: str = "luna", fresh: bool = False, **options: Any) -> Any:
+    torch.manual_seed(0)
+    backbone = new_backbone(name) if fresh else backbone_of(name)
+    return numerate.attach(backbone, tokenizer_of(name), recipe, **options)
+
+
+# What comes out.
+
+
+@pytest.mark.parametrize("name", KINDS)
+@torch.no_grad()
+def test_the_output_is_the_backbones_own(name: str) -> None:
+    model = attached(name).eval()
+    batch = number_batch(model, name, PLAIN)
+    bare = bare_batch(name, PLAIN) | ({"labels": batch["labels"]} if name == "t5" else {})
+    ours, own = model(**batch), backbone_of(name)(**bare)
+    assert type(ours) is type(own) and set(own) == set(ours)
+    assert ours.numbers is None and ours.number_index is None
+    states = model(**batch, output_hidden_states=True)
+    key = "decoder_hidden_states" if name == "t5" else "hidden_states"
+    assert states[key] is not None and len(states[key]) == 3
+
+
+@pytest.mark.parametrize("name", [*MASKED, *CAUSAL, "encoder"])
+@torch.no_grad()
+def test_heads_read_the_trunks_last_hidden_state(name: str) -> None:
+    backbone = backbone_of(name)
+    states = backbone(**bare_batch(name, PLAIN), output_hidden_states=True).hidden_states[-1]
+    assert torch.equal(states, backbone.base_model(**bare_batch(name, PLAIN)).last_hidden_state)
+
+
+@pytest.mark.parametrize("name", ["bert", "qwen2", "t5"])
+@torch.no_grad()
+def test_logits_of_our_tokens_stand_at_their_ids(name: str) -> None:
+    model = attached(name, "digits").eval()
+    batch = number_batch(model, name, NUMBERS)
+    assert (batch["input_ids"] >= model.processor.first_id).any()
+    width = backbone_of(name).config.vocab_size
+    assert model.processor.first_id == max(width, len(tokenizer_of(name)))
+    assert model(**batch).logits.shape[-1] == model.processor.first_id + len(model.processor.own_tokens)
+
+
+def test_a_gap_between_the_ids_is_never_chosen() -> None:
+    from numerate.processing.processor import NumberProcessor
+
+    backbone, tokenizer = backbone_of("bert"), tokenizer_of("bert")
+    processor = NumberProcessor(tokenizer, first_id=len(tokenizer) + 5)
+    model = numerate.NumberModel(backbone, processor).eval()
+    logits = model(**number_batch(model, "bert", NUMBERS)).logits
+    assert (logits.argmax(-1) != len(tokenizer) + 2).all() and logits.softmax(-1)[..., len(tokenizer) + 2].max() == 0
+
+
+def test_input_ids_are_needed() -> None:
+    with pytest.raises(ValueError, match="input_ids are needed"):
+        attached("bert")()
+    with pytest.raises(ValueError, match="needs labels or decoder_input_ids"):
+        attached("t5")(**bare_batch("t5", PLAIN))
+
+
+# What is learnt.
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_loss_is_there_in_training_or_when_asked_for(name: str) -> None:
+    model = attached(name)
+    batch = number_batch(model, name, NUMBERS)
+    assert model.eval()(**batch).loss is None
+    assert model(**batch, return_loss=True).loss is not None
+    assert model.train()(**batch).loss is not None
+    assert model(**batch, return_loss=False).loss is None
+    without = attached(name, objective=None).train()
+    assert without(**batch).loss is None
+    assert without(**batch, labels=batch["input_ids"]).loss is not None
+
+
+def test_causal_labels_choose_tokens_and_numbers() -> None:
+    model = attached("gpt2").eval()
+    batch = number_batch(model, "gpt2", NUMBERS)
+    tokens = attached("gpt2", objective=None).eval()
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    with torch.no_grad():
+        everything = model(**batch, return_loss=True).loss
+        assert torch.equal(model(**batch, labels=labels).loss, everything)
+        assert tokens(**batch, labels=labels).loss < everything
+        none = model(**batch, labels=torch.full_like(labels, -100)).loss
+    assert none == 0
+
+
+def test_a_causal_model_never_sees_the_number_it_predicts() -> None:
+    model = attached("gpt2", "in-place", objective={"kind": "causal", "number_weight": 1.0}).eval()
+    model.gate.gate.data.fill_(1.0)
+    one, other = (number_batch(model, "gpt2", [f"The tower is {x} metres tall."]) for x in ("1.5", "2.5"))
+    assert one["input_ids"].shape == other["input_ids"].shape
+    seen = []
+    model.head.loss = lambda hidden, numbers: seen.append(hidden) or hidden.sum(-1)  # type: ignore[method-assign]
+    with torch.no_grad():
+        for batch in (one, other):
+            model(**batch, return_loss=True)
+    assert torch.equal(*seen)
+
+
+def test_a_flat_softmax_is_one_softmax_over_words_and_numerals() -> None:
+    model = attached("gpt2", notation="marker", reader="plain", head={"kind": "softmax", "size": 3},
+                     objective={"kind": "causal", "per_token": True}).eval()  # fmt: skip
+    numbers = numerate.processing.number_table.NumberTable.of_values([1, 1, 2, 2, 3])
+    model.head.fit(numbers)
+    batch = number_batch(model, "gpt2", ["The tower is 2 metres and 3 feet tall, 700 in all."])
+    with torch.no_grad():
+        output = model(**batch, return_loss=True)
+        hidden = model.backbone.transformer(inputs_embeds=model._embed(model.backbone.get_input_embeddings(), batch))[0]
+        words, numerals = model.backbone.lm_head(hidden), model.head.numeral_scores(hidden)
+    flat = torch.cat([words, numerals.to(words)], dim=-1).log_softmax(-1)[0]
+    column = {2.0: 1, 3.0: 2, 700.0: 3}  # the last is the unknown numeral's
+    terms = []
+    for place, token in enumerate(batch["input_ids"][0].tolist()[1:]):
+        slot = int(batch["number_slots"][0, place + 1])
+        value = float(batch["number_bits"].view(torch.float64)[0, slot - 1])
+        terms.append(flat[place, words.shape[-1] + column[value] if slot else token])
+    torch.testing.assert_close(output.loss, -torch.stack(terms).mean(), rtol=1e-5, atol=1e-5)
+
+
+def test_number_token_losses_are_added_to_any_objective() -> None:
+    from numerate.objectives.number_tokens import NumberTokenLoss
+
+    batch, losses = None, []
+    for extra in (None, {"loss": "was", "weight": 0.5}):
+        model = attached("gpt2", "default", objective={"kind": "causal", "number_tokens": extra}).eval()
+        batch = number_batch(model, "gpt2", NUMBERS)
+        with torch.no_grad():
+            losses.append(model(**batch, return_loss=True))
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    added = NumberTokenLoss(tokenizer_of("gpt2"), "was", weight=0.5)(losses[0].logits, labels, shift=True)
+    assert added > 0
+    torch.testing.assert_close(losses[1].loss, losses[0].loss + added)
+    again = type(model.objective).build(**model.objective.config.to_dict())
+    assert again.config == model.objective.config
+
+
+@pytest.mark.parametrize("recipe", ["luna", "value-prefix"])
+def test_a_masked_number_cannot_be_read_off_its_subwords(recipe: str) -> None:
+    model = numerate.attach(backbone_of("roberta"), tokenizer_of("roberta"), recipe=recipe, head="log-sign")
+    model.objective = numerate.objectives.registry["masked"].build(ratio=0.0, number_ratio=1.0)
+    texts = ["The tower is 1.5 metres tall.", "The tower is 2.5 metres tall."]
+    one, other = (model.objective.prepare(number_batch(model, "roberta", [text]), model.vocabulary) for text in texts)
+    assert (one.inputs["number_slots"] < 0).any() and not torch.equal(one.labels, other.labels)
+    assert torch.equal(one.inputs["input_ids"], other.inputs["input_ids"])
+
+
+def test_the_backbone_gets_rid_of_the_hook_and_copies_have_their_own() -> None:
+    backbone = new_backbone("bert")
+    model = numerate.attach(backbone, tokenizer_of("bert"), recipe="luna")
+    batch = number_batch(model, "bert", NUMBERS)
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        expected = model.eval()(**batch)
+        got = twin.eval()(**batch)
+    assert torch.equal(expected.logits, got.logits)
+    assert twin.last_state is not model.last_state and twin.last_state in twin.backbone.bert._forward_hooks.values()
+    assert model.last_state.state is None, "no state is kept"
+    numerate.detach(model)
+    assert not backbone.bert._forward_hooks and not twin.last_state.asks
+    with torch.no_grad():
+        assert torch.equal(model(**batch).logits, expected.logits)
+
+
+def test_a_text_that_begins_with_its_number() -> None:
+    model = attached("gpt2", "xval").eval()
+    batch = number_batch(model, "gpt2", ["12 men", "The 12 men of them"], "left")
+    assert first_tokens(batch["number_slots"], 1)[0] > 0
+    lengths: list[int] = []
+    head = model.head.loss
+    model.head.loss = lambda hidden, numbers: lengths.append(len(hidden)) or head(hidden, numbers)  # type: ignore
+    assert model(**batch, return_loss=True).loss.isfinite()
+    assert lengths == [1], "the first text gives nothing to predict its number from"
+    assert len(model.predict(["[NUM] men", "The [NUM] men"])) == 2
+
+
+def test_encoder_decoders_learn_the_decoders_numbers() -> None:
+    model = attached("t5", "xval").eval()
+    source = dict(model.processor(["How tall is it?", "And how heavy?"], padding=True, return_tensors="pt"))
+    target = dict(model.processor(["It is 3.5 m", "12"], padding=True, return_tensors="pt"))
+    labels = target["input_ids"].masked_fill(target["attention_mask"] == 0, -100)
+    assert (labels >= model.processor.first_id).any()
+    table = {f"decoder_{key}": value for key, value in target.items() if key.startswith("number_")}
+    full = model(**source, **table, labels=labels)
+    tokens = model(**source, labels=labels)
+    full.loss.backward()
+    assert any(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in model.head.parameters())
+    assert not torch.equal(full.logits, tokens.logits), "the decoder sees the numbers before"
+    # A number never shows in the logits that predict it.
+    changed = table | {"decoder_number_bits": table["decoder_number_bits"] * 0}
+    slot = int(first_tokens(table["decoder_number_slots"], 1)[0, 0])
+    other = model(**source, **changed, labels=labels).logits
+    assert torch.equal(other[0, : slot + 1], full.logits[0, : slot + 1])
+    assert not torch.equal(other[0, slot + 1], full.logits[0, slot + 1])
+    # The same, with the decoder's input spelt out.
+    shifted = backbone_of("t5").prepare_decoder_input_ids_from_labels(labels)
+    slots = table["decoder_number_slots"]
+    spelt = table | {"decoder_number_slots": torch.cat([torch.zeros_like(slots[:, :1]), slots[:, :-1]], dim=1)}
+    again = model(**source, **spelt, decoder_input_ids=shifted, labels=labels)
+    assert torch.equal(again.logits, full.logits) and torch.equal(again.loss, full.loss)
+
+
+# What is predicted.
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("recipe", WITH_HEAD)
+def test_predict(name: str, recipe: str) -> None:
+    model = attached(name, recipe)
+    if name == "t5":
+        numbers = model.predict(["How tall?", "How far and how long?"], ["[NUM] m", "[NUM] km, [NUM] s"])
+        assert len(model.predict("How tall?")) == 1
+    else:
+        numbers = model.predict(ASKING)
+        assert len(model.predict(ASKING[0])) == 1
+    assert len(numbers) == 3 and model.training
+    low, high = numbers.interval(0.9)
+    assert (low <= high).all() and low.isfinite().all() and high.isfinite().all()
+
+
+def test_predictions_know_their_place() -> None:
+    model = attached("bert").eval()
+    batch = number_batch(model, "bert", ASKING)
+    output = model(**batch)
+    assert output.number_index.tolist() == [[0, 0], [1, 1], [1, 2]]
+    assert (batch["number_given"][output.number_index[:, 0], output.number_index[:, 1]] == ASKED).all()
+
+
+def test_predictions_do_not_depend_on_their_neighbours() -> None:
+    model = attached("llama").eval()
+    together, alone = model.predict(ASKING).median(), model.predict(ASKING[0]).median()
+    assert torch.allclose(together[:1], alone, rtol=1e-4)
+
+
+def test_predict_tells_what_is_missing() -> None:
+    with pytest.raises(ValueError, match="no number head"):
+        attached("bert", "float").predict(ASKING)
+    with pytest.raises(ValueError, match=r"write \[NUM\] where it belongs"):
+        attached("bert").predict(PLAIN)
+
+
+# What it gets along with.
+
+
+def train_steps(model: Any, batch: dict[str, torch.Tensor], steps: int = 2) -> list[float]:
+    optimiser = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=1e-2)
+    losses = []
+    for step in range(steps):
+        torch.manual_seed(step)
+        loss = model(**batch).loss
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_lora_stacks(name: str, when: str) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    targets = {"bert": ["query", "value"], "gpt2": ["c_attn"], "t5": ["q", "v"]}[name]
+    lora = LoraConfig(r=2, target_modules=targets, fan_in_fan_out=name == "gpt2")
+    backbone = new_backbone(name)
+    if when == "before":
+        model = numerate.attach(get_peft_model(backbone, lora), tokenizer_of(name), "luna")
+    else:
+        model = numerate.attach(backbone, tokenizer_of(name), "luna")
+        model.backbone = get_peft_model(model.backbone, lora)
+    assert model.info.task == {"bert": "masked-lm", "gpt2": "causal-lm", "t5": "seq2seq-lm"}[name]
+    assert model.describe().base_task == model.info.task
+    plain = number_batch(model, name, PLAIN)
+    bare = bare_batch(name, PLAIN) | ({"labels": plain["labels"]} if name == "t5" else {})
+    with torch.no_grad():
+        logits = backbone_of(name)(**bare).logits
+        assert torch.equal(model.eval()(**plain).logits[..., : logits.shape[-1]], logits)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    losses = train_steps(model.train(), number_batch(model, name, NUMBERS))
+    assert all(loss == loss for loss in losses)
+    changed = {key for key, value in model.state_dict().items() if not torch.equal(value, before[key])}
+    assert any("lora_" in key for key in changed) and any(key.startswith("head.") for key in changed)
+    assert all("lora_" in key or not key.startswith("backbone.") for key in changed)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "gpt2-classifier"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_gradient_checkpointing_gives_the_same_gradients(name: str, reentrant: bool) -> None:
+    model = attached(name, fresh=True)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    batch = number_batch(model, name, NUMBERS)
+    batch |= task_labels(name, batch)
+    gradients = []
+    for checkpointing in (False, True):
+        if checkpointing:
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
+        torch.manual_seed(0)
+        model.train().zero_grad()
+        model(**batch).loss.backward()
+        gradients.append(
+            {key: weight.grad.clone() for key, weight in model.named_parameters() if weight.grad is not None}
+        )
+    model.gradient_checkpointing_disable()
+    assert gradients[0].keys() == gradients[1].keys()
+    assert all(torch.allclose(gradients[0][key], gradients[1][key], atol=1e-6) for key in gradients[0])
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # processors that know no bfloat16
+@pytest.mark.parametrize("name", ["bert", "modernbert", "gpt2", "qwen3", "t5"])
+@pytest.mark.parametrize("recipe", ["in-place", "xval", "float", "fone", "bittokens"])
+def test_half_precision(name: str, recipe: str) -> None:
+    backbone = new_backbone(name).to(torch.bfloat16)
+    model = numerate.attach(backbone, tokenizer_of(name), recipe)
+    floats = [weight for weight in model.parameters() if weight.is_floating_point()]
+    assert all(weight.dtype == torch.bfloat16 for weight in floats)
+    plain = number_batch(model, name, PLAIN)
+    bare = bare_batch(name, PLAIN) | ({"labels": plain["labels"]} if name == "t5" else {})
+    with torch.no_grad():
+        logits = backbone(**bare).logits
+        assert torch.equal(model.eval()(**plain).logits[..., : logits.shape[-1]], logits)
+    output = model.train()(**number_batch(model, name, NUMBERS))
+    output.loss.backward()
+    assert output.loss.isfinite()
+    assert all(weight.grad.isfinite().all() for weight in model.parameters() if weight.grad is not None)
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+@pytest.mark.parametrize("name", ["bert", "llama", "t5"])
+@pytest.mark.parametrize("recipe", ["in-place", "xval", "luna", "numerals-2018"])
+def test_autocast(name: str, recipe: str) -> None:
+    model = attached(name, recipe)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = model.train()(**number_batch(model, name, NUMBERS)).loss
+    loss.backward()
+    assert loss.isfinite()
+    assert all(weight.grad.isfinite().all() for weight in model.parameters() if weight.grad is not None)
+    model.zero_grad(set_to_none=True)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    ("name", "recipe"), [("bert", "in-place"), ("bert", "float"), ("gpt2", "xval"), ("t5", "luna")]
+)
+def test_compiled_gives_the_same(name: str, recipe: str) -> None:
+    model = attached(name, recipe).eval()
+    compiled = torch.compile(model)
+    for texts in (PLAIN, NUMBERS, [*ASKING, NUMBERS[0]]):
+        batch = number_batch(model, name, texts)
+        with torch.no_grad():
+            plain, fast = model(**batch), compiled(**batch)
+        assert torch.allclose(plain.logits, fast.logits, atol=1e-4)
+        assert (plain.numbers is None) == (fast.numbers is None)
+        if plain.numbers is not None:
+            assert torch.allclose(plain.numbers.median(), fast.numbers.median(), rtol=1e-3)
+    batch = number_batch(model, name, NUMBERS)
+    torch.manual_seed(0)
+    loss = compiled(**batch, return_loss=True).loss
+    loss.backward()
+    assert loss.isfinite()
+    model.zero_grad(set_to_none=True)
+
+
+class Texts(torch.utils.data.Dataset):
+    """Rows as a data set has them, with a column that nobody needs."""
+
+    def __init__(self, batch: dict[str, torch.Tensor]) -> None:
+        self.batch = batch
+
+    def __len__(self) -> int:
+        return len(self.batch["input_ids"])
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {key: value[index] for key, value in self.batch.items()}
+
+
+@pytest.mark.filterwarnings("ignore:.*pin_memory.*")
+@pytest.mark.parametrize(
+    ("name", "recipe"), [("bert", "luna"), ("gpt2", "in-place"), ("t5", "xval"), ("classifier", "float")]
+)
+def test_the_stock_trainer(name: str, recipe: str, tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+    from transformers import Trainer, TrainingArguments
+
+    model = attached(name, recipe, fresh=True)
+    batch = number_batch(model, name, NUMBERS * 2)
+    batch |= task_labels(name, batch)
+    arguments = TrainingArguments(
+        str(tmp_path), max_steps=3, per_device_train_batch_size=2, use_cpu=True, report_to=[], save_strategy="no",
+        logging_steps=1, logging_nan_inf_filter=False, disable_tqdm=True, gradient_accumulation_steps=2,
+    )  # fmt: skip
+    trainer = Trainer(model, arguments, train_dataset=Texts(batch), eval_dataset=Texts(batch))
+    trainer._set_signature_columns_if_needed()
+    assert set(batch) <= set(trainer._signature_columns), "remove_unused_columns would drop a field of ours"
+    before = {key: value.clone() for key, value in model.own_state().items()}
+    trainer.train()
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert len(losses) == 3 and all(0 < loss < 1e9 for loss in losses)
+    assert any(not torch.equal(value, before[key]) for key, value in model.own_state().items())
+    predictions = trainer.predict(Texts(batch))
+    assert predictions.predictions is not None
+    trainer.save_model(str(tmp_path / "saved"))
+    again = attached(name, recipe, fresh=True)
+    again.load_state_dict(load_file(tmp_path / "saved" / "model.safetensors"))
+    assert all(torch.equal(value, again.state_dict()[key]) for key, value in model.state_dict().items())
+    assert all(torch.equal(one, two) for one, two in zip(model.parameters(), again.parameters(), strict=True))
+
+
+def test_every_field_of_a_batch_is_a_named_argument() -> None:
+    model = attached("bert")
+    named = set(inspect.signature(model.forward).parameters)
+    fields = set(model.processor(NUMBERS, padding=True, return_tensors="pt"))
+    assert fields | {f"decoder_{field}" for field in fields if field.startswith("number_")} <= named
+
+
+def test_the_whole_state_can_be_saved_and_loaded() -> None:
+    model = attached("bert", fresh=True)
+    state = copy.deepcopy(model.state_dict())
+    train_steps(model.train(), number_batch(model, "bert", NUMBERS), 1)
+    assert not torch.equal(model.state_dict()["own_rows"], state["own_rows"])
+    model.load_state_dict(state)
+    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())
+
+
+def test_attached_twice_the_backbone_is_the_same() -> None:
+    backbone = backbone_of("bert")
+    one, two = (numerate.attach(backbone, tokenizer_of("bert"), recipe).eval() for recipe in ("xval", "luna"))
+    with torch.no_grad():
+        logits = backbone(**bare_batch("bert", PLAIN)).logits
+        for model in (one, two):
+            found = model(**number_batch(model, "bert", PLAIN)).logits
+            assert torch.equal(found[..., : logits.shape[-1]], logits)
+
+
+def test_attach_is_a_function_whatever_is_touched_first() -> None:
+    code = "import numerate; numerate.recipe_names(); assert callable(numerate.attach)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tasks_are_told_apart() -> None:
+    from numerate.modeling.introspection import BackboneInfo
+
+    tasks = {name: BackboneInfo.of(backbone_of(name)) for name in KINDS}
+    assert {tasks[name].task for name in MASKED} == {"masked-lm"} and {tasks[name].task for name in CAUSAL} == {
+        "causal-lm"
+    }
+    assert not any(tasks[name].is_language_model for name in WITHOUT_LM)
+    assert [name for name in KINDS if tasks[name].is_causal] == [*CAUSAL, "gpt2-classifier", "llama-classifier"]
+    assert [name for name in KINDS if tasks[name].positions_after is not None] == ["roberta"]
+    assert BackboneInfo.of(new_backbone("bert", is_decoder=False)).task == "masked-lm"
+
+
+def test_encoder_decoders_without_a_language_head_are_refused() -> None:
+    import transformers as hf
+
+    config = backbone_of("t5").config
+    with pytest.raises(TypeError, match="sequence-classification are not supported"):
+        numerate.attach(hf.T5ForSequenceClassification(config), tokenizer_of("t5"))

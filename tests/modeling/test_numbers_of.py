@@ -1,0 +1,80 @@
+"""Every number of a batch, as a model that reads from left to right foresees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import CAUSAL, NUMBERS, PLAIN, backbone_of, number_batch, tokenizer_of
+
+import numerate
+
+
+def attached(name: str, recipe: str, **options: Any) -> Any:
+    torch.manual_seed(0)
+    return numerate.attach(backbone_of(name), tokenizer_of(name), recipe, **options)
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_numbers_are_foreseen_by_what_stands_before_them(name: str) -> None:
+    model = attached(name, "float", head="mixture", objective={"kind": "causal"}).train()
+    seen, numbers = model.numbers_of(number_batch(model, name, NUMBERS))
+    assert model.training, "the mode is as it was"
+    found = [(text, number) for text in NUMBERS for number in model.processor.reader.find(text)]
+    assert numbers.values().tolist() == [number.value for _, number in found]
+    # Each is the distribution of a number that is asked for at the end of what stands before it.
+    asked = torch.cat([model.predict(text[: number.start] + "[NUM]").median() for text, number in found])
+    torch.testing.assert_close(seen.median(), asked, rtol=1e-4, atol=1e-9)
+
+
+@torch.no_grad()
+def test_they_are_those_of_the_loss() -> None:
+    model = attached("gpt2", "luna", head={"kind": "mixture", "written": True}, objective={"kind": "causal"}).eval()
+    batch = number_batch(model, "gpt2", NUMBERS, side="left")
+    seen, numbers = model.numbers_of(batch)
+    whole = model(**batch, return_loss=True)
+    words = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)[:, 1:].flatten()
+    tokens = torch.nn.functional.cross_entropy(whole.logits[:, :-1].flatten(0, 1), words)
+    torch.testing.assert_close(-seen.log_prob(numbers).mean().float(), whole.loss - tokens, rtol=1e-4, atol=1e-4)
+    both = model(**batch, every_number=True)
+    assert torch.equal(both.logits, whole.logits) and torch.equal(both.numbers.mean(), seen.mean())
+    rows, places = both.number_index.unbind(1)
+    assert torch.equal(batch["number_bits"][rows, places], numbers.bits)
+
+
+def test_a_number_that_begins_a_text_is_left_out() -> None:
+    model = attached("gpt2", "luna", head="mixture", objective={"kind": "causal"})
+    batch = number_batch(model, "gpt2", ["7 cats and 12 dogs", "it rose to [NUM] or 3"])
+    seen, numbers = model.numbers_of(batch)
+    assert numbers.values().tolist() == [12.0, 3.0] and len(seen) == 2
+
+
+def test_no_numbers_at_all() -> None:
+    model = attached("gpt2", "luna", head="mixture", objective={"kind": "causal"})
+    seen, numbers = model.numbers_of(number_batch(model, "gpt2", PLAIN))
+    assert len(seen) == len(numbers) == 0
+    assert seen.log_prob(numbers).shape == seen.median().shape == (0,)
+
+
+def test_an_encoder_decoder_foresees_its_answer() -> None:
+    model = attached("t5", "luna", head="mixture", objective=None)
+    batch = number_batch(model, "t5", NUMBERS)
+    answer = model.processor(NUMBERS[::-1], padding=True, return_tensors="pt")
+    batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
+    batch |= {f"decoder_{key}": value for key, value in answer.items() if key.startswith("number_")}
+    _, numbers = model.numbers_of(batch)
+    said = [number.value for text in NUMBERS[::-1] for number in model.processor.reader.find(text)]
+    assert numbers.values().tolist() == said
+
+
+def test_what_cannot_foresee_says_so() -> None:
+    model = attached("bert", "luna", head="mixture")
+    with pytest.raises(ValueError, match="reads from left to right, however: 'masked-lm'"):
+        model.numbers_of(number_batch(model, "bert", NUMBERS))
+    model = attached("gpt2", "num")
+    with pytest.raises(ValueError, match="no number head"):
+        model.numbers_of(number_batch(model, "gpt2", NUMBERS))
+    model = attached("gpt2", "luna", head="mixture")
+    with pytest.raises(ValueError, match="no number table; it has input_ids"):
+        model.numbers_of({"input_ids": torch.tensor([[1, 2, 3]])})

@@ -1,0 +1,86 @@
+"""Every recipe that ships is what its table says, and the table in the docs is made from them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tiny_models import backbone_of, tokenizer_of
+
+import numerate
+from numerate.modeling.attaching import recipe_table
+from numerate.registry import UnknownNameError, embedders, heads, notations
+
+PAGE = Path(__file__).parent.parent / "docs" / "attach.md"
+DESIGN = {
+    "default": ("luna", "keep", None, None),
+    "none": ("luna", "drop", None, None),
+    "num": ("luna", "marker", "replace num", None),
+    "value": ("luna", "marker", "replace value", None),
+    "log-value": ("luna", "marker", "replace log-value", None),
+    "exponent": ("luna", "marker", "replace exponent", None),
+    "float": ("luna", "marker", "replace float", None),
+    "luna": ("luna", "addback", "add char-lstm", "log-sign"),
+    "luna-replace": ("luna", "marker", "add char-lstm", "log-sign"),
+    "xval": ("luna", "marker", "scale scaled-value", "scalar"),
+    "p10": ("luna", "p10", None, None),
+    "p1000": ("luna", "p1000", None, None),
+    "b1999": ("luna", "b1999", None, None),
+    "fp15": ("luna", "fp15", None, None),
+    "numbert": ("luna", "scientific", None, None),
+    "digits": ("luna", "digits", None, None),
+    "numerals-2018": ("plain", "marker", "replace gated-chars", "mog"),
+    "fone": ("standard", "marker", "add fourier", "fourier-digits"),
+    "bittokens": ("standard", "marker", "add bits", "bits"),
+    "value-prefix": ("standard", "prefix", "replace value", None),
+    "in-place": ("standard", "keep", "add log-fourier", "mixture"),
+}
+"""The recipes of the design; a new one is added here, too."""
+
+
+def test_none_is_missing() -> None:
+    assert numerate.recipe_names() == sorted(DESIGN)
+
+
+@pytest.mark.parametrize("name", numerate.recipe_names())
+def test_it_is_as_designed(name: str) -> None:
+    recipe = numerate.load_recipe(name)
+    reader, notation, placed, head = DESIGN[name]
+    assert (recipe.reader, recipe.notation["kind"]) == (reader, notation)
+    assert (recipe.embedder and f"{recipe.placement} {recipe.embedder['kind']}") == placed
+    assert (recipe.head and recipe.head["kind"]) == head
+    assert recipe.about.endswith(".") and recipe.citation.endswith(".")
+    assert recipe.gated == (name == "in-place")
+    assert type(recipe).from_dict(recipe.to_dict()) == recipe
+
+
+@pytest.mark.parametrize("name", numerate.recipe_names())
+def test_its_parts_exist_and_are_what_it_names(name: str) -> None:
+    recipe = numerate.load_recipe(name)
+    assert recipe.notation["kind"] in notations
+    assert recipe.embedder is None or recipe.embedder["kind"] in embedders
+    assert recipe.head is None or recipe.head["kind"] in heads
+    model = numerate.attach(backbone_of("bert"), tokenizer_of("bert"), name)
+    described = model.describe()
+    assert described.placement == recipe.placement and described.recipe == name
+    assert (described.head or {}).get("kind") == (recipe.head or {}).get("kind")
+    assert (model.processor.kinds or None) == (frozenset(recipe.kinds) if recipe.kinds else None)
+
+
+def test_an_unknown_one_is_told() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'xval'"):
+        numerate.load_recipe("xvall")
+
+
+def test_the_docs_have_the_table() -> None:
+    page = PAGE.read_text("utf-8")
+    assert recipe_table() in page, f"docs/attach.md is behind; its table should be:\n{recipe_table()}"
+
+
+def test_the_examples_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"backbone": backbone_of("bert"), "tokenizer": tokenizer_of("bert")}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        exec(block, names)
+    assert (tmp_path / "out" / "number_config.json").is_file()

@@ -1,0 +1,95 @@
+"""The render law on all shapes, and other values written in the same way."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numerate import find, render
+from numerate.numerals.style import Style
+from numerate.numerals.style_inference import style_of
+
+
+@pytest.mark.parametrize(
+    ("like", "value", "text"),
+    [
+        ("5", 7, "7"),
+        ("007", 42, "042"),
+        ("1,234", 9876543, "9,876,543"),
+        ("1,234", 12, "12"),
+        ("1,23,456", 98765432, "9,87,65,432"),
+        ("1'234.5", 9876.54, "9'876.5"),
+        ("1.234,5", 9876.5, "9.876,5"),
+        ("816 000", 1234567, "1 234 567"),
+        ("2.50", 3, "3.00"),
+        (".5", 0.25, ".2"),
+        ("-5", 3, "3"),
+        ("5", -3, "-3"),
+        ("−5", -3, "−3"),
+        ("+5", 3, "+3"),
+        ("+5", -3, "-3"),
+        ("(1,234)", -5678, "(5,678)"),
+        ("(1,234)", 5678, "5,678"),
+        ("$(24.8) million", -1.5e6, "(1.5) million"),
+        ("-$5", -7, "-$7"),
+        ("-$5", 7, "$7"),
+        ("($5)", -7, "($7)"),
+        ("3.2%", 0.055, "5.5%"),
+        ("30bps", 0.0045, "45bps"),
+        ("12 percent", 0.5, "50 percent"),
+        ("1.5 billion", 2.25e9, "2.2 billion"),
+        ("10M", 2e7, "20M"),
+        ("1st", 22, "22nd"),
+        ("1,000th", 2001, "2,001st"),
+        ("1.5e-9", 2.5e10, "2.5e10"),
+        ("1e+05", 2e7, "2e+07"),
+        ("3.2×10^6", 4.5e-7, "4.5×10^-7"),
+        ("6.02×10²³", 1.6e-19, "1.60×10⁻¹⁹"),
+        ("10⁶", 1e9, "10⁹"),
+        ("10^{6}", 1e-3, "10^{-3}"),
+        ("2½", 3.5, "3½"),
+        ("0½", 1.5, "1½"),
+        ("½", 1.5, "3⁄2"),
+        ("1 1/2", 2.5, "2 1/2"),
+        ("3/4", 0.25, "1/4"),
+        ("0x1F", 255, "0xFF"),
+        ("0x001f", 255, "0x00ff"),
+        ("0b101", 6, "0b110"),
+        ("٣٫١٤", 2.5, "٢٫٥٠"),
+        ("１２％", 0.34, "３４％"),
+    ],
+)
+def test_other_values_are_written_alike(like, value, text):
+    (n,) = find(like)
+    assert render(n.style, n.value) == n.text
+    assert render(n.style, value) == text
+
+
+def test_plain_styles_are_shared():
+    assert style_of("12", 12.0) is style_of("99", 99.0)
+
+
+@given(
+    value=st.floats(allow_nan=False, allow_infinity=False),
+    style=st.builds(
+        Style,
+        negative=st.sampled_from(["-", "−", "()"]),
+        plus=st.sampled_from(["", "+"]),
+        width=st.integers(0, 6),
+        group=st.sampled_from(["", ",", " ", "'"]),
+        decimals=st.integers(0, 8),
+        power=st.sampled_from([0, 6, 9, -2]),
+        suffix=st.sampled_from(["", "%", " million"]),
+    ),
+)
+def test_any_value_can_be_written(value, style):
+    text = render(style, value)
+    assert text
+    assert render(style, value) == text
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_specials_can_be_written(value):
+    assert math.isnan(value) == (render(Style(), value) == "nan")
+    assert render(Style(), value) in ("nan", "inf", "-inf")
