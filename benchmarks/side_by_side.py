@@ -47,7 +47,7 @@ def jobs_of(text: str, known: dict[str, str]) -> list[Job]:
             continue
         parts = LINE.fullmatch(line.strip())
         if parts is None:
-            raise ValueError(f"line {number}: write `name: command`, however: {line[:60]!r}")
+            raise ValueError(f"line {number}: write `name: command`, got {line[:60]!r}")
         missing = [name for name in re.findall(r"\{(\w+)\}", parts["command"]) if name not in known]
         if missing:
             raise ValueError(f"line {number}: nothing is known of {missing[0]!r}: add --set {missing[0]}=...")

@@ -121,7 +121,7 @@ def test_a_plan_ends_when_its_time_is_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        ("no colon here", "line 1: write `name: command`, however: 'no colon here'"),
+        ("no colon here", "line 1: write `name: command`, got 'no colon here'"),
         ("one: echo {WHERE}", "line 1: nothing is known of 'WHERE': add --set WHERE=..."),
         ("one: true\none: true", "two jobs are called 'one'"),
     ],

@@ -63,11 +63,11 @@ def test_tables_have_a_column_for_each_model(models: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
-        ("No gap.", {}, r"the text needs one \[MASK\], however: it has 0 in 'No gap.'"),
+        ("No gap.", {}, r"the text needs one \[MASK\], got it has 0 in 'No gap.'"),
         ("The [MASK].", {"swap": ["5"]}, r"there is no number to swap in 'The \[MASK\].'"),
-        (TEXT, {"top": 0}, "--top must be positive, however: 0"),
-        (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, however: 'abc'"),
-        (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, however: '7 or 8'"),
+        (TEXT, {"top": 0}, "--top must be positive, got 0"),
+        (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
+        (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (TEXT + " word" * 2000, {}, r"bare: cannot take a text of \d+ tokens: "),
     ],
 )

@@ -250,7 +250,7 @@ def test_errors_quote_the_value() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             NumerateTrunkConfig(**SIZES | wrong)
-    with pytest.raises(ValueError, match="needs causal=True, however: causal=False"):
+    with pytest.raises(ValueError, match="needs causal=True, got causal=False"):
         NumerateTrunkForCausalLM(NumerateTrunkConfig(**SIZES))
 
 

@@ -96,8 +96,8 @@ def test_faults_are_one_line(places: dict[str, str], tmp_path: Path) -> None:
     model, file = places["model"], places["file"]
     for arguments, options, message in (
         ((model, file, "masss"), {}, "unknown field 'masss': did you mean 'mass'"),
-        ((model, file, "mass"), {"level": 1.0}, "--level must lie between 0 and 1, however: 1.0"),
-        ((model, file, "mass"), {"samples": -1}, "--samples must not be negative, however: -1"),
+        ((model, file, "mass"), {"level": 1.0}, "--level must lie between 0 and 1, got 1.0"),
+        ((model, file, "mass"), {"samples": -1}, "--samples must not be negative, got -1"),
         ((str(tmp_path), file, "mass"), {}, "holds no model of records"),
         ((model, str(tmp_path / "none.csv"), "mass"), {}, "none.csv: no such file"),
     ):

@@ -55,8 +55,8 @@ def test_what_was_fitted_is_saved() -> None:
     ("options", "what"),
     [
         ({"members": []}, "at least one embedder"),
-        ({"members": [{"kind": "bits"}, {"kind": "num"}]}, "members must be one embedder, however: 2"),
-        ({"size": 0.0}, "size must be positive, however: 0.0"),
+        ({"members": [{"kind": "bits"}, {"kind": "num"}]}, "members must be one embedder, got 2"),
+        ({"size": 0.0}, "size must be positive, got 0.0"),
     ],
 )
 def test_bad_options(options: dict[str, object], what: str) -> None:

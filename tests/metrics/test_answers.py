@@ -57,7 +57,7 @@ def test_several_right_answers_and_missing_ones() -> None:
     assert score.value == pytest.approx((2 / 3 + 0 + 1) / 3)
     assert (score.count, score.skipped, score.non_finite) == (3, 1, 1)
     assert math.isnan(metrics.exact_match([], []).value)
-    with pytest.raises(ValueError, match="however: 1 and 0"):
+    with pytest.raises(ValueError, match="got 1 and 0"):
         metrics.exact_match(["a"], [])
 
 

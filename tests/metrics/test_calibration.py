@@ -112,14 +112,14 @@ def test_crps_edges() -> None:
     score = metrics.crps_of_samples([[1.0, NAN, 2.0], [1.0, 0.0, 2.0]], [2.0, 1.0, NAN])
     assert (score.value, score.count, score.skipped, score.non_finite) == (1.0, 1, 1, 1)
     assert math.isnan(metrics.crps_of_samples(torch.zeros(5, 0), []).value)
-    with pytest.raises(ValueError, match="at least 2 samples are needed, however: 1"):
+    with pytest.raises(ValueError, match="at least 2 samples are needed, got 1"):
         metrics.crps_of_samples([[1.0]], [1.0], fair=True)
     with pytest.raises(ValueError, match=r"\(1, 2\) for 1"):
         metrics.crps_of_samples([[1.0, 2.0]], [1.0])
     rows, gold = normals()
     assert metrics.crps(rows, gold.index_fill(0, torch.tensor([2]), NAN)).skipped == 1
     assert math.isnan(metrics.crps(rows[:0], []).value)
-    with pytest.raises(ValueError, match="however: 1 for 7 rows"):
+    with pytest.raises(ValueError, match="got 1 for 7 rows"):
         metrics.crps(rows, [1.0])
 
 
@@ -222,5 +222,5 @@ def test_expected_calibration_error_by_hand() -> None:
     assert (score.value, score.non_finite) == (0, 1)
     assert metrics.expected_calibration_error([0.5, 1.0], [NAN, 1]).skipped == 1
     assert math.isnan(metrics.expected_calibration_error([], []).value)
-    with pytest.raises(ValueError, match=r"however: 1.5 to 1.5"):
+    with pytest.raises(ValueError, match=r"got 1.5 to 1.5"):
         metrics.expected_calibration_error([1.5], [1])

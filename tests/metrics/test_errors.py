@@ -160,9 +160,9 @@ def test_takes_any_type_and_says_what_does_not_fit() -> None:
     assert metrics.mae([0.1], [0.2]).value == 0.1  # lists are float64, not float32
     weights = torch.ones(2, requires_grad=True)
     assert metrics.mae(weights, [1.0, 3.0]).value == 1
-    with pytest.raises(ValueError, match="equally many, however: 1 and 2"):
+    with pytest.raises(ValueError, match="equally many, got 1 and 2"):
         metrics.mae([1.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"must have 1 dimension, however: \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"must have 1 dimension, got \(1, 2\)"):
         metrics.mae([[1.0, 2.0]], [1.0, 2.0])
 
 

@@ -40,7 +40,7 @@ def test_hits_edges() -> None:
     assert metrics.hit_at([[-math.inf, 0.0]], [0], k=2).value == 1
     with pytest.raises(ValueError, match="k=0"):
         metrics.hit_at([[1.0]], [0], k=0)
-    with pytest.raises(ValueError, match=r"however: \[2\]"):
+    with pytest.raises(ValueError, match=r"got \[2\]"):
         metrics.hit_at([[1.0, 2.0]], [2], k=1)
     with pytest.raises(ValueError, match="one a row"):
         metrics.hit_at([[1.0, 2.0]], [0, 1], k=1)

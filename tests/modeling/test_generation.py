@@ -280,12 +280,12 @@ def test_nothing_to_do() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_new_tokens": -1}, "max_new_tokens must be at least 0, however: -1"),
-        ({"temperature": 0.0}, "temperature must be positive, however: 0.0"),
-        ({"top_p": 1.5}, r"top_p must lie in \(0, 1\], however: 1.5"),
-        ({"top_k": 0}, "top_k must be at least 1, however: 0"),
-        ({"number": "middle"}, "however: 'middle'"),
-        ({"bounds": (2.0, 1.0)}, r"however: \(2.0, 1.0\)"),
+        ({"max_new_tokens": -1}, "max_new_tokens must be at least 0, got -1"),
+        ({"temperature": 0.0}, "temperature must be positive, got 0.0"),
+        ({"top_p": 1.5}, r"top_p must lie in \(0, 1\], got 1.5"),
+        ({"top_k": 0}, "top_k must be at least 1, got 0"),
+        ({"number": "middle"}, "got 'middle'"),
+        ({"bounds": (2.0, 1.0)}, r"got \(2.0, 1.0\)"),
         ({"num_beams": 2, "do_sample": True}, "does not sample"),
         ({"prompts": [""]}, "prompt 0 has no tokens to go on from: ''"),
     ],
@@ -301,7 +301,7 @@ def test_what_cannot_speak_says_so() -> None:
     with pytest.raises(ValueError, match="logits are NaN, first for prompt 0"):
         broken.generate(PLAIN, 2)
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
-    with pytest.raises(ValueError, match="from left to right, however: 'masked-lm'"):
+    with pytest.raises(ValueError, match="from left to right, got 'masked-lm'"):
         model.generate(PLAIN)
 
 

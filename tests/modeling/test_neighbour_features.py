@@ -94,7 +94,7 @@ def test_where_it_cannot_be(name: str, options: dict[str, Any]) -> None:
 
 
 def test_bad_sizes() -> None:
-    with pytest.raises(ValueError, match="must be positive, however: tokens=0"):
+    with pytest.raises(ValueError, match="must be positive, got tokens=0"):
         NeighbourFeatures(4, tokens=0)
 
 

@@ -70,7 +70,7 @@ def test_an_encoder_decoder_foresees_its_answer() -> None:
 
 def test_what_cannot_foresee_says_so() -> None:
     model = attached("bert", "luna", head="mixture")
-    with pytest.raises(ValueError, match="reads from left to right, however: 'masked-lm'"):
+    with pytest.raises(ValueError, match="reads from left to right, got 'masked-lm'"):
         model.numbers_of(number_batch(model, "bert", NUMBERS))
     model = attached("gpt2", "num")
     with pytest.raises(ValueError, match="no number head"):

@@ -119,5 +119,5 @@ def test_where_it_cannot_be(name: str, recipe: str) -> None:
 
 
 def test_bad_sizes() -> None:
-    with pytest.raises(ValueError, match="must be positive, however: numbers=0"):
+    with pytest.raises(ValueError, match="must be positive, got numbers=0"):
         RatioFeatures(4, numbers=0)

@@ -135,7 +135,7 @@ def test_half_precision() -> None:
 
 
 def test_what_does_not_fit() -> None:
-    with pytest.raises(ConfigError, match=r"sharpness must be positive, however: 0\.0"):
+    with pytest.raises(ConfigError, match=r"sharpness must be positive, got 0\.0"):
         objectives["column"].build(sharpness=0.0)
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
     model.objective = objectives["column"].build()

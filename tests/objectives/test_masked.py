@@ -172,8 +172,8 @@ def test_the_model_takes_the_fields() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replace": [0.8, 0.3]}, "at most 1 together, however: \\(0.8, 0.3\\)"),
-        ({"replace": [-0.1, 0.3]}, "however: \\(-0.1, 0.3\\)"),
+        ({"replace": [0.8, 0.3]}, "at most 1 together, got \\(0.8, 0.3\\)"),
+        ({"replace": [-0.1, 0.3]}, "got \\(-0.1, 0.3\\)"),
         ({"what": "letters"}, "'letters'"),
     ],
 )

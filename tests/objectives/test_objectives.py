@@ -184,5 +184,5 @@ def test_the_weight_of_numbers_grows(name: str) -> None:
     again = objectives[name].build(number_warmup=4)
     again.load_state({"steps": objective.state()["steps"]}, None)
     assert again.steps == 6
-    with pytest.raises(ConfigError, match="number_warmup must not be negative, however: -1"):
+    with pytest.raises(ConfigError, match="number_warmup must not be negative, got -1"):
         objectives[name].build(number_warmup=-1)

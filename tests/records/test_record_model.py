@@ -147,19 +147,19 @@ def test_faults_are_one_line(model: RecordModel, tmp_path: Path) -> None:
         model.predict(ROWS[:1], "xx")
     with pytest.raises(FieldError, match="field 'site' holds text"):
         model.predict(ROWS[:1], "site")
-    with pytest.raises(FieldError, match=r"quantiles must lie between 0 and 1, however: \(0.5, 1.0\)"):
+    with pytest.raises(FieldError, match=r"quantiles must lie between 0 and 1, got \(0.5, 1.0\)"):
         model.predict(ROWS[:1], "x", (0.5, 1.0))
-    with pytest.raises(FieldError, match="a record has at most 1024 tokens, however: "):
+    with pytest.raises(FieldError, match="a record has at most 1024 tokens, got "):
         model.predict(ROWS[:1], "list[5000]")
     with pytest.raises(FieldError, match=r"a record has no place for 'list\[99999999\]'"):
         model.predict(ROWS[:1], "list[99999999]")
-    with pytest.raises(FieldError, match="a record has at most 1024 tokens, however: "):
+    with pytest.raises(FieldError, match="a record has at most 1024 tokens, got "):
         model.predict([{"list": [1.5] * 2000}], "x")
-    with pytest.raises(FieldError, match="count must be positive, however: 0"):
+    with pytest.raises(FieldError, match="count must be positive, got 0"):
         model.sample(ROWS[:1], "x", 0)
-    with pytest.raises(FieldError, match="at least 10 records are needed, however: 3"):
+    with pytest.raises(FieldError, match="at least 10 records are needed, got 3"):
         RecordModel.fit(ROWS[:3], scale="tiny")
-    with pytest.raises(FieldError, match="give a list of records or a DataFrame, however: a str"):
+    with pytest.raises(FieldError, match="give a list of records or a DataFrame, got a str"):
         RecordModel.fit("my.csv")
     with pytest.raises(ArtefactError, match="no such folder"):
         RecordModel.load(tmp_path / "none")

@@ -140,13 +140,13 @@ def test_what_can_be_asked() -> None:
 def test_records_that_cannot_be_learnt_from() -> None:
     for rows, message in (
         ([], "there are no records"), ([{"c": 1}, {"c": 1}], "no field holds numbers that vary; there are c"),
-        ([[1, 2]], r"a record has keys and values, however: '\[1, 2\]'"), ([{}], "there are no fields"),
+        ([[1, 2]], r"a record has keys and values, got '\[1, 2\]'"), ([{}], "there are no fields"),
     ):  # fmt: skip
         with pytest.raises(FieldError, match=message):
             learn(rows)
     with pytest.raises(FieldError, match="unknown field 'idd' to leave out: did you mean 'id'"):
         learn([{"id": 1}, {"id": 2}], leave_out=["idd"])
-    with pytest.raises(FieldError, match="a record has keys and values, however: '7'"):
+    with pytest.raises(FieldError, match="a record has keys and values, got '7'"):
         learn([{"id": 1}, {"id": 2}]).write(7)
 
 

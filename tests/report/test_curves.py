@@ -41,7 +41,7 @@ def test_many_points_are_one_picture() -> None:
 
 
 def test_threshold_must_be_positive() -> None:
-    with pytest.raises(ValueError, match=r"however: threshold=0"):
+    with pytest.raises(ValueError, match=r"got threshold=0"):
         predicted_against_true([1.0], [1.0], threshold=0)
 
 
@@ -52,7 +52,7 @@ def test_learning_curves() -> None:
     assert axes.lines[1].get_xydata().tolist() == [[1.0, 3.0]]
     assert axes.lines[1].get_marker() == "o"
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("step", "nats", "log")
-    with pytest.raises(ValueError, match="'a' must be equally many, however: 2 and 1"):
+    with pytest.raises(ValueError, match="'a' must be equally many, got 2 and 1"):
         learning_curves({"a": ([0, 1], [1.0])})
     with pytest.raises(ValueError, match="at least one curve"):
         learning_curves({})

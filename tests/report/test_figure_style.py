@@ -53,7 +53,7 @@ def test_save_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     figure = report.learning_curves(CURVES)
     path = report.save(figure, tmp_path / "new" / "a.svg")
     assert path.read_bytes() == rendered(figure)
-    with pytest.raises(ValueError, match=r"must end in .svg, .png or .pdf, however: '.*a\.gif'"):
+    with pytest.raises(ValueError, match=r"must end in .svg, .png or .pdf, got '.*a\.gif'"):
         report.save(figure, tmp_path / "a.gif")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):

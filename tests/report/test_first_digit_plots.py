@@ -71,5 +71,5 @@ def test_figure() -> None:
     np.testing.assert_allclose(axes.lines[1].get_ydata(), [1 / 9] * 9, rtol=1e-6)
     assert np.asarray(axes.lines[2].get_xdata()).tolist() == list(range(1, 10))
     assert axes.get_xlabel() == "first significant digit"
-    with pytest.raises(ValueError, match=r"shares of 'x' must be 9 that sum to 1, however: \[0.5\]"):
+    with pytest.raises(ValueError, match=r"shares of 'x' must be 9 that sum to 1, got \[0.5\]"):
         first_digits({"x": [0.5]})

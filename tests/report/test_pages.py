@@ -63,9 +63,9 @@ def test_page(tmp_path: Path) -> None:
 
 
 def test_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="texts, tables and figures, however: 3"):
+    with pytest.raises(TypeError, match="texts, tables and figures, got 3"):
         page("x", {"a": [3]}, tmp_path / "x.html")
-    with pytest.raises(TypeError, match="below 'a' must be a list of parts, however: 'text'"):
+    with pytest.raises(TypeError, match="below 'a' must be a list of parts, got 'text'"):
         page("x", {"a": "text"}, tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
 

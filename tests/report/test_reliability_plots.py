@@ -76,9 +76,9 @@ def test_pit_histogram() -> None:
 
 @pytest.mark.parametrize("figure", [reliability, pit_histogram])
 def test_what_is_no_pit_value_is_refused(figure: object) -> None:
-    with pytest.raises(ValueError, match=r"must lie in \[0, 1\], however: 0.5 to 1.5"):
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\], got 0.5 to 1.5"):
         figure([0.5, 1.5])  # type: ignore[operator]
-    with pytest.raises(ValueError, match="however: 0"):
+    with pytest.raises(ValueError, match="got 0"):
         figure([float("nan")])  # type: ignore[operator]
     with pytest.raises(ValueError, match="bins=0"):
         pit_histogram([0.5], bins=0)

@@ -47,7 +47,7 @@ def test_many_labels_are_thinned() -> None:
 
 
 def test_labels_must_fit() -> None:
-    with pytest.raises(ValueError, match="one label a vector, however: 1 for 2 vectors"):
+    with pytest.raises(ValueError, match="one label a vector, got 1 for 2 vectors"):
         cosine_map(torch.eye(2), ["1"])
-    with pytest.raises(ValueError, match="however: 0"):
+    with pytest.raises(ValueError, match="got 0"):
         cosine_map(torch.zeros(0, 2), [])

@@ -111,12 +111,12 @@ def test_nothing_in_a_cell_is_markup() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (({"a": [1.0, 2.0]}, ["x"]), {}, r"row 'a' must have 1 cells, however: \[1.0, 2.0\]"),
+        (({"a": [1.0, 2.0]}, ["x"]), {}, r"row 'a' must have 1 cells, got \[1.0, 2.0\]"),
         (({"a": {"y": 1.0}}, ["x"]), {}, "row 'a' has a cell of no column: 'y'"),
-        (({"a": [1.0]}, []), {}, r"needs columns, however: \[\]"),
-        (({"a": [1.0]}, ["x"]), {"best": "low"}, "however: 'x': 'low'"),
+        (({"a": [1.0]}, []), {}, r"needs columns, got \[\]"),
+        (({"a": [1.0]}, ["x"]), {"best": "low"}, "got 'x': 'low'"),
         (({"a": [1.5]}, {"x": "d"}), {}, "'d': 1.5"),
-        (({"a": [1.0]}, ["x"]), {"best": {"y": "min"}}, "however: 'y': 'min'"),
+        (({"a": [1.0]}, ["x"]), {"best": {"y": "min"}}, "got 'y': 'min'"),
     ],
 )
 def test_bad_input(arguments: tuple, options: dict, message: str) -> None:

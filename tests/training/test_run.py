@@ -104,7 +104,7 @@ def test_changes_and_scales() -> None:
         ("luna", {"changes": ["modle.recipe=x"]}, "luna: run config: unknown key 'modle': did you mean 'model'"),
         ("luna", {"changes": ["data.max_token=3"]}, "data config: unknown key 'max_token': did you mean 'max_tokens'"),
         ("luna", {"changes": ["data.max_tokens=many"]}, "data config: max_tokens is 'many', expected int"),
-        ("luna", {"changes": ["data.max_tokens=0"]}, "max_tokens must be positive, however: 0"),
+        ("luna", {"changes": ["data.max_tokens=0"]}, "max_tokens must be positive, got 0"),
         ("luna", {"changes": ["data"]}, "'data': a change is key.sub=value"),
         ("luna", {"changes": ["data.=3"]}, "a change is key.sub=value"),
         ("luna", {"changes": ["data.text=[1"]}, "not YAML"),

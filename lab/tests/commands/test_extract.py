@@ -107,14 +107,14 @@ def test_bad_input(tmp_path: Path) -> None:
         extract_wiki_convert(str(tmp_path / "none.xml"), str(tmp_path / "out"))
     with pytest.raises(BadInput, match="no such file"):
         extract_wiki_convert(str(tmp_path / "nowhere.xml"), str(tmp_path / "out"))
-    with pytest.raises(BadInput, match="--most-units must be 0 or more, however: -3"):
+    with pytest.raises(BadInput, match="--most-units must be 0 or more, got -3"):
         extract_wiki_convert(path, str(tmp_path / "out"), most_units=-3)
     for name in ("", "  ", "{{convert}}"):
-        with pytest.raises(BadInput, match="--name must be a template's name, as convert, however: '"):
+        with pytest.raises(BadInput, match="--name must be a template's name, as convert, got '"):
             extract_wiki_convert(path, str(tmp_path / "out"), names=(name,))
-    with pytest.raises(BadInput, match="--units must be name or code, however: 'names'"):
+    with pytest.raises(BadInput, match="--units must be name or code, got 'names'"):
         extract_wiki_convert(path, str(tmp_path / "out"), units="names")
-    with pytest.raises(BadInput, match="--decimal must be point or comma, however: ','"):
+    with pytest.raises(BadInput, match="--decimal must be point or comma, got ','"):
         extract_wiki_convert(path, str(tmp_path / "out"), decimal=",")
     assert not (tmp_path / "out").exists()
 

@@ -133,11 +133,11 @@ def test_other_budgets(tmp_path: Path, budget: str) -> None:
 
 def test_equal_time_is_for_one_training_at_a_time(tmp_path: Path) -> None:
     config = CompareConfig(encodings=("xval",), rates=(1e-3,), cell=tiny(budget="seconds", amount=1.0))
-    with pytest.raises(ConfigError, match="equal time is measured by one training at a time, however: 2 processes"):
+    with pytest.raises(ConfigError, match="equal time is measured by one training at a time, got 2 processes"):
         compare(config, tmp_path, processes=2)
     asked = ["compare", "--task", "add-6", "--encodings", "xval+scalar", "--budget", "seconds", "--amount", "1"]
     bad = CliRunner().invoke(app, [*asked, "--processes", "2", "-o", str(tmp_path)])
-    assert bad.exit_code == 2 and "one training at a time, however: 2 processes" in " ".join(bad.output.split())
+    assert bad.exit_code == 2 and "one training at a time, got 2 processes" in " ".join(bad.output.split())
     assert "Traceback" not in bad.output
 
 
@@ -211,7 +211,7 @@ def test_intervals_are_students() -> None:
 
 
 def test_bad_configs_are_refused() -> None:
-    with pytest.raises(ConfigError, match="examples must be at least 1, however: 0"):
+    with pytest.raises(ConfigError, match="examples must be at least 1, got 0"):
         tiny(examples=0)
     with pytest.raises(ConfigError, match="rate_share must lie in"):
         CompareConfig(rate_share=0.0)

@@ -260,7 +260,7 @@ def test_bad_names() -> None:
         LiteracyGrid(encoders={}, cell=cell)
     with pytest.raises(ConfigError, match="recip"):
         LiteracyGrid(encoders={"a": {"recip": "num"}}, cell=cell)
-    with pytest.raises(ConfigError, match=r"rate_share must lie in \(0, 1\], however: 2"):
+    with pytest.raises(ConfigError, match=r"rate_share must lie in \(0, 1\], got 2"):
         LiteracyGrid(encoders={"default": {}}, rate_share=2.0, cell=cell)
 
 

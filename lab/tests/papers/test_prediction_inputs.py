@@ -108,7 +108,7 @@ def test_rates_at_an_edge_and_magnitudes_are_told(folder: Path, tmp_path: Path) 
 
 
 def test_what_cannot_be_is_said(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="seeds must be 1 or more, however: 0"):
+    with pytest.raises(ConfigError, match="seeds must be 1 or more, got 0"):
         made(folder, seeds=0)
     with pytest.raises(ConfigError, match="a try of a rate is as long as all of 3 epochs"):
         made(folder, rate_share=1.0)
@@ -124,7 +124,7 @@ def test_the_command_says_it_in_one_line(folder: Path, tmp_path: Path) -> None:
         ("literacy-table4", model, "literacy-table4 is of texts without numbers"),
         ("literacy-table5", [*model, "--encoder", "exponent"], "add --encoder default"),
         ("masked-numbers", [*model, "--encoder", "default"], "default+mixture"),
-        ("literacy-table3", [*model, "--seeds", "0"], "seeds must be 1 or more, however: 0"),
+        ("literacy-table3", [*model, "--seeds", "0"], "seeds must be 1 or more, got 0"),
     ):
         result = CliRunner().invoke(app, ["reproduce", table, *shared, *options])
         said = " ".join(result.output.split())

@@ -83,7 +83,7 @@ def test_equal_texts_share_a_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"text": "a"}\n{"text": 5}\n', r"a\.jsonl:2: field 'text' must be text, however: '5'"),
+        (b'{"text": "a"}\n{"text": 5}\n', r"a\.jsonl:2: field 'text' must be text, got '5'"),
         (b'{"text": "a"}\n{"txt": "b"}\n', r":2: none of the fields text, body, comment, only txt"),
         (b'{"text": "a"\n', r":1: not JSON"),
         (b"[1]\n", r":1: expected a JSON object, got '\[1\]'"),

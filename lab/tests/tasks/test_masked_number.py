@@ -206,7 +206,7 @@ def test_numbers_that_cannot_be_wrong_in_some_way() -> None:
     seven, same = Numeral("7", 0, 1, 7.0), Numeral("55", 0, 2, 55.0)
     assert wrong_numbers([seven, same], "dropped")[0] is None and wrong_numbers([same], "exchanged") == [None]
     assert wrong_numbers([seven, seven], "swapped") == [None, None]
-    with pytest.raises(ValueError, match="kind must be one of swapped, added, dropped, exchanged, however: 'lost'"):
+    with pytest.raises(ValueError, match="kind must be one of swapped, added, dropped, exchanged, got 'lost'"):
         wrong_numbers([seven], "lost")
 
 

@@ -87,12 +87,12 @@ def test_an_offset_off_by_one_is_put_right(offset: int) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"offset": None}, "field 'offset' must be a whole number, however: None"),
-        ({"offset": 1.5}, "field 'offset' must be a whole number, however: 1.5"),
+        ({"offset": None}, "field 'offset' must be a whole number, got None"),
+        ({"offset": 1.5}, "field 'offset' must be a whole number, got 1.5"),
         ({"offset": 22}, "field 'offset': 22 + 5 is not within a text of 24"),
         ({"offset": 0}, "field 'offset': there is no number but 'The d' there"),
-        ({"number": "many"}, "field 'number' must be a number, however: 'many'"),
-        ({"comment": 5}, "field 'comment' must be text, however: '5'"),
+        ({"number": "many"}, "field 'number' must be a number, got 'many'"),
+        ({"comment": 5}, "field 'comment' must be text, got '5'"),
     ],
 )
 def test_a_bad_row_is_named_by_file_line_and_field(change: dict[str, Any], says: str, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_folder_without_the_split_and_an_unknown_split(tmp_path: Path) -> None
     as_lines(tmp_path / "train.jsonl")
     with pytest.raises(SourceError, match=r"a folder without dev\.jsonl"):
         list(read_number_sentences(tmp_path, "dev"))
-    with pytest.raises(SourceError, match="split must be one of train, dev, test, however: split='tset'"):
+    with pytest.raises(SourceError, match="split must be one of train, dev, test, got split='tset'"):
         list(read_number_sentences(tmp_path, "tset"))
 
 

@@ -69,7 +69,7 @@ def test_processes_share_the_systems_and_progress_is_told() -> None:
         assert told == [(25, 60), (50, 60), (60, 60)]
     assert found[1].shape == (60, 3, 1, 2) and np.array_equal(found[1], found[2])
     assert rebound_trajectories(*(column[:0] for column in columns)).shape == (0, 3, 1, 2)
-    with pytest.raises(ValueError, match="processes must be 1 or more, however: 0"):
+    with pytest.raises(ValueError, match="processes must be 1 or more, got 0"):
         rebound_trajectories(*columns, processes=0)
 
 

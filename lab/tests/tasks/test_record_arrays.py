@@ -44,7 +44,7 @@ def test_planets_are_those_that_the_task_writes(times: int | None) -> None:
     for ask in ("stepsize", "m1", "e1"):
         truth = PlanetsTask(PLANETS, asks=ask).truth("test", 20).values
         assert np.abs(records.gold(ask) - truth).max() < 0.5001e-4
-    with pytest.raises(ValueError, match="times must be at least 2, however: 1"):
+    with pytest.raises(ValueError, match="times must be at least 2, got 1"):
         planet_records(task, "test", 20, 1)
 
 

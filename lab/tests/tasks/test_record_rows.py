@@ -74,5 +74,5 @@ def test_what_cannot_be_written_is_an_error() -> None:
     records = some_records()
     model = build(dataclasses.replace(CELL, encoding="in-place"), records)
     large = dataclasses.replace(records, numbers=(records.numbers[0] + 1e5, records.numbers[1]))
-    with pytest.raises(ValueError, match="numbers must be below 10000, however: 100"):
+    with pytest.raises(ValueError, match="numbers must be below 10000, got 100"):
         encode_records(model, large, torch.device("cpu"))

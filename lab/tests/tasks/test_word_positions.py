@@ -137,7 +137,7 @@ def test_one_number_or_all_of_them() -> None:
     assert made.rows[1]["input_ids"] != made.rows[3]["input_ids"]
     _, every = encoded("bert", "num", "all")
     assert every.number.tolist() == [0, 0, -1, 1] and every.rows[1]["input_ids"] == every.rows[3]["input_ids"]
-    with pytest.raises(ValueError, match="numbers must be 'annotated' or 'all', however: 'some'"):
+    with pytest.raises(ValueError, match="numbers must be 'annotated' or 'all', got 'some'"):
         encoded("bert", "num", "some")
 
 

@@ -113,7 +113,7 @@ def test_compare_leaves_out_what_either_lacks_and_needs_seeds() -> None:
     holed = WordScores(np.where(np.arange(COUNT) < 6, np.nan, one.nll), one.better, one.equal)
     found = compare([one, holed], [other], positions(), resamples=50)
     assert found["count"] == COUNT - 6
-    with pytest.raises(ValueError, match="both encoders need scores of a seed or more, however: 0 and 1"):
+    with pytest.raises(ValueError, match="both encoders need scores of a seed or more, got 0 and 1"):
         compare([], [other], positions())
 
 

@@ -38,9 +38,9 @@ def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int
             that is too long for it.
     """
     if text.count(MASK) != 1:
-        raise BadInput(f"the text needs one {MASK}, however: it has {text.count(MASK)} in {text[:80]!r}")
+        raise BadInput(f"the text needs one {MASK}, got it has {text.count(MASK)} in {text[:80]!r}")
     if top < 1:
-        raise BadInput(f"--top must be positive, however: {top}")
+        raise BadInput(f"--top must be positive, got {top}")
     texts = _swapped(text, swap)
     quiet_unless_terminal()
     found = []
@@ -83,7 +83,7 @@ def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
     numerals = reader.find(text)
     for number in swap:
         if [found.text for found in reader.find(number)] != [number]:
-            raise BadInput(f"--swap must be one number, however: {number[:40]!r}")
+            raise BadInput(f"--swap must be one number, got {number[:40]!r}")
     if not numerals:
         if swap:
             raise BadInput(f"there is no number to swap in {text[:80]!r}")

@@ -102,9 +102,9 @@ def thing_text(
         [('52', 52.0, 'kg'), ('115', 115.0, 'lbs')]
     """
     if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     if index < 0:
-        raise ValueError(f"index must not be negative, however: {index=}")
+        raise ValueError(f"index must not be negative, got {index=}")
     known = {write.__name__[1:]: weight for write, weight in _SENTENCES.items()}
     for what, given, all_names in (("group", groups, list(GROUPS)), ("kind", kinds, list(known))):
         if unknown := [name for name in given if name not in all_names]:
@@ -126,7 +126,7 @@ def fact_texts(
 ) -> Iterator[ThingText]:
     """A split's texts, one after the other; see `thing_text`."""
     if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     return (thing_text(index, split, seed, groups, kinds) for index in range(count))
 
 

@@ -95,9 +95,9 @@ class ComparisonConfig(Config):
     def __post_init__(self) -> None:
         for name in ("vocabulary", "layers", "width", "steps", "batch", "length", "evaluations"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be positive, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
         if self.width % 32:
-            raise ConfigError(f"width must be a multiple of 32, however: {self.width}")
+            raise ConfigError(f"width must be a multiple of 32, got {self.width}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +358,7 @@ def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[N
     batch = dict(model.processor([text], return_tensors="pt").to(model.device))
     values = batch["number_bits"].view(torch.float64)[0]
     if not 0 <= place < len(values):
-        raise ValueError(f"there are {len(values)} numbers in {text!r}, however: {place=}")
+        raise ValueError(f"there are {len(values)} numbers in {text!r}, got {place=}")
     wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
     wanted[0, place] = True
     alone: Any = objectives["masked"].build(what="numbers")

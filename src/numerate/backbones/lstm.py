@@ -56,9 +56,9 @@ class NumerateLSTMConfig(HFConfig):
         for name in ("vocab_size", "hidden_size", "embedding_size", "num_hidden_layers"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} must be positive, however: {name}={value}")
+                raise ValueError(f"{name} must be positive, got {name}={value}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: dropout={self.dropout}")
+            raise ValueError(f"dropout must be in [0, 1), got dropout={self.dropout}")
         super().__post_init__(**kwargs)
 
 
@@ -208,7 +208,7 @@ def glove_rows(words: Sequence[str], path: str | Path, dim: int = 50, seed: int 
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise ValueError(f"{path}: no word vectors (an .npz with 'words' and 'vectors'): {error}") from None
     if vectors.dim() != 2 or len(vectors) != len(known) or not 1 <= dim <= vectors.shape[1]:
-        raise ValueError(f"{path}: {len(known)} words, vectors {tuple(vectors.shape)}, however: {dim=}")
+        raise ValueError(f"{path}: {len(known)} words, vectors {tuple(vectors.shape)}, got {dim=}")
     vectors = vectors - vectors.mean(dim=0)
     axes = torch.linalg.eigh(vectors.T @ vectors).eigenvectors.flip(1)[:, :dim]
     axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()

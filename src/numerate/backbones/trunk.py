@@ -77,16 +77,16 @@ class NumerateTrunkConfig(HFConfig):
         for name in (*counts, "intermediate_size"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} must be positive, however: {name}={value}")
+                raise ValueError(f"{name} must be positive, got {name}={value}")
         if self.hidden_size % self.num_attention_heads:
             sizes = f"hidden_size={self.hidden_size}, num_attention_heads={self.num_attention_heads}"
-            raise ValueError(f"hidden_size must be a multiple of num_attention_heads, however: {sizes}")
+            raise ValueError(f"hidden_size must be a multiple of num_attention_heads, got {sizes}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: dropout={self.dropout}")
+            raise ValueError(f"dropout must be in [0, 1), got dropout={self.dropout}")
         if self.token_head not in ("mlp", "linear"):
-            raise ValueError(f"token_head must be 'mlp' or 'linear', however: {self.token_head!r}")
+            raise ValueError(f"token_head must be 'mlp' or 'linear', got {self.token_head!r}")
         if self.tie_word_embeddings and self.token_head != "linear":  # noqa: S105
-            raise ValueError(f"tied embeddings need token_head='linear', however: {self.token_head!r}")
+            raise ValueError(f"tied embeddings need token_head='linear', got {self.token_head!r}")
         self.is_decoder = self.causal  # what Hugging Face tools, and `numerate.attach`, ask of a bare encoder
         super().__post_init__(**kwargs)
 
@@ -219,7 +219,7 @@ class NumerateTrunkModel(_Trunk):
         vectors = cast("Tensor", self.words(input_ids) if inputs_embeds is None else inputs_embeds)
         length, most = vectors.shape[1], self.config.max_position_embeddings
         if length > most:
-            raise ValueError(f"a text has at most {most} tokens (max_position_embeddings), however: {length}")
+            raise ValueError(f"a text has at most {most} tokens (max_position_embeddings), got {length}")
         if attention_mask is not None and attention_mask.shape != vectors.shape[:2]:
             raise ValueError(
                 f"attention_mask must be (B, T) = {tuple(vectors.shape[:2])}: {tuple(attention_mask.shape)}"
@@ -250,7 +250,7 @@ class _TrunkWithHead(_Trunk):
     def __init__(self, config: NumerateTrunkConfig) -> None:
         super().__init__(config)
         if config.causal != self.causal:
-            raise ValueError(f"{type(self).__name__} needs causal={self.causal}, however: causal={config.causal}")
+            raise ValueError(f"{type(self).__name__} needs causal={self.causal}, got causal={config.causal}")
         width, inner = config.hidden_size, config.intermediate_size or 4 * config.hidden_size
         self.trunk = NumerateTrunkModel(config)
         deep = config.token_head == "mlp"  # noqa: S105

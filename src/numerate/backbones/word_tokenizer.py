@@ -104,7 +104,7 @@ class WordVocabulary(Config):
     def of(cls, texts: Iterable[str] | Mapping[str, int], size: int) -> WordVocabulary:
         """Counts texts (or takes their counts); of equally frequent types the first in code point order is taken."""
         if size < 1:
-            raise ValueError(f"size must be positive, however: {size=}")
+            raise ValueError(f"size must be positive, got {size=}")
         counts: Mapping[str, int] = texts if hasattr(texts, "items") else count_types(texts)  # type: ignore[assignment]
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
         numerals = sorted(filter(is_numeral, ranked[:size]), key=lambda token: (float(token), token))

@@ -42,9 +42,9 @@ class Predictions:
         from numerate.training.sources import SourceError, rows_of
 
         if not 0 < level < 1:
-            raise BadInput(f"--level must lie between 0 and 1, however: {level}")
+            raise BadInput(f"--level must lie between 0 and 1, got {level}")
         if samples < 0:
-            raise BadInput(f"--samples must not be negative, however: {samples}")
+            raise BadInput(f"--samples must not be negative, got {samples}")
         quiet_unless_terminal()
         self.field, self.level, self.samples, self.seed = field, level, samples, seed
         try:

@@ -43,7 +43,7 @@ class DiceConfig(Config):
 
     def __post_init__(self) -> None:
         if self.size < 2:
-            raise ValueError(f"size must be at least 2, however: {self.size=}")
+            raise ValueError(f"size must be at least 2, got {self.size=}")
 
 
 @embedders.register("dice")
@@ -132,9 +132,9 @@ class PeriodicConfig(_ScaleConfig):
 
     def __post_init__(self) -> None:
         if self.n_frequencies < 1:
-            raise ValueError(f"n_frequencies must be positive, however: {self.n_frequencies=}")
+            raise ValueError(f"n_frequencies must be positive, got {self.n_frequencies=}")
         if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, however: {self.sigma=}")
+            raise ValueError(f"sigma must be positive, got {self.sigma=}")
 
 
 @embedders.register("periodic", "plr")

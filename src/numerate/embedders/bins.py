@@ -50,9 +50,9 @@ class ExponentConfig(Config):
 
     def __post_init__(self) -> None:
         if self.n_bins < 1:
-            raise ValueError(f"n_bins must be positive, however: {self.n_bins=}")
+            raise ValueError(f"n_bins must be positive, got {self.n_bins=}")
         if not -300 <= self.low < self.high <= 300:
-            raise ValueError(f"low must be below high, both in [-300, 300], however: {self.low=}, {self.high=}")
+            raise ValueError(f"low must be below high, both in [-300, 300], got {self.low=}, {self.high=}")
 
 
 @embedders.register("exponent", "exp")
@@ -137,11 +137,11 @@ class PiecewiseConfig(Config):
 
     def __post_init__(self) -> None:
         if self.n_bins < 1:
-            raise ValueError(f"n_bins must be positive, however: {self.n_bins=}")
+            raise ValueError(f"n_bins must be positive, got {self.n_bins=}")
         if not self.unit > 0:
-            raise ValueError(f"unit must be positive, however: {self.unit=}")
+            raise ValueError(f"unit must be positive, got {self.unit=}")
         if self.edges is not None and not self.edges:
-            raise ValueError(f"edges must not be empty, however: {self.edges=}")
+            raise ValueError(f"edges must not be empty, got {self.edges=}")
 
 
 @embedders.register("piecewise", "ple")

@@ -99,7 +99,7 @@ class _CharacterConfig(Config):
         for name in ("hidden", "layers"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} must be positive, however: {name}={value}")
+                raise ValueError(f"{name} must be positive, got {name}={value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +156,9 @@ class CharFormerConfig(_CharacterConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.hidden is not None and self.hidden % 4:
-            raise ValueError(f"hidden must be a multiple of the 4 heads, however: {self.hidden=}")
+            raise ValueError(f"hidden must be a multiple of the 4 heads, got {self.hidden=}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: {self.dropout=}")
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
 
 
 @embedders.register("char-former")

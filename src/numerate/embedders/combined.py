@@ -26,11 +26,11 @@ def check_members(members: Any, depth: int = 1) -> None:
     if depth > _DEEPEST:
         raise ConfigError(f"members may be nested {_DEEPEST} deep at most")
     if not isinstance(members, (tuple, list)) or not members:
-        raise ConfigError(f"members must be a list of at least one embedder, however: {members!r:.60}")
+        raise ConfigError(f"members must be a list of at least one embedder, got {members!r:.60}")
     for member in members:
         kind = member.get("kind") if isinstance(member, dict) else None
         if not isinstance(kind, str):
-            raise ConfigError(f"a member must be an object with a kind, however: {member!r:.60}")
+            raise ConfigError(f"a member must be an object with a kind, got {member!r:.60}")
         if kind not in embedders:
             raise ConfigError(f"a member has the unknown kind {kind!r:.60}")
         if "members" in member:
@@ -124,7 +124,7 @@ class ConcatConfig(Config):
     def __post_init__(self) -> None:
         check_members(self.members)
         if self.widths is not None and len(self.widths) != len(self.members):
-            raise ValueError(f"widths must name one width a member, however: {self.widths=}, {len(self.members)=}")
+            raise ValueError(f"widths must name one width a member, got {self.widths=}, {len(self.members)=}")
 
 
 @embedders.register("concat")
@@ -152,7 +152,7 @@ class ConcatEmbedder(Combined):
         share, over = divmod(dim, len(config.members))
         widths = config.widths or tuple(share + (k < over) for k in range(len(config.members)))
         if sum(widths) != dim or min(widths) < 1:
-            raise ValueError(f"widths must be positive and make up dim, however: {widths=}, {dim=}")
+            raise ValueError(f"widths must be positive and make up dim, got {widths=}, {dim=}")
         self._adopt([build_member(member, width) for member, width in zip(config.members, widths, strict=True)])
 
     def forward(self, numbers: NumberTable) -> Tensor:

@@ -14,9 +14,9 @@ _LARGE = 1e300
 def check_digits(integer_digits: int, fraction_digits: int) -> None:
     """Raises a ValueError unless a float64 holds so many digits before and after the point."""
     if integer_digits < 0 or fraction_digits < 0:
-        raise ValueError(f"digits must not be negative, however: {integer_digits=}, {fraction_digits=}")
+        raise ValueError(f"digits must not be negative, got {integer_digits=}, {fraction_digits=}")
     if not 1 <= integer_digits + fraction_digits <= 15:
-        raise ValueError(f"a float64 holds 1 to 15 digits in all, however: {integer_digits=}, {fraction_digits=}")
+        raise ValueError(f"a float64 holds 1 to 15 digits in all, got {integer_digits=}, {fraction_digits=}")
 
 
 def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:

@@ -70,7 +70,7 @@ class FourierEmbedder(Embedder):
         self.register_buffer("periods", torch.tensor(powers), persistent=False)
         columns = 2 * self.n_digits + 3
         if config.map == "pad" and dim < columns:
-            raise ValueError(f"dim must be at least {columns} to hold the digits, however: {dim=}")
+            raise ValueError(f"dim must be at least {columns} to hold the digits, got {dim=}")
         self.project = nn.Linear(columns, dim) if config.map == "linear" else None
 
     def scaled_integers(self, numbers: NumberTable) -> Tensor:
@@ -136,13 +136,13 @@ class LogFourierConfig(Config):
 
     def __post_init__(self) -> None:
         if self.n_frequencies < 1:
-            raise ValueError(f"n_frequencies must be positive, however: {self.n_frequencies=}")
+            raise ValueError(f"n_frequencies must be positive, got {self.n_frequencies=}")
         if not 0 < self.shortest <= self.longest:
-            raise ValueError(f"periods must be positive and in order, however: {self.shortest=}, {self.longest=}")
+            raise ValueError(f"periods must be positive and in order, got {self.shortest=}, {self.longest=}")
         if not self.fade > 0:
-            raise ValueError(f"fade must be positive, however: {self.fade=}")
+            raise ValueError(f"fade must be positive, got {self.fade=}")
         if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
 
 
 @embedders.register("log-fourier")

@@ -32,7 +32,7 @@ class ZeroGate(nn.Module):
 
     def __init__(self, width: int, *, per_dim: bool = False) -> None:
         if width < 1:
-            raise ValueError(f"width must be positive, however: {width=}")
+            raise ValueError(f"width must be positive, got {width=}")
         super().__init__()
         self.gate = nn.Parameter(torch.zeros(width if per_dim else 1))
 

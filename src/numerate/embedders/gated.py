@@ -37,9 +37,9 @@ class GatedCharsConfig(Config):
 
     def __post_init__(self) -> None:
         if self.known < 0:
-            raise ValueError(f"known must not be negative, however: {self.known=}")
+            raise ValueError(f"known must not be negative, got {self.known=}")
         if self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
 
 
 @embedders.register("gated-chars")

@@ -71,7 +71,7 @@ class FloatConfig(Config):
 
     def __post_init__(self) -> None:
         if self.blocks < 0:
-            raise ValueError(f"blocks must not be negative, however: {self.blocks=}")
+            raise ValueError(f"blocks must not be negative, got {self.blocks=}")
 
 
 @embedders.register("float")
@@ -161,7 +161,7 @@ class BitsEmbedder(Embedder):
         self.reciprocal = config.reciprocal
         columns = config.bits * (2 if config.reciprocal else 1)
         if config.map == "pad" and dim < columns:
-            raise ValueError(f"dim must be at least {columns} to hold the bits, however: {dim=}")
+            raise ValueError(f"dim must be at least {columns} to hold the bits, got {dim=}")
         self.project = nn.Linear(columns, dim, bias=False) if config.map == "linear" else None
 
     def forward(self, numbers: NumberTable) -> Tensor:

@@ -38,9 +38,9 @@ class PrototypeConfig(Config):
 
     def __post_init__(self) -> None:
         if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, however: {self.sigma=}")
+            raise ValueError(f"sigma must be positive, got {self.sigma=}")
         if self.low > self.high:
-            raise ValueError(f"low must not exceed high, however: {self.low=}, {self.high=}")
+            raise ValueError(f"low must not exceed high, got {self.low=}, {self.high=}")
 
 
 @embedders.register("prototype", "numgpt")
@@ -71,7 +71,7 @@ class PrototypeEmbedder(Embedder):
     def __init__(self, dim: int, config: PrototypeConfig) -> None:
         super().__init__(dim, config)
         if dim < 4:
-            raise ValueError(f"dim must be at least 4, however: {dim=}")
+            raise ValueError(f"dim must be at least 4, got {dim=}")
         self.sigma, self.low, self.high = config.sigma, config.low, config.high
         self.n_prototypes = dim - dim // 4
         self.exponents = nn.Embedding(self.high - self.low + 4, dim // 4)

@@ -38,9 +38,9 @@ class LevelledConfig(Config):
     def __post_init__(self) -> None:
         check_members(self.members)
         if len(self.members) != 1:
-            raise ConfigError(f"members must be one embedder, however: {len(self.members)}")
+            raise ConfigError(f"members must be one embedder, got {len(self.members)}")
         if not 0 < self.size < math.inf:
-            raise ConfigError(f"size must be positive, however: {self.size}")
+            raise ConfigError(f"size must be positive, got {self.size}")
 
 
 @embedders.register("levelled")

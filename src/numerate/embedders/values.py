@@ -33,9 +33,9 @@ class _ProjectionConfig(Config):
 
     def __post_init__(self) -> None:
         if self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: {self.dropout=}")
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
 
 
 class _Projection(Embedder):
@@ -82,7 +82,7 @@ class ValueConfig(_ProjectionConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.limit > 0:
-            raise ValueError(f"limit must be positive, however: {self.limit=}")
+            raise ValueError(f"limit must be positive, got {self.limit=}")
 
 
 @embedders.register("value")
@@ -172,7 +172,7 @@ class ScaledValueConfig(Config):
 
     def __post_init__(self) -> None:
         if self.limit is not None and not self.limit > 0:
-            raise ValueError(f"limit must be positive, however: {self.limit=}")
+            raise ValueError(f"limit must be positive, got {self.limit=}")
 
 
 @embedders.register("scaled-value", "xval")

@@ -35,7 +35,7 @@ class Head(nn.Module):
     def __init__(self, dim: int, config: Config) -> None:
         super().__init__()
         if dim < 1:
-            raise ValueError(f"dim must be positive, however: {dim=}")
+            raise ValueError(f"dim must be positive, got {dim=}")
         self.dim = dim
         self.config = config
 

@@ -177,16 +177,16 @@ class CombinationConfig(Config):
 
     def __post_init__(self) -> None:
         if not self.members:
-            raise ValueError(f"members must name one head at least, however: {self.members=}")
+            raise ValueError(f"members must name one head at least, got {self.members=}")
         if self.decimals_width is not None and self.decimals_width < 1:
-            raise ValueError(f"decimals_width must be positive, however: {self.decimals_width=}")
+            raise ValueError(f"decimals_width must be positive, got {self.decimals_width=}")
         # All options written out, so that a saved config does not change with their defaults.
         object.__setattr__(self, "members", tuple(_written_out(member) for member in self.members))
 
 
 def _written_out(member: dict[str, Any]) -> dict[str, Any]:
     if "kind" not in member:
-        raise ConfigError(f"a member needs the kind of its head, however: {member!r}")
+        raise ConfigError(f"a member needs the kind of its head, got {member!r}")
     try:
         kind = heads.name_of(member["kind"])
     except UnknownNameError as error:

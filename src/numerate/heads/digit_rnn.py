@@ -188,7 +188,7 @@ class DigitRNNConfig(Config):
 
     def __post_init__(self) -> None:
         if self.samples < 1:
-            raise ValueError(f"samples must be positive, however: {self.samples=}")
+            raise ValueError(f"samples must be positive, got {self.samples=}")
 
 
 @heads.register("digit-rnn", "d-rnn")

@@ -126,7 +126,7 @@ class NumberDistribution(ABC):
         first = self.cdf(torch.zeros(rows, dtype=torch.float64, device=self.device))
         goal = torch.as_tensor(p, dtype=torch.float64, device=first.device)
         if not bool(((goal >= 0) & (goal <= 1)).all()):
-            raise ValueError(f"probabilities must lie in [0, 1], however: {p=}")
+            raise ValueError(f"probabilities must lie in [0, 1], got {p=}")
         goal = goal.expand(rows) if goal.dim() == 0 else goal
         high = torch.full(goal.shape, _INFINITY, dtype=torch.int64, device=goal.device)
         low = -high - 2  # right below -inf
@@ -160,7 +160,7 @@ class NumberDistribution(ABC):
     def interval(self, level: float = 0.9) -> tuple[Tensor, Tensor]:
         """The central interval that holds `level` of the probability: lower and upper ends."""
         if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, however: {level=}")
+            raise ValueError(f"level must lie between 0 and 1, got {level=}")
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def scores(self, candidates: NumberTable) -> Tensor:

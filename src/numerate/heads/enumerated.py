@@ -112,7 +112,7 @@ class EnumeratedDistribution(NumberDistribution):
         """Generalised inverse of `cdf`: the smallest value whose cdf is at least p (-inf for p = 0)."""
         goal = torch.as_tensor(p, dtype=torch.float64, device=self.device)
         if not bool(((goal >= 0) & (goal <= 1)).all()):
-            raise ValueError(f"probabilities must lie in [0, 1], however: {p=}")
+            raise ValueError(f"probabilities must lie in [0, 1], got {p=}")
         return self.support().quantile(goal.expand(len(self)) if goal.dim() == 0 else goal)
 
     def mean(self) -> Tensor:

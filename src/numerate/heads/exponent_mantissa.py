@@ -164,12 +164,12 @@ class ExponentMantissaConfig(Config):
     def __post_init__(self) -> None:
         if not -300 <= self.lowest <= self.highest <= 300:
             raise ValueError(
-                f"lowest and highest must be in order, in -300 to 300, however: {self.lowest=}, {self.highest=}"
+                f"lowest and highest must be in order, in -300 to 300, got {self.lowest=}, {self.highest=}"
             )
         if self.spread is not None and not 1e-3 <= self.spread <= _WIDEST:
-            raise ValueError(f"spread must lie in 0.001 to {_WIDEST:g}, however: {self.spread=}")
+            raise ValueError(f"spread must lie in 0.001 to {_WIDEST:g}, got {self.spread=}")
         if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
 
 
 @heads.register("exponent-mantissa", "dexp")

@@ -65,7 +65,7 @@ def fit_gaussians(values: Tensor, count: int, steps: int = 100, tolerance: float
         [2.0..., 102.0...]
     """
     if count < 1:
-        raise ValueError(f"count must be positive, however: {count=}")
+        raise ValueError(f"count must be positive, got {count=}")
     values = values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST)
     points, times = torch.unique(values, return_counts=True)
     return _fitted(points, times.to(torch.float64), count, steps, tolerance)

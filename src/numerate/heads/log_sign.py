@@ -110,9 +110,9 @@ class LogSignConfig(Config):
     def __post_init__(self) -> None:
         for name in ("eps", "spread", "sign_spread"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, however: {getattr(self, name)}")
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: {self.dropout=}")
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
 
 
 @heads.register("log-sign", "luna")

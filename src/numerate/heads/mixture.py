@@ -168,15 +168,15 @@ class MixtureConfig(Config):
 
     def __post_init__(self) -> None:
         if self.components < 1:
-            raise ValueError(f"components must be positive, however: {self.components=}")
+            raise ValueError(f"components must be positive, got {self.components=}")
         if not 1e-100 <= self.unit < self.largest <= 1e100:
             raise ValueError(f"unit and largest must be in order, in 1e-100 to 1e100: {self.unit=}, {self.largest=}")
         if not 1e-12 <= self.min_width <= 1:
-            raise ValueError(f"min_width must lie in 1e-12 to 1, however: {self.min_width=}")
+            raise ValueError(f"min_width must lie in 1e-12 to 1, got {self.min_width=}")
         if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), however: {self.dropout=}")
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
 
 
 @heads.register("mixture")

@@ -170,9 +170,9 @@ class MogConfig(Config):
 
     def __post_init__(self) -> None:
         if not 1 <= self.granularities <= 12:
-            raise ValueError(f"granularities must lie in 1 to 12, however: {self.granularities=}")
+            raise ValueError(f"granularities must lie in 1 to 12, got {self.granularities=}")
         if self.decimals_width is not None and self.decimals_width < 1:
-            raise ValueError(f"decimals_width must be positive, however: {self.decimals_width=}")
+            raise ValueError(f"decimals_width must be positive, got {self.decimals_width=}")
 
 
 @heads.register("mog", "gaussians")

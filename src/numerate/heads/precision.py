@@ -61,7 +61,7 @@ class DecimalsRNN(nn.Module):
     def __init__(self, dim: int, width: int | None = None) -> None:
         super().__init__()
         if width is not None and width < 1:
-            raise ValueError(f"width must be positive, however: {width=}")
+            raise ValueError(f"width must be positive, got {width=}")
         self.start = nn.Identity() if width is None else nn.Linear(dim, width)
         width = width or dim
         self.symbols = nn.Embedding(2, width)
@@ -73,7 +73,7 @@ class DecimalsRNN(nn.Module):
     def forward(self, hidden: Tensor, longest: int = MOST_DECIMALS) -> Tensor:
         """Log p(r) for r up to `longest`: (N, longest + 1), float64; outside autocast and in float32 at least."""
         if not 0 <= longest <= MOST_DECIMALS:
-            raise ValueError(f"longest must lie in 0 to {MOST_DECIMALS}, however: {longest=}")
+            raise ValueError(f"longest must lie in 0 to {MOST_DECIMALS}, got {longest=}")
         own = self.more.weight.dtype
         wide = torch.promote_types(own, torch.float32)
         with torch.autocast(hidden.device.type, enabled=False):

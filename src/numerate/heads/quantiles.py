@@ -185,13 +185,13 @@ class QuantilesConfig(Config):
     def __post_init__(self) -> None:
         ordered = all(low < high for low, high in zip((0.0, *self.levels), (*self.levels, 1.0), strict=True))
         if len(self.levels) < 2 or not ordered:
-            raise ValueError(f"levels must be two or more between 0 and 1, in order, however: {self.levels=}")
+            raise ValueError(f"levels must be two or more between 0 and 1, in order, got {self.levels=}")
         if not 1e-100 <= self.unit < self.largest <= 1e100:
             raise ValueError(f"unit and largest must be in order, in 1e-100 to 1e100: {self.unit=}, {self.largest=}")
         if not 1e-12 <= self.min_step <= 1:
-            raise ValueError(f"min_step must lie in 1e-12 to 1, however: {self.min_step=}")
+            raise ValueError(f"min_step must lie in 1e-12 to 1, got {self.min_step=}")
         if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
 
 
 @heads.register("quantiles", "pinball")

@@ -105,7 +105,7 @@ class ResiduesHeadConfig(Config):
 
     def __post_init__(self) -> None:
         if self.candidates < 1:
-            raise ValueError(f"candidates must be positive, however: {self.candidates=}")
+            raise ValueError(f"candidates must be positive, got {self.candidates=}")
         check_digits(self.integer_digits, self.fraction_digits)
 
 

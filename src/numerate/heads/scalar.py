@@ -78,11 +78,11 @@ class ScalarConfig(Config):
 
     def __post_init__(self) -> None:
         if not self.spread > 0:
-            raise ValueError(f"spread must be positive, however: {self.spread=}")
+            raise ValueError(f"spread must be positive, got {self.spread=}")
         if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, however: {self.hidden=}")
+            raise ValueError(f"hidden must be positive, got {self.hidden=}")
         if not 0 < self.limit <= 1e18:
-            raise ValueError(f"limit must lie in (0, 1e18], however: {self.limit=}")
+            raise ValueError(f"limit must lie in (0, 1e18], got {self.limit=}")
 
 
 @heads.register("scalar", "xval")

@@ -96,7 +96,7 @@ class SoftmaxConfig(Config):
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise ValueError(f"size must be positive, however: {self.size=}")
+            raise ValueError(f"size must be positive, got {self.size=}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -128,7 +128,7 @@ def token_f1(
 
 def _over(predicted: Sequence[str | None], gold: Sequence[Gold], measure: Callable[[str, str], float]) -> Score:
     if len(predicted) != len(gold):
-        raise ValueError(f"answers and gold answers must be equally many, however: {len(predicted)} and {len(gold)}")
+        raise ValueError(f"answers and gold answers must be equally many, got {len(predicted)} and {len(gold)}")
     total, count, missing = 0.0, 0, 0
     for answer, right in zip(predicted, gold, strict=True):
         options = [right] if isinstance(right, str) else list(right)

@@ -59,9 +59,9 @@ def crps_of_samples(samples: Numbers, gold: Numbers, fair: bool = False) -> Scor
     truth = as_floats(gold, "gold values").to(drawn.device)
     size, count = drawn.shape
     if count != len(truth):
-        raise ValueError(f"samples must be (S, N) for N gold values, however: {tuple(drawn.shape)} for {len(truth)}")
+        raise ValueError(f"samples must be (S, N) for N gold values, got {tuple(drawn.shape)} for {len(truth)}")
     if size < 1 + fair and count:
-        raise ValueError(f"at least {1 + fair} samples are needed, however: {size}")
+        raise ValueError(f"at least {1 + fair} samples are needed, got {size}")
     known = truth.isfinite()
     good = known & drawn.isfinite().all(dim=0)
     # From the gold value on, and not from 0: spread is not lost beside a large number.
@@ -93,7 +93,7 @@ def crps_of_quantiles(
         0.083333333333
     """
     if nodes < 2:
-        raise ValueError(f"nodes must be at least 2, however: {nodes=}")
+        raise ValueError(f"nodes must be at least 2, got {nodes=}")
     truth = as_floats(gold, "gold values")
     known = truth.isfinite()
     safe = torch.where(known, truth, 0.0)
@@ -190,7 +190,7 @@ def pit_coverage(places: Numbers, level: float = 0.9) -> Score:
         0.5
     """
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, however: {level=}")
+        raise ValueError(f"level must lie between 0 and 1, got {level=}")
     values = as_floats(places, "PIT values")
     known = values.isfinite()
     inside = (values[known] - 0.5).abs() <= level / 2
@@ -236,7 +236,7 @@ def expected_calibration_error(
         0.1
     """
     if bins < 1:
-        raise ValueError(f"bins must be positive, however: {bins=}")
+        raise ValueError(f"bins must be positive, got {bins=}")
     sure, right = as_pair(confidence, correct)
     known = ~right.isnan()
     good = known & ~sure.isnan()
@@ -246,7 +246,7 @@ def expected_calibration_error(
     if not len(sure):
         return Score(math.nan, 0, skipped, broken)
     if not 0 <= float(sure[0]) <= float(sure[-1]) <= 1:
-        raise ValueError(f"confidences must lie in [0, 1], however: {float(sure[0])} to {float(sure[-1])}")
+        raise ValueError(f"confidences must lie in [0, 1], got {float(sure[0])} to {float(sure[-1])}")
     if equal_mass:
         index = torch.arange(len(sure), device=sure.device) * bins // len(sure)
     else:
@@ -268,7 +268,7 @@ def _before(values: Tensor) -> Tensor:
 
 def _check_rows(distribution: NumberDistribution, gold: Tensor) -> None:
     if len(distribution) != len(gold):
-        raise ValueError(f"there must be one gold value a row, however: {len(gold)} for {len(distribution)} rows")
+        raise ValueError(f"there must be one gold value a row, got {len(gold)} for {len(distribution)} rows")
 
 
 def _level_of(quantile: Callable[[Tensor], Tensor], gold: Tensor) -> Tensor:

@@ -236,7 +236,7 @@ def adjusted_r2(predicted: Numbers, gold: Numbers, predictors: int) -> Score:
         0.7000000000000001
     """
     if predictors < 0:
-        raise ValueError(f"predictors must not be negative, however: {predictors=}")
+        raise ValueError(f"predictors must not be negative, got {predictors=}")
     plain = r2(predicted, gold)
     left = plain.count - predictors - 1
     return _with(plain, 1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)

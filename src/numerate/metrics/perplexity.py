@@ -119,13 +119,11 @@ def perplexities(
         hidden = torch.as_tensor(unknown, device=terms.device).bool()
     if kinds.shape != terms.shape or hidden.shape != terms.shape:
         shapes = f"{tuple(terms.shape)}, {tuple(kinds.shape)}, {tuple(hidden.shape)}"
-        raise ValueError(f"nll, classes and unknown must be of one shape, however: {shapes}")
+        raise ValueError(f"nll, classes and unknown must be of one shape, got {shapes}")
     if len(unknown_types) != len(names):
-        raise ValueError(f"unknown_types must be one a class, however: {unknown_types=} for {names=}")
+        raise ValueError(f"unknown_types must be one a class, got {unknown_types=} for {names=}")
     if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) < len(names):
-        raise ValueError(
-            f"classes must lie from 0 to {len(names) - 1}, however: {int(kinds.min())}..{int(kinds.max())}"
-        )
+        raise ValueError(f"classes must lie from 0 to {len(names) - 1}, got {int(kinds.min())}..{int(kinds.max())}")
     costs = torch.tensor([math.log(max(1, n)) for n in unknown_types], dtype=torch.float64, device=terms.device)
     extra = torch.where(hidden, costs[kinds], 0.0)
     masks: dict[str, Any] = {name: kinds == index for index, name in enumerate(names)}

@@ -33,17 +33,15 @@ def hit_at(scores: Tensor | Sequence[Any], targets: Tensor | Sequence[int], k: i
         (0.25, 1.0)
     """
     if k < 1:
-        raise ValueError(f"k must be positive, however: {k=}")
+        raise ValueError(f"k must be positive, got {k=}")
     table = as_floats(scores, "scores", dims=2)
     wanted = torch.as_tensor(targets, device=table.device).to(torch.int64)
     if wanted.shape != table.shape[:1]:
-        raise ValueError(f"targets must be one a row, however: {tuple(wanted.shape)} for {tuple(table.shape)} scores")
+        raise ValueError(f"targets must be one a row, got {tuple(wanted.shape)} for {tuple(table.shape)} scores")
     if not len(table):
         return Score(math.nan, 0)
     if int(wanted.max()) >= table.shape[1] or int(wanted.min()) < -1:
-        raise ValueError(
-            f"targets must be columns from 0 to {table.shape[1] - 1} or -1, however: {wanted.tolist()[:9]}"
-        )
+        raise ValueError(f"targets must be columns from 0 to {table.shape[1] - 1} or -1, got {wanted.tolist()[:9]}")
     if not table.shape[1]:
         return Score(0.0, len(table))
     own = table.gather(1, wanted.clamp_min(0)[:, None])

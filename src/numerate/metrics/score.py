@@ -65,7 +65,7 @@ def as_floats(values: Tensor | Sequence[Any], what: str = "values", dims: int = 
     if tensor.numel() == 0 and tensor.dim() < dims:
         tensor = tensor.reshape((0,) * dims)
     if tensor.dim() != dims:
-        raise ValueError(f"{what} must have {dims} dimension{'s' * (dims > 1)}, however: {tuple(tensor.shape)}")
+        raise ValueError(f"{what} must have {dims} dimension{'s' * (dims > 1)}, got {tuple(tensor.shape)}")
     return tensor
 
 
@@ -75,12 +75,12 @@ def as_pair(predicted: Tensor | Sequence[Any], gold: Tensor | Sequence[Any]) -> 
     Example:
         >>> as_pair([1.0, 2.0], [1.0])
         Traceback (most recent call last):
-        ValueError: predictions and gold values must be equally many, however: 2 and 1
+        ValueError: predictions and gold values must be equally many, got 2 and 1
     """
     one = as_floats(predicted, "predictions")
     other = as_floats(gold, "gold values").to(one.device)
     if len(one) != len(other):
-        raise ValueError(f"predictions and gold values must be equally many, however: {len(one)} and {len(other)}")
+        raise ValueError(f"predictions and gold values must be equally many, got {len(one)} and {len(other)}")
     return one, other
 
 

@@ -129,9 +129,9 @@ def binomial_test(wins: int, trials: int, chance: float = 0.5, alternative: Alte
         (0.0214843..., 0.0107421..., 1.0)
     """
     if not 0 <= wins <= trials:
-        raise ValueError(f"wins must lie between 0 and the trials, however: {wins=}, {trials=}")
+        raise ValueError(f"wins must lie between 0 and the trials, got {wins=}, {trials=}")
     if not 0 <= chance <= 1:
-        raise ValueError(f"chance must lie between 0 and 1, however: {chance=}")
+        raise ValueError(f"chance must lie between 0 and 1, got {chance=}")
     k = torch.arange(trials + 1, dtype=torch.float64)
     log_p = math.lgamma(trials + 1) - torch.lgamma(k + 1) - torch.lgamma(trials - k + 1)
     log_p = log_p + torch.special.xlogy(k, chance) + torch.special.xlog1py(trials - k, -chance)
@@ -142,7 +142,7 @@ def binomial_test(wins: int, trials: int, chance: float = 0.5, alternative: Alte
     elif alternative == "two-sided":
         chosen = log_p[log_p <= log_p[wins] + 1e-7]  # what is equally probable is so but for rounding
     else:
-        raise ValueError(f"alternative must be 'two-sided', 'greater' or 'less', however: {alternative=}")
+        raise ValueError(f"alternative must be 'two-sided', 'greater' or 'less', got {alternative=}")
     return Test(float(wins), min(1.0, float(chosen.logsumexp(0).exp())), trials)
 
 
@@ -210,14 +210,14 @@ def bootstrap(
         Interval(estimate=2.5, low=1.5, high=3.5, p=0.000199..., clusters=2, skipped=0)
     """
     if resamples < 1:
-        raise ValueError(f"resamples must be positive, however: {resamples=}")
+        raise ValueError(f"resamples must be positive, got {resamples=}")
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, however: {level=}")
+        raise ValueError(f"level must lie between 0 and 1, got {level=}")
     values = as_floats(one) if other is None else torch.sub(*as_pair(one, other))
     values = values.cpu()
     groups = torch.arange(len(values)) if clusters is None else torch.as_tensor(clusters).cpu()
     if groups.shape != values.shape:
-        raise ValueError(f"clusters must be one an example, however: {tuple(groups.shape)} for {len(values)} examples")
+        raise ValueError(f"clusters must be one an example, got {tuple(groups.shape)} for {len(values)} examples")
     good = values.isfinite()
     values, skipped = values[good], int((~good).sum())
     if not len(values):
@@ -247,7 +247,7 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
         (1.0, 0.248)
     """
     if not values or not 0 < level < 1:
-        raise ValueError(f"needs values, and a level between 0 and 1, however: {len(values)} of them, {level=}")
+        raise ValueError(f"needs values, and a level between 0 and 1, got {len(values)} of them, {level=}")
     mean, count = math.fsum(values) / len(values), len(values)
     if count == 1:
         return mean, None

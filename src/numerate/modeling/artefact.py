@@ -102,10 +102,10 @@ class NumberModelConfig(Config):
         for name in ("first_id", "embedding_dim", "hidden_dim"):
             size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
             if not 1 <= size <= most:
-                raise ConfigError(f"{name} must lie between 1 and {most}, however: {size}")
+                raise ConfigError(f"{name} must lie between 1 and {most}, got {size}")
         for name in ("reach", "late_reach", "relations"):
             if not 0 <= getattr(self, name) <= MAX_REACH:
-                raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, got {getattr(self, name)}")
         for name in ("embedder", "head", "objective", "processor"):
             check_bounds(getattr(self, name), name)
 

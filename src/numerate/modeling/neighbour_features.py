@@ -44,7 +44,7 @@ class NeighbourFeatures(nn.Module):
 
     def __init__(self, width: int, tokens: int, into: int | None = None) -> None:
         if tokens < 1 or width < 1:
-            raise ValueError(f"tokens and width must be positive, however: {tokens=}, {width=}")
+            raise ValueError(f"tokens and width must be positive, got {tokens=}, {width=}")
         super().__init__()
         self.tokens = tokens
         self.maps = nn.Parameter(torch.zeros(2 * tokens, width, into or width))

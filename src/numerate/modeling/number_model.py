@@ -83,7 +83,7 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
     ) -> None:
         super().__init__()
         if placement not in PLACEMENTS:
-            raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, however: {placement=}")
+            raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, got {placement=}")
         if embedder is not None and (embedder.width == 1) != (placement == "scale"):
             need = "an embedder of width 1" if placement == "scale" else "placement='scale' or another embedder"
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
@@ -294,7 +294,7 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
         if not (self.info.is_causal or self.info.is_encoder_decoder):
-            raise ValueError(f"numbers_of needs a model that reads from left to right, however: {self.info.task!r}")
+            raise ValueError(f"numbers_of needs a model that reads from left to right, got {self.info.task!r}")
         fields = {key: value.to(self.device) if isinstance(value, Tensor) else value for key, value in batch.items()}
         prefix = "decoder_" if self.info.is_encoder_decoder else ""
         table = table_of({key.removeprefix(prefix): value for key, value in fields.items() if key.startswith(prefix)})

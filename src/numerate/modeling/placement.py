@@ -88,7 +88,7 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     elif placement == "scale":
         placed = embeddings * rows
     else:
-        raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, however: {placement=}")
+        raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, got {placement=}")
     return torch.where(given[..., None], placed, embeddings)
 
 

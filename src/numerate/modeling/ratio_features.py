@@ -43,7 +43,7 @@ class RatioFeatures(nn.Module):
 
     def __init__(self, width: int, numbers: int) -> None:
         if numbers < 1 or width < 1:
-            raise ValueError(f"numbers and width must be positive, however: {numbers=}, {width=}")
+            raise ValueError(f"numbers and width must be positive, got {numbers=}, {width=}")
         super().__init__()
         self.numbers = numbers
         columns = 2 * numbers * (2 * _FREQUENCIES + 3)

@@ -45,9 +45,9 @@ class DigitsConfig(Config):
 
     def __post_init__(self) -> None:
         if self.group not in (1, 3):
-            raise ValueError(f"group must be 1 or 3, however: {self.group=}")
+            raise ValueError(f"group must be 1 or 3, got {self.group=}")
         if not MIN_DIGITS <= self.max_digits <= 400:
-            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, however: {self.max_digits=}")
+            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, got {self.max_digits=}")
 
 
 class _State(NamedTuple):

@@ -41,11 +41,11 @@ class IeeeConfig(Config):
 
     def __post_init__(self) -> None:
         if not 2 <= self.base <= 1000:
-            raise ValueError(f"base must lie in 2..1000, however: {self.base=}")
+            raise ValueError(f"base must lie in 2..1000, got {self.base=}")
         if self.exponent_digits < 1 or (self.base**self.exponent_digits) * math.log2(self.base) > _MAX_LOG2:
-            raise ValueError(f"exponent_digits must be positive and not give huge powers, however: {self!r}")
+            raise ValueError(f"exponent_digits must be positive and not give huge powers, got {self!r}")
         if not 1 <= self.mantissa_digits <= 64:
-            raise ValueError(f"mantissa_digits must lie in 1..64, however: {self.mantissa_digits=}")
+            raise ValueError(f"mantissa_digits must lie in 1..64, got {self.mantissa_digits=}")
 
 
 @notations.register("ieee")

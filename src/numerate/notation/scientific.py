@@ -39,7 +39,7 @@ class ScientificConfig(Config):
 
     def __post_init__(self) -> None:
         if not MIN_DIGITS <= self.max_digits <= 400:
-            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, however: {self.max_digits=}")
+            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, got {self.max_digits=}")
 
 
 @notations.register("scientific")

@@ -55,7 +55,7 @@ class _RangeConfig(Config):
 
     def __post_init__(self) -> None:
         if not -400 <= self.lowest <= self.highest <= 400:
-            raise ValueError(f"-400 <= lowest <= highest <= 400 must hold, however: {self.lowest=}, {self.highest=}")
+            raise ValueError(f"-400 <= lowest <= highest <= 400 must hold, got {self.lowest=}, {self.highest=}")
 
 
 class _Significant(Notation):
@@ -189,7 +189,7 @@ class P10Config(_RangeConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.digits <= 17:
-            raise ValueError(f"digits must lie in 1..17, however: {self.digits=}")
+            raise ValueError(f"digits must lie in 1..17, got {self.digits=}")
 
 
 @notations.register("p10")

@@ -106,7 +106,7 @@ class Objective(ABC):
         self.number_tokens: NumberTokenLoss | None = None
         self.epoch = self.steps = 0
         if (warmup := getattr(self.config, "number_warmup", 0)) < 0:
-            raise ConfigError(f"number_warmup must not be negative, however: {warmup}")
+            raise ConfigError(f"number_warmup must not be negative, got {warmup}")
 
     def bind(self, tokenizer: Any) -> None:
         """Makes the number-token loss that the config asks for, if any, for a model with this tokenizer."""

@@ -44,7 +44,7 @@ class ColumnConfig(MaskedConfig):
         super().__post_init__()
         for name in ("sharpness", "eps"):
             if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
 
 
 class ColumnParts(nn.Module):

@@ -47,11 +47,11 @@ class DistillationConfig(MaskedConfig):
         super().__post_init__()
         for name in ("decay", "alpha"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
         if self.warmup < 0:
-            raise ConfigError(f"warmup must not be negative, however: {self.warmup}")
+            raise ConfigError(f"warmup must not be negative, got {self.warmup}")
         if self.teacher not in ("average", "frozen"):
-            raise ConfigError(f"teacher must be 'average' or 'frozen', however: {self.teacher!r}")
+            raise ConfigError(f"teacher must be 'average' or 'frozen', got {self.teacher!r}")
 
 
 @objectives.register("distillation")

@@ -66,11 +66,11 @@ class MaskedConfig(Config):
     def __post_init__(self) -> None:
         for name in ("ratio", "number_ratio"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
         if min(self.replace) < 0 or sum(self.replace) > 1 + 1e-9:
-            raise ConfigError(f"replace must be two shares of at most 1 together, however: {self.replace}")
+            raise ConfigError(f"replace must be two shares of at most 1 together, got {self.replace}")
         if self.what not in ("both", "numbers", "words"):
-            raise ConfigError(f"what must be 'both', 'numbers' or 'words', however: {self.what!r}")
+            raise ConfigError(f"what must be 'both', 'numbers' or 'words', got {self.what!r}")
 
 
 @objectives.register("masked")
@@ -187,7 +187,7 @@ def _random_words(drawn: Tensor, vocabulary: Vocabulary) -> Tensor:
     """Ids of any words of the vocabulary, special tokens left out, from numbers in [0, 1)."""
     special = sorted({token for token in vocabulary.special_ids if token < vocabulary.size})
     if vocabulary.size <= len(special):
-        raise ValueError(f"random words need a vocabulary of more than special tokens, however: {vocabulary.size=}")
+        raise ValueError(f"random words need a vocabulary of more than special tokens, got {vocabulary.size=}")
     ids = (drawn.to(torch.float64) * (vocabulary.size - len(special))).long()
     for token in special:  # counted from below, each makes room for itself
         ids = ids + (ids >= token)

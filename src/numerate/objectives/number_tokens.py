@@ -64,11 +64,11 @@ class NumberTokenLossConfig(Config):
 
     def __post_init__(self) -> None:
         if self.loss not in ("was", "mse", "mae", "number", "del"):
-            raise ConfigError(f"loss must be 'was', 'mse', 'mae', 'number' or 'del', however: {self.loss!r}")
+            raise ConfigError(f"loss must be 'was', 'mse', 'mae', 'number' or 'del', got {self.loss!r}")
         if self.weight is not None and not self.weight >= 0:
-            raise ConfigError(f"weight must not be negative, however: {self.weight}")
+            raise ConfigError(f"weight must not be negative, got {self.weight}")
         if self.squash is not None and (not self.squash > 1 or self.loss != "was"):
-            raise ConfigError(f"squash must be more than 1 and goes with 'was', however: {self.squash}, {self.loss!r}")
+            raise ConfigError(f"squash must be more than 1 and goes with 'was', got {self.squash}, {self.loss!r}")
         if self.correct_mass and self.loss == "del":
             raise ConfigError("correct_mass does not go with 'del', which has no worst term")
 
@@ -131,7 +131,7 @@ class NumberTokenLoss:
     def terms(self, logits: Tensor, labels: Tensor, shift: bool = False) -> Tensor:
         """One term a number token (with `number`, a number), in reading order, without weight: (N,)."""
         if logits.dim() != 3 or logits.shape[:2] != labels.shape:
-            raise ValueError(f"logits must be (B, T, V) for labels (B, T), however: {_shapes(logits, labels)}")
+            raise ValueError(f"logits must be (B, T, V) for labels (B, T), got {_shapes(logits, labels)}")
         labels = labels.to(logits.device)
         if shift:
             logits, labels = logits[:, :-1], labels[:, 1:]

@@ -174,7 +174,7 @@ class NumberProcessor:
             `labels`, and their numbers the table with the prefix `decoder_`.
         """
         if return_tensors not in (None, "pt", "np"):
-            raise ValueError(f"return_tensors must be 'pt' or 'np', however: {return_tensors!r}")
+            raise ValueError(f"return_tensors must be 'pt' or 'np', got {return_tensors!r}")
         if options.get("return_overflowing_tokens"):
             raise ValueError("return_overflowing_tokens is not supported: split long texts before the processor")
         self._marked.follow()

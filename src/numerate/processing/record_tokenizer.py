@@ -77,7 +77,7 @@ def record_tokenizer(
     pieces = [*BRACKETS, *both, *extra]
     too_long = [key for key in pieces if len(key) > MAX_KEY + 4]
     if too_long:
-        raise ValueError(f"a token may have {MAX_KEY} characters, however: {too_long[0][:60]!r}...")
+        raise ValueError(f"a token may have {MAX_KEY} characters, got {too_long[0][:60]!r}...")
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     vocabulary = {token: index for index, token in enumerate(SPECIALS)}

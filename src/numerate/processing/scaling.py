@@ -72,9 +72,9 @@ class FieldScaler(Config):
     def __post_init__(self) -> None:
         for name in ("spread", "unit"):
             if not (getattr(self, name) > 0 and math.isfinite(getattr(self, name))):
-                raise ValueError(f"{name} must be positive, however: {name}={getattr(self, name)!r}")
+                raise ValueError(f"{name} must be positive, got {name}={getattr(self, name)!r}")
         if not math.isfinite(self.centre):
-            raise ValueError(f"centre must be finite, however: centre={self.centre!r}")
+            raise ValueError(f"centre must be finite, got centre={self.centre!r}")
 
 
 class Saturation(NamedTuple):
@@ -129,13 +129,13 @@ class Scaling(Config):
 
     def __post_init__(self) -> None:
         if not (self.limit > 0 and math.isfinite(self.limit)):
-            raise ValueError(f"limit must be positive, however: limit={self.limit!r}")
+            raise ValueError(f"limit must be positive, got limit={self.limit!r}")
         known = ("standard", "range", "log", "none")
         for name in (self.scaler, *self.choose.values()):
             if name not in known:
-                raise ValueError(f"scaler must be one of {', '.join(known)}, however: {name!r}")
+                raise ValueError(f"scaler must be one of {', '.join(known)}, got {name!r}")
         if self.by not in ("path", "unit", "none"):
-            raise ValueError(f"by must be path, unit or none, however: {self.by!r}")
+            raise ValueError(f"by must be path, unit or none, got {self.by!r}")
         if self.fields and EVERYTHING not in self.fields:
             raise ValueError(f"the fitted fields lack {EVERYTHING!r}, the scaler of all values together")
         object.__setattr__(self, "_unseen", Counter())
@@ -260,7 +260,7 @@ class Scaling(Config):
             values = [numeral.value for numeral in numerals]
         numbers = np.asarray(values, dtype=np.float64)
         if numbers.shape != (len(numerals),):
-            raise ValueError(f"{len(numerals)} numerals need as many values, however: shape {numbers.shape}")
+            raise ValueError(f"{len(numerals)} numerals need as many values, got shape {numbers.shape}")
         return numbers
 
 

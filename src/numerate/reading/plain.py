@@ -83,6 +83,6 @@ def normalise_numeral(text: str) -> str:
         ('1250.50', '7', '0', '0.5')
     """
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"text must be digits with optional groups and decimals, however: {text=}")
+        raise ValueError(f"text must be digits with optional groups and decimals, got {text=}")
     integer, point, fraction = text.replace(",", "").partition(".")
     return (integer.lstrip("0") or "0") + point + fraction

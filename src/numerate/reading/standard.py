@@ -88,7 +88,7 @@ class StandardReader(Reader):
 
     def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto") -> None:
         if locale not in LOCALES:
-            raise ValueError(f"locale must be one of {', '.join(LOCALES)}, however: {locale=}")
+            raise ValueError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
         self.words, self.roman, self.locale = words, roman, locale
 
     def find(self, text: str) -> list[Numeral]:

@@ -47,7 +47,7 @@ class Calibration(Config):
     def __post_init__(self) -> None:
         for name, factors in self.stretch.items():
             if len(factors) != len(LEVELS) or not all(math.isfinite(each) and each >= 0 for each in factors):
-                raise ConfigError(f"stretch of {name!r}: {len(LEVELS)} factors from 0 are needed, however: {factors}")
+                raise ConfigError(f"stretch of {name!r}: {len(LEVELS)} factors from 0 are needed, got {factors}")
 
     def apply(
         self, name: str, p: Sequence[float] | np.ndarray, quantiles: np.ndarray, medians: np.ndarray

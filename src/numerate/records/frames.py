@@ -26,12 +26,12 @@ def as_rows(rows: Any) -> list[dict[str, Any]]:
         [{'x': 1}]
         >>> as_rows({"x": 1})
         Traceback (most recent call last):
-        numerate.records.schema.FieldError: give a list of records or a DataFrame, however: a dict
+        numerate.records.schema.FieldError: give a list of records or a DataFrame, got a dict
     """
     if is_frame(rows):
         return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
     if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
-        raise FieldError(f"give a list of records or a DataFrame, however: a {type(rows).__name__}")
+        raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")
     return list(rows)
 
 

@@ -53,7 +53,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
     present: Counter[str] = Counter()
     for record in islice(records, limit):
         if not isinstance(record, dict):
-            raise FieldError(f"a record has keys and values, however: {str(record)[:60]!r}")
+            raise FieldError(f"a record has keys and values, got {str(record)[:60]!r}")
         for path, value in leaves(record):
             if isinstance(value, dict):
                 objects[path] += 1

@@ -129,7 +129,7 @@ class RecordModel:
         """
         levels = [float(p) for p in quantiles]
         if not levels or not all(0 < p < 1 for p in levels):
-            raise FieldError(f"quantiles must lie between 0 and 1, however: {tuple(quantiles)}")
+            raise FieldError(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
         records, path = as_rows(rows), self.schema.path(field)
         found = self._values(records, path, np.broadcast_to(np.array(levels), (len(records), len(levels))))
         return like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
@@ -137,7 +137,7 @@ class RecordModel:
     def sample(self, rows: Any, field: str, count: int = 100, seed: int = 0) -> Any:
         """Samples of a field of each record: (N, count), or a DataFrame for one; arguments as `predict`."""
         if count < 1:
-            raise FieldError(f"count must be positive, however: {count}")
+            raise FieldError(f"count must be positive, got {count}")
         records, path = as_rows(rows), self.schema.path(field)
         drawn = np.random.default_rng(seed).uniform(1e-9, 1 - 1e-9, (len(records), count))
         found = self._values(records, path, drawn)
@@ -217,7 +217,7 @@ class RecordModel:
         batch = dict(processor(texts, padding=True, return_tensors="pt").to(self.model.device))
         most = longest_text(base_of(self.model.backbone).config, processor.tokenizer)
         if most is not None and batch["input_ids"].shape[1] > most:
-            raise FieldError(f"a record has at most {most} tokens, however: {batch['input_ids'].shape[1]}")
+            raise FieldError(f"a record has at most {most} tokens, got {batch['input_ids'].shape[1]}")
         # Numbers asked for come in reading order, row by row.
         found = (batch["number_given"] == ASKED).sum(1).tolist()
         if found != [count for _, count in wanted]:

@@ -76,7 +76,7 @@ class RecordRun:
         if data.train is None:
             raise RunError("the run learns from records: give them with --data")
         if data.split is not None:
-            raise RunError(f"data.split: records are not split by a field, however: {data.split!r}; give files")
+            raise RunError(f"data.split: records are not split by a field, got {data.split!r}; give files")
         train = RecordFiles(_several(data.train), data.format, data.limit)
         dev = None if data.dev is None else RecordFiles(_several(data.dev), data.format, data.dev_limit)
         return cls.of_rows(run, train, folder, dev, leave_out=data.leave_out)
@@ -112,7 +112,7 @@ class RecordRun:
 
         paths = {"train": _written(folder / "records" / "train.jsonl", texts())}
         if len(sample) + len(held) < FEWEST_RECORDS:
-            raise FieldError(f"at least {FEWEST_RECORDS} records are needed, however: {len(sample) + len(held)}")
+            raise FieldError(f"at least {FEWEST_RECORDS} records are needed, got {len(sample) + len(held)}")
         tokenizer = record_tokenizer(sample, words=[*_WORDS, *schema.words])
         if dev is not None:
             paths["dev"] = _written(folder / "records" / "dev.jsonl", map(schema.write, dev))

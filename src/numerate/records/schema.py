@@ -125,7 +125,7 @@ class Schema(Config):
 
     def __post_init__(self) -> None:
         if unknown := next((path for path in self.keys if not isinstance(path, str)), None):
-            raise ConfigError(f"paths are strings, however: {unknown!r}")
+            raise ConfigError(f"paths are strings, got {unknown!r}")
 
     def choose(self) -> dict[str, str]:
         """The scalers that `numerate.processing.scaling.Scaling` is to take for single fields."""
@@ -142,7 +142,7 @@ class Schema(Config):
             FieldError: There is none such, or nothing to be predicted there.
         """
         if name == EVERYTHING or not name:
-            raise FieldError(f"give one field to predict, however: {name!r}")
+            raise FieldError(f"give one field to predict, got {name!r}")
         known = [path for path in (name, path_of("", name)) if field_of(path) in self.fields]
         if not known:
             askable = [path for path, each in self.fields.items() if each.shown or each.holds == "constant"]
@@ -170,7 +170,7 @@ class Schema(Config):
     ) -> tuple[str, list[str]]:
         """The text, and the paths of its `[NUM]`, in order."""
         if not isinstance(record, dict):
-            raise FieldError(f"a record has keys and values, however: {str(record)[:60]!r}")
+            raise FieldError(f"a record has keys and values, got {str(record)[:60]!r}")
         open_paths: list[str] = []
         walk = _Walk(self, asked, counts, open_paths)
         return walk.value(record, "", ""), open_paths

@@ -49,7 +49,7 @@ def predicted_against_true(
         ([[100.0, 90.0], [-4.0, -5.0]], 'gold value (kg)')
     """
     if threshold is not None and not 0 < threshold <= _LARGEST_THRESHOLD:
-        raise ValueError(f"threshold must lie between 0 and {_LARGEST_THRESHOLD:g}, however: {threshold=}")
+        raise ValueError(f"threshold must lie between 0 and {_LARGEST_THRESHOLD:g}, got {threshold=}")
     guesses, truth = as_pair(predicted, gold)
     known = guesses.isfinite() & truth.isfinite()
     x, y = truth[known].cpu(), guesses[known].cpu()
@@ -104,12 +104,12 @@ def learning_curves(
         [('mog', [3.0, 2.0]), ('softmax', [3.5, 2.5])]
     """
     if not curves:
-        raise ValueError(f"there must be at least one curve, however: {curves!r}")
+        raise ValueError(f"there must be at least one curve, got {curves!r}")
     with figure_and_axes(title) as (figure, axes):
         for index, (name, (steps, values)) in enumerate(curves.items()):
             x, y = as_floats(steps, "steps").cpu(), as_floats(values, "values").cpu()
             if len(x) != len(y):
-                raise ValueError(f"steps and values of {name!r} must be equally many, however: {len(x)} and {len(y)}")
+                raise ValueError(f"steps and values of {name!r} must be equally many, got {len(x)} and {len(y)}")
             y = torch.where(y.isfinite(), y, torch.nan)
             # A single value is no line; a mark shows it.
             axes.plot(x.numpy(), y.numpy(), marker="o" if len(x) == 1 else "", label=name, **stroke(index))

@@ -33,7 +33,7 @@ def rendered(figure: Figure, kind: str = "svg") -> bytes:
         b'<?xml'
     """
     if kind not in _WITHOUT:
-        raise ValueError(f"a figure is written as svg, png or pdf, however: {kind!r}")
+        raise ValueError(f"a figure is written as svg, png or pdf, got {kind!r}")
     buffer = io.BytesIO()
     with drawing():
         figure.savefig(buffer, format=kind, metadata=_WITHOUT[kind])
@@ -52,5 +52,5 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """
     suffix = Path(path).suffix
     if suffix.lower() not in {f".{kind}" for kind in _WITHOUT}:
-        raise ValueError(f"a figure's file must end in .svg, .png or .pdf, however: {str(path)!r}")
+        raise ValueError(f"a figure's file must end in .svg, .png or .pdf, got {str(path)!r}")
     return write_atomically(path, rendered(figure, suffix[1:].lower()))

@@ -58,7 +58,7 @@ def first_digit_shares(
     else:
         if isinstance(source, NumberDistribution):
             if samples < 1:
-                raise ValueError(f"samples must be positive, however: {samples=}")
+                raise ValueError(f"samples must be positive, got {samples=}")
             generator = torch.Generator(source.device).manual_seed(seed)
             source = source.sample(samples, generator).flatten()
         elif isinstance(source, NumberTable):
@@ -106,7 +106,7 @@ def first_digits(shares: Mapping[str, Tensor | Sequence[float]], title: str = ""
         for index, (name, given) in enumerate(shares.items()):
             values = as_floats(given, f"shares of {name!r}").cpu()
             if len(values) != 9 or not bool((values >= 0).all()) or abs(float(values.sum()) - 1) > 1e-4:
-                raise ValueError(f"shares of {name!r} must be 9 that sum to 1, however: {values.tolist()}")
+                raise ValueError(f"shares of {name!r} must be 9 that sum to 1, got {values.tolist()}")
             axes.plot(places, values.tolist(), marker="o", markersize=4, label=name, **stroke(index))
         axes.set_xticks(places)
         axes.set(xlabel="first significant digit", ylabel="share")

@@ -70,11 +70,11 @@ def number_line(
         [('0 decimals', 3), ('1 decimal', 21), ('gold value', 2)]
     """
     if not -len(distribution) <= row < len(distribution):
-        raise ValueError(f"there is no such row of {len(distribution)}, however: {row=}")
+        raise ValueError(f"there is no such row of {len(distribution)}, got {row=}")
     if not precisions or not all(isinstance(r, int) and 0 <= r <= 15 for r in precisions):
-        raise ValueError(f"precisions must be numbers of decimals from 0 to 15, however: {precisions!r}")
+        raise ValueError(f"precisions must be numbers of decimals from 0 to 15, got {precisions!r}")
     if points < 2:
-        raise ValueError(f"points must be at least 2, however: {points=}")
+        raise ValueError(f"points must be at least 2, got {points=}")
     one = distribution[row].without_unknown()
     start, end = _range(one, low, high, gold, max(precisions))
     always = torch.cat([_enumerated(one).cpu(), torch.tensor([] if gold is None else [gold], dtype=torch.float64)])
@@ -112,7 +112,7 @@ def _range(
     given = {"low": low, "high": high, "gold": gold}
     for name, value in given.items():
         if value is not None and not math.isfinite(value):
-            raise ValueError(f"{name} must be finite, however: {value}")
+            raise ValueError(f"{name} must be finite, got {value}")
     most = _EXACT / 10**decimals
     if low is None or high is None:
         ends = [float(end) for end in one.interval(0.9)]
@@ -123,9 +123,9 @@ def _range(
         if low == high:
             low, high = low - 1, high + 1
     if not low < high:
-        raise ValueError(f"low must lie below high, however: {low} and {high}")
+        raise ValueError(f"low must lie below high, got {low} and {high}")
     if max(-low, high) > most:
-        raise ValueError(f"with {decimals} decimals, numbers up to {most:g} are told apart, however: {low} to {high}")
+        raise ValueError(f"with {decimals} decimals, numbers up to {most:g} are told apart, got {low} to {high}")
     return low, high
 
 

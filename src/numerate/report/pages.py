@@ -69,7 +69,7 @@ def page(
     body = [f"<h1>{html.escape(title)}</h1>"]
     for heading, parts in pairs:
         if isinstance(parts, str):
-            raise TypeError(f"what stands below {heading!r} must be a list of parts, however: {parts!r}")
+            raise TypeError(f"what stands below {heading!r} must be a list of parts, got {parts!r}")
         body += [f"<h2>{html.escape(heading)}</h2>", *map(_part, parts)]
     head = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -87,7 +87,7 @@ def _part(part: Any) -> str:
         return f'<div class="scroll">{part.html()}</div>'
     if hasattr(part, "savefig"):
         return _image(part)
-    raise TypeError(f"a page holds texts, tables and figures, however: {part!r}")
+    raise TypeError(f"a page holds texts, tables and figures, got {part!r}")
 
 
 def _image(figure: Any) -> str:

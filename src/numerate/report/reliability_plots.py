@@ -38,12 +38,12 @@ def binomial_band(count: int, shares: Numbers, level: float = 0.95) -> tuple[Ten
         ([0.4, 1.0], [0.6, 1.0])
     """
     if count < 1:
-        raise ValueError(f"count must be positive, however: {count=}")
+        raise ValueError(f"count must be positive, got {count=}")
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, however: {level=}")
+        raise ValueError(f"level must lie between 0 and 1, got {level=}")
     wanted = as_floats(shares, "shares").cpu()
     if not bool(((wanted >= 0) & (wanted <= 1)).all()):
-        raise ValueError(f"shares must lie in [0, 1], however: {wanted.tolist()}")
+        raise ValueError(f"shares must lie in [0, 1], got {wanted.tolist()}")
     ends = [_quantiles(count, share, (1 - level) / 2, (1 + level) / 2) for share in wanted.tolist()]
     low, high = torch.tensor(ends, dtype=torch.float64).reshape(-1, 2).T / count
     return low, high
@@ -88,7 +88,7 @@ def reliability(
         observed, nominal = observed.cpu(), nominal.cpu()
     else:
         if count is not None:
-            raise ValueError(f"PIT values are counted; count belongs to observed shares, however: {count=}")
+            raise ValueError(f"PIT values are counted; count belongs to observed shares, got {count=}")
         places = _places(pit)
         count, nominal = len(places), torch.arange(1, 20, dtype=torch.float64) / 20
         observed = torch.searchsorted(places, nominal, right=True).to(torch.float64) / count
@@ -122,7 +122,7 @@ def pit_histogram(pit: Numbers, bins: int = 10, *, level: float = 0.95, title: s
         [1.5, 0.5]
     """
     if bins < 1:
-        raise ValueError(f"bins must be positive, however: {bins=}")
+        raise ValueError(f"bins must be positive, got {bins=}")
     places = _places(pit)
     edges = torch.arange(1, bins, dtype=torch.float64) / bins
     counts = torch.bincount(torch.searchsorted(edges, places, right=True), minlength=bins)
@@ -145,7 +145,7 @@ def _places(pit: Any) -> Tensor:
     values = as_floats(pit, "PIT values").cpu()
     values = values[~values.isnan()].sort().values
     if not len(values):
-        raise ValueError("at least one PIT value is needed that is not NaN, however: 0")
+        raise ValueError("at least one PIT value is needed that is not NaN, got 0")
     if not 0 <= float(values[0]) <= float(values[-1]) <= 1:
-        raise ValueError(f"PIT values must lie in [0, 1], however: {float(values[0])} to {float(values[-1])}")
+        raise ValueError(f"PIT values must lie in [0, 1], got {float(values[0])} to {float(values[-1])}")
     return values

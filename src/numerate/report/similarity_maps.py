@@ -41,9 +41,9 @@ def cosine_map(vectors: Tensor | Sequence[Any], labels: Sequence[str | float], t
     """
     rows = as_floats(vectors, "vectors", dims=2).cpu()
     if len(rows) != len(labels):
-        raise ValueError(f"there must be one label a vector, however: {len(labels)} for {len(rows)} vectors")
+        raise ValueError(f"there must be one label a vector, got {len(labels)} for {len(rows)} vectors")
     if not len(rows):
-        raise ValueError("a map needs at least one vector, however: 0")
+        raise ValueError("a map needs at least one vector, got 0")
     names = [label if isinstance(label, str) else f"{label:.6g}" for label in labels]
     keys = [_value(label) for label in labels]
     order = sorted(range(len(keys)), key=lambda i: (keys[i] is None, keys[i] or 0.0))

@@ -132,11 +132,11 @@ def table(
     """
     formats = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns, ".2f")
     if not formats:
-        raise ValueError(f"a table needs columns, however: {columns!r}")
+        raise ValueError(f"a table needs columns, got {columns!r}")
     wanted = dict.fromkeys(formats, best) if best is None or isinstance(best, str) else dict(best)
     for name, choice in wanted.items():
         if name not in formats or choice not in ("min", "max", None):
-            raise ValueError(f'best must be "min", "max" or None for one of the columns, however: {name!r}: {choice!r}')
+            raise ValueError(f'best must be "min", "max" or None for one of the columns, got {name!r}: {choice!r}')
     ours = {name: _by_column(name, cells, formats) for name, cells in rows.items()}
     theirs = {name: _by_column(name, cells, formats) for name, cells in (paper or {}).items()}
     beside = [column for column in formats if any(column in cells for cells in theirs.values())]
@@ -165,7 +165,7 @@ def _by_column(name: str, cells: Any, formats: Mapping[str, str]) -> dict[str, A
             raise ValueError(f"row {name!r} has a cell of no column: {unknown[0]!r}")
         return dict(cells)
     if isinstance(cells, str) or len(cells) != len(formats):
-        raise ValueError(f"row {name!r} must have {len(formats)} cells, however: {cells!r}")
+        raise ValueError(f"row {name!r} must have {len(formats)} cells, got {cells!r}")
     return dict(zip(formats, cells, strict=True))
 
 

@@ -82,12 +82,12 @@ class NonFiniteGuard(TrainerCallback):
     Example:
         >>> NonFiniteGuard(limit=0)
         Traceback (most recent call last):
-        ValueError: limit must be positive, however: limit=0
+        ValueError: limit must be positive, got limit=0
     """
 
     def __init__(self, limit: int = 3) -> None:
         if limit < 1:
-            raise ValueError(f"limit must be positive, however: {limit=}")
+            raise ValueError(f"limit must be positive, got {limit=}")
         self.limit = limit
         self.found: list[NonFinite] = []
         self.skipped = self.in_a_row = 0

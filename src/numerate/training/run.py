@@ -129,7 +129,7 @@ class ModelPlan(Config):
                 f"model config: give a checkpoint or a model from scratch, one of the two; {both} is given"
             )
         if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise ConfigError(f"model config: dropout must lie from 0 to below 1, however: {self.dropout}")
+            raise ConfigError(f"model config: dropout must lie from 0 to below 1, got {self.dropout}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,9 +170,9 @@ class DataPlan(Config):
     def __post_init__(self) -> None:
         for name in ("max_tokens", "limit", "dev_limit", "sample"):
             if (value := getattr(self, name)) is not None and value < 1:
-                raise ConfigError(f"data config: {name} must be positive, however: {value}")
+                raise ConfigError(f"data config: {name} must be positive, got {value}")
         if self.leave_out and not self.records:
-            raise ConfigError(f"data config: only records have fields to leave out, however: {self.leave_out}")
+            raise ConfigError(f"data config: only records have fields to leave out, got {self.leave_out}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +234,7 @@ def load_run(name: str | Path, *, scale: str | None = None, changes: Iterable[st
     except YamlError as error:
         raise RunError(str(error)) from None
     if not isinstance(plan, dict):
-        raise RunError(f"{title}: a run has the sections model, data and training, however: {str(plan)[:40]!r}")
+        raise RunError(f"{title}: a run has the sections model, data and training, got {str(plan)[:40]!r}")
     if scale is not None:
         scales = plan.get("scales") or {}
         if not isinstance(scales, dict) or scale not in scales:
@@ -262,7 +262,7 @@ def merged(one: Mapping[str, Any], other: Any) -> dict[str, Any]:
         {'a': {'b': 7, 'c': 2}, 'head': {'kind': 'mog'}}
     """
     if not isinstance(other, dict):
-        raise RunError(f"expected keys and values, however: {str(other)[:60]!r}")
+        raise RunError(f"expected keys and values, got {str(other)[:60]!r}")
     result = copy.deepcopy(dict(one))
     for key, value in other.items():
         old = result.get(key)

@@ -115,12 +115,12 @@ def _check(folder: Path, names: Sequence[str], most_units: int, units: str | Non
 
     for name in names:
         if not name.strip() or set(name) & set("{}|"):
-            raise BadInput(f"--name must be a template's name, as convert, however: {name!r}")
+            raise BadInput(f"--name must be a template's name, as convert, got {name!r}")
     for option, value, known in (("--units", units, UNITS), ("--decimal", decimal, DECIMALS)):
         if value is not None and value not in known:
-            raise BadInput(f"{option} must be {' or '.join(known)}, however: {value!r}")
+            raise BadInput(f"{option} must be {' or '.join(known)}, got {value!r}")
     if most_units < 0:
-        raise BadInput(f"--most-units must be 0 or more, however: {most_units}")
+        raise BadInput(f"--most-units must be 0 or more, got {most_units}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"{folder}: holds something already; give a new folder")
 

@@ -115,7 +115,7 @@ def add_commands(app: typer.Typer) -> None:
         if run not in RUNS + LITERACY:
             raise BadInput(f"unknown run {run!r}: {near_names(run, [*RUNS, *LITERACY])}")
         if recompute and run not in ("numerals-2018", *LITERACY):
-            raise BadInput(f"--recompute is of numerals-2018 and literacy tables, however: {run!r}")
+            raise BadInput(f"--recompute is of numerals-2018 and literacy tables, got {run!r}")
         count = process_count(processes)
         if run in LITERACY:
             reproduce_literacy(

@@ -54,7 +54,7 @@ class CompareConfig(Config):
         if not self.encodings or not self.rates or self.seeds < 1:
             raise ConfigError(f"nothing to compare: {self.encodings=}, {self.rates=}, {self.seeds=}")
         if not 0 < self.rate_share <= 1:
-            raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
+            raise ConfigError(f"rate_share must lie in (0, 1], got {self.rate_share}")
         for name in self.encodings:
             encoding_of(name)
 
@@ -104,7 +104,7 @@ def compare(
         ConfigError: Equal time, and several processes: how long a step takes would be a matter of the others.
     """
     if config.cell.budget == "seconds" and processes > 1:
-        raise ConfigError(f"equal time is measured by one training at a time, however: {processes} processes")
+        raise ConfigError(f"equal time is measured by one training at a time, got {processes} processes")
     folder = folder_of(output, config)
     there = sum(is_there(folder / f"{cell.name}.json", cell.to_dict()) for cell in config.tries())
     if there:

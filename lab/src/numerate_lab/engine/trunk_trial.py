@@ -85,11 +85,11 @@ class TrunkCell(Config):
     def __post_init__(self) -> None:
         for name in ("examples", "batch", "dev", "test", "width", "layers", "heads"):
             if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.loudness >= 0:
-            raise ConfigError(f"loudness must not be negative, however: {self.loudness}")
+            raise ConfigError(f"loudness must not be negative, got {self.loudness}")
         if not self.amount > 0 or not self.rate > 0:
-            raise ConfigError(f"amount and rate must be positive, however: {self.amount=}, {self.rate=}")
+            raise ConfigError(f"amount and rate must be positive, got {self.amount=}, {self.rate=}")
 
 
 def fresh_trunk(cell: TrunkCell, tokenizer: Any, positions: int, *, causal: bool = False) -> PreTrainedModel:

@@ -28,7 +28,7 @@ class Speaks:
     def generate(self, prompts: str | list[str], max_new_tokens: int = 64, **options: Any) -> Generation:
         """Goes on from prompts in words and numbers, see `numerate.modeling.generation.generate`."""
         if not (self.info.is_language_model and (self.info.is_causal or self.info.is_encoder_decoder)):
-            raise ValueError(f"generate needs a model that reads from left to right, however: {self.info.task!r}")
+            raise ValueError(f"generate needs a model that reads from left to right, got {self.info.task!r}")
         scaling = self.processor.scaling
         if scaling is not None and scaling.by != "none":
             fields = [key for key in scaling.fields if key not in ("", EVERYTHING)]

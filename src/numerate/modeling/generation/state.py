@@ -65,15 +65,15 @@ class Plan:
         for name, least in (("max_new_tokens", 0), ("num_beams", 1), ("digits", 1), ("top_k", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
-                raise ValueError(f"{name} must be at least {least}, however: {value}")
+                raise ValueError(f"{name} must be at least {least}, got {value}")
         if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive, however: {self.temperature}")
+            raise ValueError(f"temperature must be positive, got {self.temperature}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must lie in (0, 1], however: {self.top_p}")
+            raise ValueError(f"top_p must lie in (0, 1], got {self.top_p}")
         if self.number not in ("median", "mode", "mean", "sample"):
-            raise ValueError(f"number must be 'median', 'mode', 'mean' or 'sample', however: {self.number!r}")
+            raise ValueError(f"number must be 'median', 'mode', 'mean' or 'sample', got {self.number!r}")
         if self.bounds[0] > self.bounds[1]:
-            raise ValueError(f"bounds must be the lower and the upper one, however: {self.bounds}")
+            raise ValueError(f"bounds must be the lower and the upper one, got {self.bounds}")
         if self.num_beams > 1 and self.do_sample:
             raise ValueError(f"beam search does not sample: set do_sample=False, or num_beams=1 for {self.num_beams}")
 

@@ -80,9 +80,9 @@ class LiteracyGrid(Config):
         if not self.encoders or not self.rates:
             raise ConfigError(f"nothing to compare: encoders {list(self.encoders)}, rates {self.rates}")
         if self.seeds < 1:
-            raise ConfigError(f"seeds must be 1 or more, however: {self.seeds}")
+            raise ConfigError(f"seeds must be 1 or more, got {self.seeds}")
         if not 0 < self.rate_share <= 1:
-            raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
+            raise ConfigError(f"rate_share must lie in (0, 1], got {self.rate_share}")
         for name in self.encoders:
             cell = self._cell(name, min(self.rates))
             if (cell.predict == "words") != (self.cell.predict == "words"):

@@ -30,7 +30,7 @@ _MANY = 2_000
 def _panels(names: Sequence[str], title: str) -> Iterator[tuple[Figure, list[Any]]]:
     """A figure with a small pair of axes for each name."""
     if not names:
-        raise ValueError("a figure needs at least one encoding, however: 0")
+        raise ValueError("a figure needs at least one encoding, got 0")
     wide = min(_WIDE, len(names))
     high = math.ceil(len(names) / wide)
     with drawing():

@@ -76,7 +76,7 @@ class NatureTable(Config):
         if not self.encodings or not self.rates or self.seeds < 1 or not self.budgets:
             raise ConfigError(f"no table: {self.encodings=}, {self.rates=}, {self.seeds=}, {self.budgets=}")
         if not 0 < self.rate_share <= 1:
-            raise ConfigError(f"rate_share must lie in (0, 1], however: {self.rate_share}")
+            raise ConfigError(f"rate_share must lie in (0, 1], got {self.rate_share}")
         known = [centred + kind for centred in ("", _CENTRED) for kind in ("samples", "tokens", "seconds")]
         if unknown := [name for name in self.budgets if name not in known]:
             raise ConfigError(f"unknown budget {unknown[0]!r}: {near_names(unknown[0], known)}")

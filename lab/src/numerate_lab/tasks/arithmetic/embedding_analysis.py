@@ -116,7 +116,7 @@ def response(model: Any, text: str, values: Sequence[float], estimate: str = "me
         estimate: What is taken of the distribution: `median`, `mean` or `mode`.
     """
     if "{}" not in text or text.count("[NUM]") != 1:
-        raise ValueError(f"text needs {{}} for the number given and one [NUM] for the one asked, however: {text!r}")
+        raise ValueError(f"text needs {{}} for the number given and one [NUM] for the one asked, got {text!r}")
     texts = [text.format(_written(value)) for value in values]
     parts = [model.predict(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
     return torch.cat([getattr(part, estimate)().double().cpu() for part in parts])
@@ -159,7 +159,7 @@ def continuity(
         estimate: See `response`.
     """
     if points < 3 or points % 2 == 0 or not low < high:
-        raise ValueError(f"an odd number of points, at least 3, from low to high, however: {points=}, {low=}, {high=}")
+        raise ValueError(f"an odd number of points, at least 3, from low to high, got {points=}, {low=}, {high=}")
     values = torch.linspace(low, high, points, dtype=torch.float64)
     answers = response(model, text, values.tolist(), estimate)
     fine, wide = (float(answers[::step].diff().abs().max()) for step in (1, 2))

@@ -81,7 +81,7 @@ def power(digits: int, exponent: int, by: int, root: bool, wanted: int) -> tuple
         raised = digits ** abs(by), exponent * abs(by)
         return raised if by > 0 else quotient(1, raised[0], -raised[1], wanted)
     if digits <= 0:
-        raise ValueError(f"a root must be of a positive number, however: {plain(digits, exponent)}")
+        raise ValueError(f"a root must be of a positive number, got {plain(digits, exponent)}")
     inexact, degree = False, abs(by)
     if by < 0:
         digits, exponent = quotient(1, digits, -exponent, degree * (wanted + 2))

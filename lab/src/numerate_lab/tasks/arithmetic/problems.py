@@ -202,7 +202,7 @@ class ArithmeticTask:
     ) -> Iterator[Samples]:
         """Exercises of a split in batches, without end unless `count` says how many; from the `start`-th on."""
         if batch < 1 or start < 0:
-            raise ValueError(f"batch must be positive and start not negative, however: {batch=}, {start=}")
+            raise ValueError(f"batch must be positive and start not negative, got {batch=}, {start=}")
         end = None if count is None else start + count
         while end is None or start < end:
             stop = start + batch if end is None else min(start + batch, end)

@@ -136,7 +136,7 @@ def measure_by(predicted: Any, truth: Truth, group: str, predictors: int = 1) ->
         {'1': 1.0, '2': 0.5}
     """
     if group not in truth.groups:
-        raise ValueError(f"group must be one of {', '.join(truth.groups) or '(none)'}, however: {group!r}")
+        raise ValueError(f"group must be one of {', '.join(truth.groups) or '(none)'}, got {group!r}")
     labels = truth.groups[group]
     found, given = {}, _listed(predicted)
     for label in np.unique(labels).tolist():
@@ -149,7 +149,7 @@ def compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     """Predicted values, NaN for what is none, and which are exact; both (N,)."""
     given = _listed(predicted)
     if len(given) != len(truth):
-        raise ValueError(f"predictions and answers must be equally many, however: {len(given)} and {len(truth)}")
+        raise ValueError(f"predictions and answers must be equally many, got {len(given)} and {len(truth)}")
     if any(isinstance(one, str) for one in given):
         numerals = [None if one is None else parse_numeral(str(one)) for one in given]
         values = np.array([math.nan if one is None else one.value for one in numerals], dtype=np.float64)

@@ -35,7 +35,7 @@ def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list
         [7.0, 1250.0]
     """
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, however: {kind!r}")
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     rng = random.Random(f"{kind} {seed}")  # noqa: S311 (no secret)
     if kind == "swapped":
         return [_other(numerals, index, rng) for index in range(len(numerals))]

@@ -159,7 +159,7 @@ def read_number_sentences(
         [691, 115, 194]
     """
     if split not in SPLITS:
-        raise SourceError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise SourceError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     path = Path(source)
     divided = path.is_file()
     if path.is_dir():
@@ -245,7 +245,7 @@ def _text(row: Any, where: str) -> str:
         raise SourceError(f"{where}: none of the fields {', '.join(TEXT_FIELDS)}, only {', '.join(row)[:80]}")
     text = row[field]
     if not isinstance(text, str):
-        raise SourceError(f"{where}: field {field!r} must be text, however: {str(text)[:40]!r}")
+        raise SourceError(f"{where}: field {field!r} must be text, got {str(text)[:40]!r}")
     return text
 
 
@@ -257,7 +257,7 @@ def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
         if isinstance(row[field], bool) or value != int(value):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise SourceError(f"{where}: field {field!r} must be a whole number, however: {row[field]!r}") from None
+        raise SourceError(f"{where}: field {field!r} must be a whole number, got {row[field]!r}") from None
     return int(value)
 
 
@@ -269,7 +269,7 @@ def _number(row: Mapping[str, Any], where: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise SourceError(f"{where}: field 'number' must be a number, however: {str(row['number'])[:40]!r}")
+        raise SourceError(f"{where}: field 'number' must be a number, got {str(row['number'])[:40]!r}")
     return value
 
 

@@ -128,15 +128,15 @@ class LiteracyConfig(Config):
         for name in ("ratio", "next_ratio"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, however: {value}")
+                raise ConfigError(f"{name} must lie between 0 and 1, got {value}")
         for name in ("batch", "epochs", "max_tokens", "most_train", "most_eval", "most_plain"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ConfigError(f"{name} must be positive, however: {value}")
+                raise ConfigError(f"{name} must be positive, got {value}")
         for name in ("rate", "number_rate", "backbone_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise ConfigError(f"{name} must be positive, however: {value}")
+                raise ConfigError(f"{name} must be positive, got {value}")
 
     def most(self, split: str) -> int | None:
         """How many rows of a split are read."""
@@ -258,7 +258,7 @@ def _embed_twice(model: NumberModel) -> None:
     whole = base_of(model.backbone)
     layer = getattr(whole.base_model, "embeddings", None)
     if layer is None:
-        raise ConfigError(f"embedded='twice' needs an encoder with a layer of embeddings, however: {type(whole)}")
+        raise ConfigError(f"embedded='twice' needs an encoder with a layer of embeddings, got {type(whole)}")
     # Given vectors, the layer does not look words up, so that this does not call itself.
     whole.get_input_embeddings().register_forward_hook(lambda module, ids, words: layer(inputs_embeds=words))
 

@@ -157,7 +157,7 @@ def encode(
         max_tokens: Longer rows are cut; positions behind that have no token.
     """
     if numbers not in ("annotated", "all"):
-        raise ValueError(f"numbers must be 'annotated' or 'all', however: {numbers!r}")
+        raise ValueError(f"numbers must be 'annotated' or 'all', got {numbers!r}")
     rows: list[Any] = [None] * len(sentences)
     number = np.full(len(sentences), -1, dtype=np.int64)
     spans: list[Any] = [None] * len(sentences)

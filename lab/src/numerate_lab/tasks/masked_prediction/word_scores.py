@@ -139,7 +139,7 @@ def compare(
         `meaning_nats`, `other_meaning_nats` and `meaning_change`.
     """
     if not one or not other:
-        raise ValueError(f"both encoders need scores of a seed or more, however: {len(one)} and {len(other)}")
+        raise ValueError(f"both encoders need scores of a seed or more, got {len(one)} and {len(other)}")
     losses = [np.mean([scores.nll for scores in some], axis=0) for some in (one, other)]
     hits = [np.mean([scores.hits(1) for scores in some], axis=0) for some in (one, other)]
     there = ~np.isnan(losses[0]) & ~np.isnan(losses[1])

@@ -65,7 +65,7 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
         ('dev-0', ['attributes', 'id', 'mentions', 'text'])
     """
     if split not in SPLITS:
-        raise CorpusError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise CorpusError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     if str(source) in NAMES:
         return clinical_reports(split, seed=seed)
     path = Path(source)
@@ -223,7 +223,7 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
         if field is None:
             raise CorpusError(f"{where}: none of the fields {', '.join(_TEXT_FIELDS)}, only {', '.join(record)[:80]}")
         if not isinstance(record[field], str):
-            raise CorpusError(f"{where}: field {field!r} must be text, however: {str(record[field])[:40]!r}")
+            raise CorpusError(f"{where}: field {field!r} must be text, got {str(record[field])[:40]!r}")
         text = record[field]
         if field == "body" and isinstance(record.get("title"), str):
             text = f"{record['title']}\n{text}"

@@ -91,7 +91,7 @@ class NextNumeralConfig(Config):
 
     def __post_init__(self) -> None:
         if self.backbone not in ("lstm", "transformer"):
-            raise ValueError(f"backbone must be 'lstm' or 'transformer', however: {self.backbone!r}")
+            raise ValueError(f"backbone must be 'lstm' or 'transformer', got {self.backbone!r}")
 
 
 @dataclass(frozen=True)

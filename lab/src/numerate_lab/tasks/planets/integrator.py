@@ -80,9 +80,9 @@ def move(
     masses, positions, velocities, times = (x.to(torch.float64) for x in (masses, positions, velocities, times))
     if positions.shape != velocities.shape or positions.shape[:2] != masses.shape or len(times) != len(masses):
         shapes = [tuple(x.shape) for x in (masses, positions, velocities, times)]
-        raise ValueError(f"(B, N), (B, N, D), (B, N, D) and (B, T) are needed, however: {shapes}")
+        raise ValueError(f"(B, N), (B, N, D), (B, N, D) and (B, T) are needed, got {shapes}")
     if order < 4 or not tolerance > 0:
-        raise ValueError(f"order must be at least 4 and the tolerance positive, however: {order=}, {tolerance=}")
+        raise ValueError(f"order must be at least 4 and the tolerance positive, got {order=}, {tolerance=}")
     if bool((times < 0).any()) or bool((times[:, 1:] < times[:, :-1]).any()):
         raise ValueError("times must not be negative, and must rise")
     if at_once is None:

@@ -106,7 +106,7 @@ class PlanetsConfig(Config):
             (not self.bound > self.outer[1], f"bound must be beyond the orbits: bound={self.bound}"),
             (not min(self.mass_unit, self.eccentricity_unit) > 0, "units must be positive"),
             (self.significant is not None and not 1 <= self.significant <= 17, f"significant={self.significant}"),
-            (self.quote not in ("'", '"'), f"quote must be ' or \", however: {self.quote!r}"),
+            (self.quote not in ("'", '"'), f"quote must be ' or \", got {self.quote!r}"),
             (not self.margin >= 0, f"margin={self.margin}"),
             (self.block < 1, f"block={self.block}"),
             (not 0 < self.tolerance < 1e-3, f"tolerance={self.tolerance}"),
@@ -162,7 +162,7 @@ class PlanetsTask:
                 raise UnknownNameError(f"unknown planets {config!r}: {near_names(config, list(PRESETS))}")
             config = PRESETS[config]
         if asks not in FIELDS:
-            raise UnknownNameError(f"planets can be asked for {', '.join(FIELDS)}, however: {asks!r}")
+            raise UnknownNameError(f"planets can be asked for {', '.join(FIELDS)}, got {asks!r}")
         self.config, self.asks, self.device = config, asks, device
         self.cache = None if cache is None else Path(cache)
         self.answer_path = FIELDS[asks]
@@ -176,7 +176,7 @@ class PlanetsTask:
     ) -> Iterator[list[str]]:
         """Texts of a split in batches, without end unless `count` says how many; from the `start`-th on."""
         if batch < 1 or start < 0:
-            raise ValueError(f"batch must be positive and start not negative, however: {batch=}, {start=}")
+            raise ValueError(f"batch must be positive and start not negative, got {batch=}, {start=}")
         end = None if count is None else start + count
         while end is None or start < end:
             stop = start + batch if end is None else min(start + batch, end)
@@ -240,7 +240,7 @@ class PlanetsTask:
 
     def _blocks(self, count: int, start: int) -> range:
         if count < 0 or start < 0:
-            raise ValueError(f"count and start must not be negative, however: {count=}, {start=}")
+            raise ValueError(f"count and start must not be negative, got {count=}, {start=}")
         size = self.config.block
         return range(start // size, max(start, start + count - 1) // size + 1)
 

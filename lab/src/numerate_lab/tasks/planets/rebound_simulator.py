@@ -56,7 +56,7 @@ def rebound_trajectories(
     if not has_rebound():
         raise ModuleNotFoundError('REBOUND is not installed: pip install "numerate[science]"')
     if processes < 1:
-        raise ValueError(f"processes must be 1 or more, however: {processes}")
+        raise ValueError(f"processes must be 1 or more, got {processes}")
     columns, count = (masses, axes, eccentricities, angles, times), len(masses)
     parts = [tuple(column[start : start + _SYSTEMS] for column in columns) for start in range(0, count, _SYSTEMS)]
     found = [np.zeros((0, times.shape[1], axes.shape[1], 2))]

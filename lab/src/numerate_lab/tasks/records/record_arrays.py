@@ -150,7 +150,7 @@ def planet_records(
     systems = task.samples(split, count, seed)
     if times is not None:
         if times < 2:
-            raise ValueError(f"times must be at least 2, however: {times}")
+            raise ValueError(f"times must be at least 2, got {times}")
         systems = dataclasses.replace(systems, points=np.minimum(systems.points, times))
     config = task.config
     told = np.stack(

@@ -115,7 +115,7 @@ class NumberWriter:
     def _kept(self, values: Tensor, whole: Tensor) -> tuple[Tensor, Tensor]:
         places = _MOST_DIGITS + self.decimals
         if int(whole.max()) >= 10**places:
-            raise ValueError(f"numbers must be below {10**_MOST_DIGITS}, however: {float(values.abs().max())}")
+            raise ValueError(f"numbers must be below {10**_MOST_DIGITS}, got {float(values.abs().max())}")
         digits = whole[..., None] // self.powers[:places].flip(0) % 10
         # Zeros before the first digit are not written, but for the one right before the point.
         seen = (whole[..., None] >= self.powers[self.decimals : places].flip(0)).clone()

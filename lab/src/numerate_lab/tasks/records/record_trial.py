@@ -75,14 +75,14 @@ class NatureCell(TrunkCell):
         nature_encoding(self.encoding)
         super().__post_init__()
         if self.task not in ("planets", "temperature"):
-            raise ConfigError(f"task must be planets or temperature, however: {self.task!r}")
+            raise ConfigError(f"task must be planets or temperature, got {self.task!r}")
         for name in ("ratio", "asking"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, however: {getattr(self, name)}")
+                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
         if not self.ratio + self.asking > 0:
             raise ConfigError(f"nothing to learn: {self.ratio=}, {self.asking=}")
         if self.centred and self.task != "temperature":
-            raise ConfigError(f"only temperatures can be centred, however: task={self.task!r}")
+            raise ConfigError(f"only temperatures can be centred, got task={self.task!r}")
 
     @property
     def name(self) -> str:

@@ -101,9 +101,9 @@ def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str
         True
     """
     if split not in SIZES:
-        raise ValueError(f"split must be one of {', '.join(SIZES)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SIZES)}, got {split=}")
     if index < 0:
-        raise ValueError(f"index must not be negative, however: {index=}")
+        raise ValueError(f"index must not be negative, got {index=}")
     rng = random.Random(f"numerate clinical {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
     table, written = _patient(rng)
     text, mentions = _numbered(_compose(rng, table), written)
@@ -113,7 +113,7 @@ def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str
 def clinical_reports(split: str = "train", count: int | None = None, seed: int = 0) -> Iterator[dict[str, Any]]:
     """A split's reports, one after the other; by default as many as the paper has."""
     if split not in SIZES:
-        raise ValueError(f"split must be one of {', '.join(SIZES)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SIZES)}, got {split=}")
     return (clinical_report(index, split, seed) for index in range(SIZES[split] if count is None else count))
 
 

@@ -60,9 +60,9 @@ class Truth:
 
     def __post_init__(self) -> None:
         if self.shape not in ("normal", "log-normal", "pareto"):
-            raise ValueError(f"shape must be normal, log-normal or pareto, however: {self.shape=}")
+            raise ValueError(f"shape must be normal, log-normal or pareto, got {self.shape=}")
         if not (self.centre > 0 and self.spread > 0):
-            raise ValueError(f"centre and spread must be positive, however: {self.centre=}, {self.spread=}")
+            raise ValueError(f"centre and spread must be positive, got {self.centre=}, {self.spread=}")
         if not 0 <= self.decimals <= 15 or self.least < 0:
             raise ValueError(f"decimals must lie in 0 to 15, least not below 0: {self.decimals=}, {self.least=}")
 
@@ -99,7 +99,7 @@ class Truth:
     def _units(self, p: float) -> int:
         """The quantile p in units of the last decimal."""
         if not 0 < p < 1:
-            raise ValueError(f"p must lie between 0 and 1, however: {p=}")
+            raise ValueError(f"p must lie between 0 and 1, got {p=}")
         above = min((1 - p) * self._above(self.least - 0.5), 1 - 2**-53)
         if self.shape == "pareto":
             value = self.centre * math.expm1(-self.spread * math.log(above))
@@ -227,11 +227,11 @@ def known_text(index: int, split: str = "train", seed: int = 0, clauses: int = 1
         ('year', 'medieval', 1240.0, [-5.1683...])
     """
     if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     if index < 0:
-        raise ValueError(f"index must not be negative, however: {index=}")
+        raise ValueError(f"index must not be negative, got {index=}")
     if not 1 <= clauses <= len(TRUTHS):
-        raise ValueError(f"clauses must lie in 1 to {len(TRUTHS)}, however: {clauses=}")
+        raise ValueError(f"clauses must lie in 1 to {len(TRUTHS)}, got {clauses=}")
     rng = random.Random(f"numerate known numbers {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
     text, numbers = "", []
     for kind in rng.sample(list(TRUTHS), k=clauses):
@@ -249,7 +249,7 @@ def known_text(index: int, split: str = "train", seed: int = 0, clauses: int = 1
 def known_texts(split: str = "train", count: int = 10_000, seed: int = 0, clauses: int = 1) -> Iterator[KnownText]:
     """A split's texts, one after the other."""
     if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, however: {split=}")
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     return (known_text(index, split, seed, clauses) for index in range(count))
 
 

@@ -83,7 +83,7 @@ class TemperatureConfig(Config):
             (not (self.dev > 0 and self.test > 0 and self.dev + self.test < 1), f"dev={self.dev}, test={self.test}"),
             (self.gap < 0, f"gap={self.gap}"),
             (not 1 <= self.decimals <= 12, f"decimals={self.decimals}"),
-            (self.quote not in ("'", '"'), f"quote must be ' or \", however: {self.quote!r}"),
+            (self.quote not in ("'", '"'), f"quote must be ' or \", got {self.quote!r}"),
             (self.synthetic_days < 1, f"synthetic_days={self.synthetic_days}"),
         ):
             if wrong:
@@ -150,7 +150,7 @@ class TemperatureTask:
         if split not in SPLITS:
             raise ValueError(f"split {split!r}: {near_names(split, list(SPLITS))}")
         if count < 0 or start < 0:
-            raise ValueError(f"count and start must not be negative, however: {count=}, {start=}")
+            raise ValueError(f"count and start must not be negative, got {count=}, {start=}")
         return [self._sample(split, seed, number) for number in range(start, start + count)]
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
@@ -253,7 +253,7 @@ class TemperatureTask:
             options: `resamples`, `level`, `seed` of `metrics.bootstrap`.
         """
         if days < 1:
-            raise ValueError(f"days must be positive, however: {days=}")
+            raise ValueError(f"days must be positive, got {days=}")
         unit = self.kelvin if kelvin else 1.0
         each = [None if one is None else self._squares(one, truth) * unit**2 for one in (predicted, other)]
         blocks = torch.from_numpy(truth.groups["time"] // (DAY * days))

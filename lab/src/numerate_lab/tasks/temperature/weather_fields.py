@@ -49,19 +49,17 @@ class TemperatureField:
     def __post_init__(self) -> None:
         shape = (len(self.time), len(self.lat), len(self.lon))
         if self.t2m.shape != shape or self.t2m.dtype.kind != "f":
-            raise FieldError(
-                f"t2m must be floats (time, lat, lon) = {shape}, however: {self.t2m.shape}, {self.t2m.dtype}"
-            )
+            raise FieldError(f"t2m must be floats (time, lat, lon) = {shape}, got {self.t2m.shape}, {self.t2m.dtype}")
         if len(self.time) < 2:
-            raise FieldError(f"a field needs two times or more, however: {len(self.time)}")
+            raise FieldError(f"a field needs two times or more, got {len(self.time)}")
         steps = np.diff(self.time)
         uneven = np.flatnonzero((steps != steps[0]) | (steps <= 0))
         if len(uneven) or steps[0] % HOUR:
             at = int(uneven[0]) if len(uneven) else 0
-            raise FieldError(f"times must rise evenly by whole hours, however: {int(steps[at])} s behind time {at}")
+            raise FieldError(f"times must rise evenly by whole hours, got {int(steps[at])} s behind time {at}")
         for name, most in (("lat", 90), ("lon", 360)):
             if not (np.abs(getattr(self, name)) <= most).all():
-                raise FieldError(f"{name} must be degrees within ±{most}, however: {getattr(self, name).tolist()[:3]}")
+                raise FieldError(f"{name} must be degrees within ±{most}, got {getattr(self, name).tolist()[:3]}")
 
     @property
     def hours(self) -> int:
@@ -110,7 +108,7 @@ def _npz(path: Path) -> list[np.ndarray]:
     if time.dtype.kind == "M":
         time = time.astype("datetime64[s]").astype(np.int64)
     if time.dtype.kind not in "iu":
-        raise FieldError(f"time must be whole seconds or datetime64, however: {time.dtype}")
+        raise FieldError(f"time must be whole seconds or datetime64, got {time.dtype}")
     return [t2m, time.astype(np.int64), lat, lon]
 
 
@@ -127,7 +125,7 @@ def _netcdf(path: Path) -> list[np.ndarray]:
         t2m, time = file.variables[names[0]], file.variables[names[1]]
         grid = list(t2m.dimensions)
         if [name for name in grid if name in names[1:]] != names[1:]:
-            raise FieldError(f"t2m must be over (time, lat, lon) in this order, however: {tuple(grid)}")
+            raise FieldError(f"t2m must be over (time, lat, lon) in this order, got {tuple(grid)}")
         others = tuple(axis for axis, name in enumerate(grid) if name not in names[1:])
         # Such as the member of an ensemble. Of several, nobody can say here which one is meant.
         if any(t2m.shape[axis] != 1 for axis in others):
