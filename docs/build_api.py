@@ -21,12 +21,12 @@ LIBRARY = (
 LABORATORY = ("numerate_lab.engine", "numerate_lab.tasks", "numerate_lab.papers")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Builds the pages of all packages, or of those that are named."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("build/docs/api"), help="Folder for the pages.")
     parser.add_argument("packages", nargs="*", help="Packages; all public ones by default.")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     packages = chosen.packages or [*LIBRARY, *LABORATORY]
     chosen.output.mkdir(parents=True, exist_ok=True)
     lines = ["# API reference", ""]
