@@ -129,7 +129,7 @@ def test_the_benchmark_runs_on_made_up_texts(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_luna_learns_from_the_numbers_of_real_texts(shared: Path) -> None:
-    """Against the twin that sees no values; one that reads sub-words learns to spell them out (docs/findings/training.md)."""
+    """Against the twin that sees no values; one that reads sub-words learns to spell them out (docs/training.md)."""
     train, test = (_units(shared, split, count) for split, count in (("train", 34_560), ("test", 4_320)))
     config = ComparisonConfig(
         recipe="luna", embedder={"kind": "char-lstm", "size": "0.1M"}, vocabulary=2000, steps=2500, valueless=True
