@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format clean
+.PHONY: help demo test test-slow check format docs clean
 
 help:
 	@echo "make demo       train a small model without and with number sense, and compare"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  run the tests that take long"
 	@echo "make check      lint, formatting, types"
 	@echo "make format     format the code"
+	@echo "make docs       build the API reference in build/docs/api"
 	@echo "make clean      remove the virtual environment and caches"
 
 $(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
@@ -44,6 +45,9 @@ check: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(STAMP)
+	$(BIN)/python docs/build_api.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,50 +1,59 @@
-"""What the README says can be typed, works."""
+"""The README's examples and commands work."""
 
 from __future__ import annotations
 
 import bz2
-import doctest
 import gzip
-import re
-import shlex
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+from doc_pages import ROOT, blocks, commands, run_python
+from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
-COMMANDS = re.findall(
-    r"^(?:\$ )?numerate (.*?)(?:\s+#.*)?$", "".join(re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)), re.M
-)
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+README = ROOT / "README.md"
+MAX_LINES = 110
 
 
-def test_there_is_something_to_run() -> None:
-    assert PYTHON and COMMANDS
+def test_it_fits_a_few_screens_and_has_examples() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= MAX_LINES
+    assert len([block for block in blocks(README) if block.language == "python"]) >= 3
+    assert "make demo" in README.read_text("utf-8") and len(commands(README)) >= 10
 
 
-def test_python_blocks() -> None:
-    # All in one namespace, because a reader goes from top to bottom.
-    test = doctest.DocTestParser().get_doctest("\n".join(PYTHON), {}, "README", "README.md", 0)
-    assert len(test.examples) >= len(PYTHON)
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    run_python(README, {"backbone": new_backbone("bert"), "tokenizer": tokenizer_of("bert")})
+
+
+def write_inputs(folder: Path) -> None:
+    """The files that the README's commands read."""
     for name in ("report.txt", "train.txt", "dev.txt"):
-        Path(name).write_text("Revenue rose 3.2% to $1.5 billion in 2023.\n")
-    Path("notes.jsonl.gz").write_bytes(gzip.compress(b'{"body": "aged 63, BP 120/80"}\n'))
-    Path("my.jsonl").write_text('{"text": "It weighs 45 kg, or 99 pounds."}\n' * 20)
+        (folder / name).write_text("Revenue rose 3.2% to $1.5 billion in 2023.\n")
+    (folder / "notes.jsonl.gz").write_bytes(gzip.compress(b'{"body": "aged 63, BP 120/80"}\n'))
+    for name in ("my.jsonl", "test.jsonl"):
+        (folder / name).write_text('{"text": "It weighs 45 kg, or 99 pounds."}\n' * 20)
+    rows = "".join(f"{size},{2 * size + 1}\n" for size in range(60))
+    for name in ("my.csv", "new.csv"):
+        (folder / name).write_text("length,mass\n" + rows)
     text = "<text>The tower is {{convert|30|m|ft}} tall.</text>"
     page = f"<page><title>A</title><ns>0</ns><revision>{text}</revision></page>"
-    Path("dump.xml.bz2").write_bytes(bz2.compress(f'<mediawiki xml:lang="en">{page}</mediawiki>'.encode()))
-    arguments = shlex.split(command.partition(" > ")[0])
-    if arguments[0] in ("audit", "eval", "compare", "fill"):
-        # Tokenizer and model are not at hand here, or it takes minutes; the tests of the commands run them.
-        arguments.append("--help")
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
+    (folder / "dump.xml.bz2").write_bytes(bz2.compress(f'<mediawiki xml:lang="en">{page}</mediawiki>'.encode()))
+    for name in ("path/to/tokenizer", "bert-base-uncased"):
+        tokenizer_of("bert").save_pretrained(str(folder / name))
+    new_backbone("bert").save_pretrained(str(folder / "bert-base-uncased"))
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, one after the other in one folder, as a reader types them; `bert-base-uncased` is a tiny BERT."""
+    monkeypatch.chdir(tmp_path)
+    write_inputs(tmp_path)
+    for arguments in commands(README):
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, f"numerate {' '.join(arguments)}: {done.output}"

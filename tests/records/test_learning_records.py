@@ -1,4 +1,4 @@
-"""What the run `records` learns from 2,000 records in minutes of one core; for results see docs/records.md."""
+"""What the run `records` learns from 2,000 records in minutes of one core; for results see docs/findings/records.md."""
 
 from __future__ import annotations
 

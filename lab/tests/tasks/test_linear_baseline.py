@@ -1,4 +1,4 @@
-"""How much a straight line learns of the weather, beside what needs no learning: see docs/temperature.md."""
+"""How much a straight line learns of the weather, beside what needs no learning: see docs/findings/temperature.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records can tell of a mass, whoever reads them: for the figures see docs/planets.md."""
+"""What records can tell of a mass, whoever reads them: for the figures see docs/findings/planets.md."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class LevelledEmbedder(Combined):
     Where words are large and the part of a number's vector that differs from number to number is small, a model takes
     long to notice numbers at all: fresh weights give Fourier features a third of the size of words drawn from N(0, 1),
     log-Fourier features a tenth and an LSTM's a hundredth. With FoNE's brought to twice the words' size, 600 steps
-    teach a small model 99 % of four-digit sums, and 0.1 % otherwise (docs/arithmetic.md).
+    teach a small model 99 % of four-digit sums, and 0.1 % otherwise (docs/findings/arithmetic.md).
 
     What the member does with 0, -0, negatives, infinities, NaN and overflow, it does.
 
