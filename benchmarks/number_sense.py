@@ -25,7 +25,7 @@ import machine
 from transformers import TrainerCallback, TrainerState
 
 from numerate.apps.synthetic_facts import UNIT_WORDS, fact_texts
-from numerate.apps.with_and_without import BLIND, SENSE, VALUELESS, ComparisonConfig, compare_twins
+from numerate.apps.with_and_without import BLIND, SENSE, VALUELESS, ComparisonConfig, compare_models
 
 BAR = 0.8
 SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
@@ -53,7 +53,7 @@ class OnTheWay(TrainerCallback):
 def compared(options: argparse.Namespace, config: ComparisonConfig, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """The figures of some of the models, or of all."""
     train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
-    return compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()], names)
+    return compare_models(train, test, config, UNIT_WORDS, options.device, [OnTheWay()], names)
 
 
 def main() -> None:
