@@ -19,7 +19,6 @@ from numerate.apps.synthetic_facts import (
     UNIT_WORDS,
     UNITS,
     _noisy,
-    attributes,
     fact_text,
     fact_texts,
 )
@@ -28,8 +27,8 @@ TEXTS = list(fact_texts("train", 3000))
 
 
 def test_vocabulary_is_large_and_consistent() -> None:
-    assert len({item for _, item, _, _ in attributes()}) >= 100
-    names = {name for _, _, name, _ in attributes()}
+    assert len({item for _, items in GROUPS.values() for item in items}) >= 100
+    names = {name for names, _ in GROUPS.values() for name in names}
     assert names == set(PHRASES) == set(SPREADS) == set(UNITS)
     assert all(len(values) == len(names) for names, items in GROUPS.values() for values in items.values())
 
@@ -134,8 +133,7 @@ def test_bad_arguments_are_quoted() -> None:
 
 def test_groups_and_kinds_can_be_chosen() -> None:
     chosen = [text.text for text in fact_texts("train", 200, groups=("animal", "good"), kinds=("fact", "total"))]
-    animals = {item for group, item, _, _ in attributes() if group == "animal"}
-    goods = {item for group, item, _, _ in attributes() if group == "good"}
-    others = {item for _, item, _, _ in attributes()} - animals - goods
+    animals, goods = (set(GROUPS[group][1]) for group in ("animal", "good"))
+    others = {item for _, items in GROUPS.values() for item in items} - animals - goods
     assert not any(f" {item} " in f" {text.lower()} " for text in chosen for item in others if len(item) > 4)
     assert any(f" {item} " in text for text in chosen for item in animals)

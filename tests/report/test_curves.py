@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from numerate.report import learning_curves, predicted_against_true
-from numerate.report.figure_files import rendered
+from numerate.report.figure_style import rendered
 
 
 def test_points_are_the_pairs() -> None:

@@ -9,8 +9,7 @@ import matplotlib
 import pytest
 
 from numerate import report
-from numerate.report.figure_files import rendered
-from numerate.report.figure_style import PALETTE, load, number_label, stroke
+from numerate.report.figure_style import PALETTE, load, number_label, rendered, stroke
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from numerate.report import learning_curves, page, table
-from numerate.report.figure_files import rendered
+from numerate.report.figure_style import rendered
 
 if TYPE_CHECKING:
     from pathlib import Path

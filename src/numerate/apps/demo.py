@@ -20,7 +20,7 @@ from numerate.reading import find, find_batch
 from numerate.report.numeral_view import COLOURS, format_value, highlighted, meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rich.console import Console
 
@@ -102,7 +102,7 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
         import matplotlib  # noqa: F401
     except ImportError:
         raise BadInput('the demo needs matplotlib: pip install "numerate[plots]"') from None
-    from numerate.apps.demo_page import demo_page
+    from numerate.apps.demo_page import demo_page, demo_table
     from numerate.apps.synthetic_facts import UNIT_WORDS
     from numerate.apps.with_and_without import ComparisonConfig, WithAndWithout, ask_model, measure_model, train_model
 
@@ -128,7 +128,9 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
     outcomes = {name: measure_model(pair, name) for name in pair.models}
     one = next(iter(outcomes.values()))
     figures = pair.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
-    console.print(_figures(figures, len(one.gold), int((~one.is_unit).sum()), int(one.is_unit.sum())))
+    words, units = int((~one.is_unit).sum()), int(one.is_unit.sum())
+    title = f"Held-out texts: {len(one.gold):,} masked numbers, {words:,} masked words, {units:,} masked units"
+    console.print(replace(demo_table(figures).transposed(), title=title, notes=()).rich())
     asked: dict[str, dict[str, Any]] = {}
     for text, place in ASKED.items():
         hidden = find(text)[place]
@@ -143,28 +145,6 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
     console.print(f"\nPlots: {path}    ({time.perf_counter() - start:.0f} s in total)")
     console.print("To see how numbers are found and read: numerate demo --sample", style="dim")
     return path
-
-
-def _figures(figures: Mapping[str, Mapping[str, float]], numbers: int, words: int, units: int) -> Table:
-    """The metrics as a table for the terminal, one row each, with the best value in bold."""
-    from numerate.apps.demo_page import COLUMNS
-
-    table = Table(
-        title=f"Held-out texts: {numbers:,} masked numbers, {words:,} masked words, {units:,} masked units",
-        title_justify="left",
-    )
-    table.add_column()
-    for name in figures:
-        table.add_column(name, justify="right")
-    for key, (heading, form, best) in COLUMNS.items():
-        known = [one[key] for one in figures.values() if key in one]
-        bold = None if best is None else (min if best == "min" else max)(known)
-        cells = [
-            Text(format(one[key], form), style="bold" if one[key] == bold else "") if key in one else Text("–")
-            for one in figures.values()
-        ]
-        table.add_row(heading, *cells)
-    return table
 
 
 @contextlib.contextmanager

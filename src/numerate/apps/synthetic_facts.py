@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Groups = Sequence[str]
 
-__all__ = ["GROUPS", "UNIT_WORDS", "FactNumber", "FactText", "attributes", "fact_text", "fact_texts"]
+__all__ = ["GROUPS", "UNIT_WORDS", "FactNumber", "FactText", "fact_text", "fact_texts"]
 
 _DATA = json.loads(resources.files("numerate").joinpath("data", "synthetic_facts.json").read_text("utf-8"))
 GROUPS: dict[str, tuple[list[str], dict[str, list[float]]]] = {
@@ -79,21 +79,6 @@ class _Written:
 
 
 _Pieces = list["str | _Written"]
-
-
-def attributes() -> list[tuple[str, str, str, float]]:
-    """Every (group, item, attribute) with its typical value, in the attribute's first unit.
-
-    Example:
-        >>> len(attributes()), len({item for _, item, _, _ in attributes()}), attributes()[0]
-        (433, 148, ('animal', 'hummingbird', 'mass', 0.004))
-    """
-    return [
-        (group, item, name, value)
-        for group, (names, items) in GROUPS.items()
-        for item, values in items.items()
-        for name, value in zip(names, values, strict=True)
-    ]
 
 
 def fact_text(

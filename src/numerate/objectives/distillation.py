@@ -165,26 +165,16 @@ class Distillation(Masked):
         with torch.no_grad():
             labels = seen.again(teacher, own_words=self.config.teacher == "frozen").logits[taught]
         student = seen.logits[taught]  # type: ignore[index]
-        if seen.shares is None:
-            return soft_cross_entropy(student, labels)
-        return mean_over(_cross_entropies(student, labels).sum(), len(student), seen.shares, "taught")
+        return mean_over(soft_cross_entropy(student, labels).sum(), len(student), seen.shares, "taught")
 
 
 def soft_cross_entropy(student: Tensor, teacher: Tensor) -> Tensor:
-    """Mean cross-entropy from the teacher's to the student's distributions, at temperature 1.
-
-    Args:
-        student: (N, V) logits.
-        teacher: (N, V) logits.
+    """Cross-entropies from the teacher's to the student's distributions, at temperature 1: (N, V) logits -> (N,).
 
     Example:
         >>> logits = torch.zeros(3, 4)
         >>> soft_cross_entropy(logits, logits).exp()
-        tensor(4.)
+        tensor([4., 4., 4.])
     """
-    return _cross_entropies(student, teacher).mean()
-
-
-def _cross_entropies(student: Tensor, teacher: Tensor) -> Tensor:
     wide = torch.promote_types(student.dtype, torch.float32)
     return -(teacher.to(wide).softmax(-1) * student.to(wide).log_softmax(-1)).sum(-1)

@@ -14,21 +14,12 @@ import torch
 from torch import Tensor
 
 from numerate.config import Config, ConfigError
+from numerate.objectives import number_losses
 from numerate.objectives.cross_entropy import mean_over
-from numerate.objectives.number_losses import (
-    corrected_for_mass,
-    digit_entropy,
-    expectation,
-    number_error,
-    place_weights,
-    wasserstein,
-)
-from numerate.objectives.number_vocabulary import NumberVocabulary, find_spans
+from numerate.objectives.number_vocabulary import NumberSpans, NumberVocabulary, find_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numerate.objectives.number_vocabulary import NumberSpans
 
 __all__ = ["NumberTokenLoss", "NumberTokenLossConfig"]
 
@@ -146,16 +137,18 @@ class NumberTokenLoss:
         if self.config.loss == "del":
             place = find_spans(labels, table).place[where]
             worth, group = table.values.unique(return_inverse=True)
-            return digit_entropy(_pooled(scores, group, len(worth)), group[column], place_weights(place))
+            return number_losses.digit_entropy(
+                _pooled(scores, group, len(worth)), group[column], number_losses.place_weights(place)
+            )
         values = table.values.to(scores.dtype)
         if self.config.loss == "was":
-            terms = wasserstein(scores, self._squashed((values - values[column][:, None]).abs(), values))
+            terms = number_losses.wasserstein(scores, self._squashed((values - values[column][:, None]).abs(), values))
         else:
-            gap = expectation(scores, values) - values[column]
+            gap = number_losses.expectation(scores, values) - values[column]
             terms = gap.square() if self.config.loss == "mse" else gap.abs()
         if not self.config.correct_mass:
             return terms
-        return corrected_for_mass(terms, self._mass(logits, at, scores), self._worst(values))
+        return number_losses.corrected_for_mass(terms, self._mass(logits, at, scores), self._worst(values))
 
     def _table(self, logits: Tensor) -> NumberVocabulary:
         key = logits.device, logits.shape[-1]
@@ -195,19 +188,21 @@ class NumberTokenLoss:
         nothing = torch.zeros(count, dtype=torch.float64, device=logits.device)
         own = leading[table.column[table.rows(labels[spans.digits])]]
         gold = nothing.index_add(0, runs, own * scale)
-        size = nothing.index_add(0, runs, expectation(scores.to(torch.float64), leading) * scale)
+        size = nothing.index_add(0, runs, number_losses.expectation(scores.to(torch.float64), leading) * scale)
         wrong = self._wrong_sign(logits, spans, table)
         # The exponent contributes 10^(predicted - true), for both of its possible signs.
         exponent = spans.exponent
         unit = 10.0 ** spans.top.clamp(-9, 9).to(torch.float64) * torch.where(spans.negative, -1.0, 1.0)
         true, away = (gold * unit)[exponent], (size * unit)[exponent]
         flipped = torch.where(exponent > 0, wrong[exponent], 0.0)
-        same, other = (number_error(_scaled(size, power - true, exponent), gold, wrong) for power in (away, -away))
+        same, other = (
+            number_losses.number_error(_scaled(size, power - true, exponent), gold, wrong) for power in (away, -away)
+        )
         terms = (1 - flipped) * same + flipped * other
         if self.config.correct_mass:
             tokens = torch.ones_like(scale)
             mass = nothing.index_add(0, runs, self._mass(logits, at, scores).to(torch.float64))
-            terms = corrected_for_mass(terms, mass / nothing.index_add(0, runs, tokens).clamp_min(1), 1.0)
+            terms = number_losses.corrected_for_mass(terms, mass / nothing.index_add(0, runs, tokens).clamp_min(1), 1.0)
         return terms[1:][~spans.is_exponent[1:]].to(scores.dtype)
 
     def _wrong_sign(self, logits: Tensor, spans: NumberSpans, table: NumberVocabulary) -> Tensor:
