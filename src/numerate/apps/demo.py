@@ -63,10 +63,8 @@ def show_sample(console: Console, reader: str = "standard") -> None:
         table.add_row(Text(kind, style=COLOURS[kind]), str(len(by_kind[kind])), _examples(by_kind[kind]))
     console.print(table)
     units = sorted({n.unit for numerals in found for n in numerals if n.unit})
-    total = sum(map(len, found))
-    console.print(
-        f"{total} numbers in {len(lines)} lines, {len(by_kind)} kinds, {len(units)} units: {', '.join(units)}"
-    )
+    counts = f"{sum(map(len, found))} numbers in {len(lines)} lines, {len(by_kind)} kinds"
+    console.print(f"{counts}, {len(units)} units: {', '.join(units)}")
     console.print("Try your own text: echo 'Revenue rose 3.2% to $1.5 billion' | numerate find -", style="dim")
 
 

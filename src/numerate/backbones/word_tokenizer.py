@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 __all__ = [
-    "SPECIALS",
-    "UNKNOWN_NUMERAL",
-    "WordVocabulary",
-    "build_word_tokenizer",
-    "count_types",
-    "is_numeral",
-    "normalised_counts",
-    "vocabulary_of",
-]
+    "SPECIALS", "UNKNOWN_NUMERAL", "WordVocabulary", "build_word_tokenizer", "count_types", "is_numeral",
+    "normalised_counts", "vocabulary_of",
+]  # fmt: skip
 
 SPECIALS = ("<PAD>", "<UNK>", "<SOS>", "<EOS>")
 UNKNOWN_NUMERAL = "<UNK_NUM>"
@@ -179,22 +173,18 @@ def _backend(vocabulary: WordVocabulary, numerals: bool) -> Tokenizer:
 
     ids = {token: index for index, token in enumerate(vocabulary.tokens(numerals))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=SPECIALS[1]))  # type: ignore[arg-type]
-    steps: list[Any] = [
-        normalizers.Replace(Regex(_GROUPING_COMMA), ""),
-        normalizers.Replace(Regex(_LEADING_ZEROS), ""),
-        normalizers.Lowercase(),
-    ]
+    steps: list[Any] = [normalizers.Replace(Regex(pattern), "") for pattern in (_GROUPING_COMMA, _LEADING_ZEROS)]
+    steps.append(normalizers.Lowercase())
     if numerals:
         steps.append(normalizers.Replace(Regex(_unknown_numeral(vocabulary.numerals)), UNKNOWN_NUMERAL))
     tokenizer.normalizer = normalizers.Sequence(steps)  # type: ignore[assignment]
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_TOKEN), "removed", invert=True)  # type: ignore[assignment]
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
-    frame = [(token, ids[token]) for token in SPECIALS[2:]]
+    start, end = SPECIALS[2:]
     tokenizer.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]
-        single=f"{SPECIALS[2]} $A {SPECIALS[3]}",
-        pair=f"{SPECIALS[2]} $A {SPECIALS[3]} {SPECIALS[2]}:1 $B:1 {SPECIALS[3]}:1",
-        special_tokens=frame,
-    )
+        single=f"{start} $A {end}", pair=f"{start} $A {end} {start}:1 $B:1 {end}:1",
+        special_tokens=[(token, ids[token]) for token in (start, end)],
+    )  # fmt: skip
     return tokenizer
 
 

@@ -1,4 +1,4 @@
-"""Number-token losses as functions of tensors; `NumberTokenLoss` applies them to logits and labels."""
+"""Parts of number-token losses as functions of tensors; `NumberTokenLoss` applies them to logits and labels."""
 
 from __future__ import annotations
 
@@ -6,36 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-__all__ = ["corrected_for_mass", "digit_entropy", "expectation", "number_error", "place_weights", "wasserstein"]
+__all__ = ["corrected_for_mass", "digit_entropy", "number_error", "place_weights"]
 
 _EPS = 1e-12
 """Makes the relative error of 0 for 0 defined."""
-
-
-def wasserstein(logits: Tensor, distances: Tensor) -> Tensor:
-    """NTL-WAS: Wasserstein-1 distance, the expected distance from the label over the number tokens.
-
-    Shape:
-        Logits (N, K), distances of each token from the label (N, K). Output: (N,).
-
-    Example:
-        >>> wasserstein(torch.zeros(1, 3), torch.tensor([[0.0, 1.0, 2.0]]))
-        tensor([1.])
-    """
-    return (logits.softmax(-1) * distances).sum(-1)
-
-
-def expectation(logits: Tensor, values: Tensor) -> Tensor:
-    """Expected value over the number tokens; NTL-MSE is its squared distance from the label's value.
-
-    Shape:
-        Logits (N, K), values (K,). Output: (N,).
-
-    Example:
-        >>> expectation(torch.zeros(1, 2), torch.tensor([0.0, 8.0]))
-        tensor([4.])
-    """
-    return logits.softmax(-1) @ values
 
 
 def digit_entropy(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:

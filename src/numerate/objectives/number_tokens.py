@@ -1,8 +1,7 @@
 """Number-token losses, added to the cross-entropy: predicting 8 instead of 9 costs less than predicting 1.
 
 `was` and `mse` are NTL (Zausinger et al. 2025), `number` is its number-level form with signs, points and exponents,
-`del` is the digit entropy loss (2026). Each is a function of tensors in number_losses.py; `NumberTokenLoss` applies one
-to the logits and labels of any model.
+`del` is the digit entropy loss (2026). `NumberTokenLoss` applies one of them to the logits and labels of any model.
 """
 
 from __future__ import annotations
@@ -142,9 +141,10 @@ class NumberTokenLoss:
             )
         values = table.values.to(scores.dtype)
         if self.config.loss == "was":
-            terms = number_losses.wasserstein(scores, self._squashed((values - values[column][:, None]).abs(), values))
+            distances = self._squashed((values - values[column][:, None]).abs(), values)
+            terms = (scores.softmax(-1) * distances).sum(-1)  # the Wasserstein-1 distance to the label
         else:
-            gap = number_losses.expectation(scores, values) - values[column]
+            gap = scores.softmax(-1) @ values - values[column]
             terms = gap.square() if self.config.loss == "mse" else gap.abs()
         if not self.config.correct_mass:
             return terms
@@ -188,7 +188,7 @@ class NumberTokenLoss:
         nothing = torch.zeros(count, dtype=torch.float64, device=logits.device)
         own = leading[table.column[table.rows(labels[spans.digits])]]
         gold = nothing.index_add(0, runs, own * scale)
-        size = nothing.index_add(0, runs, number_losses.expectation(scores.to(torch.float64), leading) * scale)
+        size = nothing.index_add(0, runs, (scores.to(torch.float64).softmax(-1) @ leading) * scale)
         wrong = self._wrong_sign(logits, spans, table)
         # The exponent contributes 10^(predicted - true), for both of its possible signs.
         exponent = spans.exponent
