@@ -1,33 +1,30 @@
-"""Every word of some sentences masked alone: many at once against one at a time, on one model in one run.
+"""Speed of masked-word scoring: batches of masked sentences against one sentence with one mask at a time.
 
     python benchmarks/masked_words.py --model bert-base-uncased --source data/units --device cuda --sentences 400
 
-One at a time is what a loop over positions does: a batch of one sentence with one mask. Both give the same losses.
+Every word of some sentences is masked alone. Both ways use the same model in one run and must give the same losses.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import machine
+import harness
 import numpy as np
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
-from numerate_lab.tasks.masked_prediction.masked_word import score_words
-from numerate_lab.tasks.masked_prediction.number_sentences import read_number_sentences
-from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BAR = 20.0
-"""On an accelerator, batched evaluation is to be so many times as fast."""
+"""Expected speed-up of batches on an accelerator."""
 
 
-def one_at_a_time(
-    model: numerate.NumberModel, encoded: Encoded, positions: WordPositions, index: np.ndarray
-) -> list[float]:
+def one_at_a_time(model: numerate.NumberModel, encoded: Any, positions: Any, index: np.ndarray) -> list[float]:
     """Losses of some positions, each in a batch of its own."""
     losses = []
     for each in index.tolist():
@@ -42,16 +39,19 @@ def one_at_a_time(
     return losses
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--recipe", default="in-place")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--sentences", type=int, default=100)
-    parser.add_argument("--singles", type=int, default=200, help="Positions that are also measured one at a time.")
-    parser.add_argument("--json")
-    options = parser.parse_args()
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--model", required=True, help="folder or Hub name of a masked language model")
+    parser.add_argument("--source", required=True, help="folder of number sentences (Wiki-Convert's format)")
+    parser.add_argument("--recipe", default="in-place", help="recipe of the attached number model")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--sentences", type=int, default=100, help="number of sentences")
+    parser.add_argument("--singles", type=int, default=200, help="positions that are also scored one at a time")
+    options = parser.parse_args(arguments)
+    from numerate_lab.tasks.masked_prediction.masked_word import score_words
+    from numerate_lab.tasks.masked_prediction.number_sentences import read_number_sentences
+    from numerate_lab.tasks.masked_prediction.word_positions import WordPositions, encode
+
     tokenizer = AutoTokenizer.from_pretrained(options.model)
     backbone = AutoModelForMaskedLM.from_pretrained(options.model, dtype=torch.float32)
     model = numerate.attach(backbone, tokenizer, options.recipe).to(options.device).eval()
@@ -61,11 +61,11 @@ def main() -> None:
     there = np.flatnonzero(encoded.places >= 0)
     singles = there[np.linspace(0, len(there) - 1, min(options.singles, len(there))).astype(int)]
 
-    one_at_a_time(model, encoded, positions, singles[:3])  # warm
+    one_at_a_time(model, encoded, positions, singles[:3])  # warm-up
     start = time.perf_counter()
     slow = one_at_a_time(model, encoded, positions, singles)
     per_single = (time.perf_counter() - start) / len(singles)
-    score_words(model, encoded, positions)  # warm
+    score_words(model, encoded, positions)  # warm-up
     start = time.perf_counter()
     scores = score_words(model, encoded, positions)
     per_batched = (time.perf_counter() - start) / len(there)
@@ -78,9 +78,7 @@ def main() -> None:
     }  # fmt: skip
     for name, value in figures.items():
         print(f"{name:18} {value:.6g}")
-    if options.json:
-        named = {key: Path(getattr(options, key)).name for key in ("model", "source")}  # not where they lie
-        machine.write(options.json, config=vars(options) | named, figures=figures)
+    harness.write(options, figures)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""Does number sense help to predict numbers? A small BERT with it against its number-blind twin, trained alike.
+"""Effect of number values on masked prediction: a small BERT with number values against the same BERT without them.
 
     python benchmarks/number_sense.py --recipe luna --data ../shared/data/units
     python benchmarks/number_sense.py ... --device cuda --steps 20000 --width 256 --layers 4 --json results/x.json
 
-Without `--data`, on texts of our own making. Both twins have the same head, first weights, texts, order, masks and
-steps; see `with_and_without`. The bar is 0.8 times the blind one's mean error of masked numbers, in orders of
-magnitude (log-MAE). The blind twin can still spell values out of sub-words; with `--valueless`, a third model stands
-beside the two to which every number is the same token.
+Without `--data`, the texts are synthetic. Both models have the same head, initial weights, texts, order, masks and
+steps (see `numerate.apps.with_and_without`). The bar is 0.8 times the number-blind model's mean error of masked
+numbers, in orders of magnitude (log-MAE). The number-blind model can still read numbers from sub-words; `--valueless`
+adds a third model, to which every number is the same token.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import gzip
 import json
@@ -19,61 +18,62 @@ import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import machine
+import harness
 from transformers import TrainerCallback, TrainerState
 
 from numerate.apps.synthetic_facts import UNIT_WORDS, fact_texts
-from numerate.apps.with_and_without import BLIND, SENSE, VALUELESS, ComparisonConfig, compare_twins
+from numerate.apps.with_and_without import BLIND, SENSE, VALUELESS, ComparisonConfig, compare_models
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
 
 BAR = 0.8
 SIZES = ("steps", "batch", "rate", "width", "layers", "vocabulary", "number_ratio", "number_weight", "seed")
-"""Options that go to `ComparisonConfig` as they are."""
+"""Options that are fields of `ComparisonConfig`."""
 
 
 def texts_of(data: str | None, split: str, count: int) -> list[str]:
-    """A split's texts: of a folder of JSON lines with a field `comment`, or made up."""
+    """Texts of a split: from a folder of JSON lines with a field `comment`, or synthetic ones."""
     if data is None:
         return [text.text for text in fact_texts(split, count)]
     with gzip.open(Path(data) / f"{split}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line)["comment"] for line, _ in zip(lines, range(count), strict=False)]
 
 
-class OnTheWay(TrainerCallback):
-    """Prints how near the numbers are, each time that it is looked at: a run that is cut short has said something."""
+class PrintErrors(TrainerCallback):
+    """Prints the error of numbers after each evaluation, so that an interrupted run has a result."""
 
     def on_evaluate(self, args: object, state: TrainerState, *others: object, **more: object) -> None:
-        """Is called by the Trainer."""
         del args, others
         metrics = more["metrics"]
         print(f"step {state.global_step}: log-MAE {metrics['eval_log_mae']:.4f}", flush=True)  # type: ignore[index]
 
 
 def compared(options: argparse.Namespace, config: ComparisonConfig, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The figures of some of the models, or of all."""
+    """Metrics of the named models, or of all."""
     train, test = (texts_of(options.data, split, getattr(options, split)) for split in ("train", "test"))
-    return compare_twins(train, test, config, UNIT_WORDS, options.device, [OnTheWay()], names)
+    return compare_models(train, test, config, UNIT_WORDS, options.device, [PrintErrors()], names)
 
 
-def main() -> None:
-    """Trains both, prints every figure, and writes them if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--data", help="folder with train.jsonl.gz and test.jsonl.gz; made-up texts without")
-    parser.add_argument("--recipe", default="luna")
-    parser.add_argument("--embedder", help="instead of the recipe's, as JSON or a name")
-    parser.add_argument("--head", default="mixture", help="of both")
-    parser.add_argument("--train", type=int, default=40_000, help="texts to learn from, at most")
-    parser.add_argument("--test", type=int, default=4_000, help="texts to be measured on, at most")
-    parser.add_argument("--valueless", action="store_true", help="a third model, to which all numbers are the same")
-    parser.add_argument("--apart", action="store_true", help="train the models in processes of their own, side by side")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", help="write the figures to this file")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--data", help="folder with train.jsonl.gz and test.jsonl.gz; without it, synthetic texts")
+    parser.add_argument("--recipe", default="luna", help="recipe of the model with number values")
+    parser.add_argument("--embedder", help="replaces the recipe's embedder, as JSON or a name")
+    parser.add_argument("--head", default="mixture", help="number head of all models")
+    parser.add_argument("--train", type=int, default=40_000, help="maximum number of training texts")
+    parser.add_argument("--test", type=int, default=4_000, help="maximum number of held-out texts")
+    parser.add_argument("--valueless", action="store_true", help="add a model to which all numbers are the same token")
+    parser.add_argument("--apart", action="store_true", help="train the models in parallel, each in its own process")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     usual = ComparisonConfig()
     for name in SIZES:
         value = getattr(usual, name)
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    options = parser.parse_args()
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, help="see ComparisonConfig")
+    options = parser.parse_args(arguments)
     sizes = {name: getattr(options, name) for name in SIZES}
     embedder = options.embedder
     if embedder is not None:
@@ -81,12 +81,12 @@ def main() -> None:
     parts = {"recipe": options.recipe, "embedder": embedder, "head": {"kind": options.head}}
     config = ComparisonConfig(valueless=options.valueless, **parts, **sizes)
     start = time.perf_counter()
-    if options.apart:  # each in a process of its own: the machine's cores, or an accelerator, are shared by them
+    if options.apart:
         names = [(name,) for name in (BLIND, SENSE, VALUELESS)[: 2 + options.valueless]]
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(len(names), mp_context=context) as pool:
             each = list(pool.map(functools.partial(compared, options, config), names))
-        # Baselines are those of the first, as they are where all are trained here.
+        # The baselines are those of the first model, as in a run with one process.
         figures = {name: found for one in reversed(each) for name, found in one.items()}
     else:
         figures = compared(options, config)
@@ -95,11 +95,9 @@ def main() -> None:
     others = [name for name in (BLIND, VALUELESS) if name in figures]
     ratios = {name: figures[SENSE]["log_mae"] / figures[name]["log_mae"] for name in others}
     for name, ratio in ratios.items():
-        verdict = "pass" if ratio <= BAR else "miss"
-        print(f"log-MAE with number sense / {name}: {ratio:.3f}, bar {BAR}: {verdict}")
+        print(f"log-MAE with number values / {name}: {ratio:.3f}, bar {BAR}: {harness.verdict(ratio, BAR, '<=')}")
     print(f"{time.perf_counter() - start:.0f} s")
-    if options.json:
-        machine.write(options.json, config=vars(options), figures=figures | {"ratios": ratios, "bar": BAR})
+    harness.write(options, figures | {"ratios": ratios, "bar": BAR})
 
 
 if __name__ == "__main__":

@@ -1,33 +1,27 @@
-"""How fast the processor is beside the bare tokenizer: one run, medians of interleaved rounds, ratios.
+"""Speed of the number processor relative to the bare tokenizer.
 
     python benchmarks/processing.py [--json results/processing/processing.json]
 
-Passages go through a BERT tokenizer (that of shared/models, or one made of the passages' own words), bare and in the
-processor; records of planets go through the bare BERT tokenizer, through the pipeline that everybody writes first
-(pinned here: `re.sub`, `float`, a tokenizer of few words), and through the processor with a vocabulary for records.
-Each round has texts of its own, so that nothing is known from the round before that would not be known in training. The
-tokenizers run in one thread; ratios are of CPU time (`time.process_time`), because other programs may run beside us.
+Passages go through a BERT tokenizer (that of shared/models, or one made of the passages' words), alone and inside the
+processor. Records of planets go through the bare BERT tokenizer, through a simple pipeline pinned in this script
+(`re.sub`, `float` and a tokenizer of few words), and through the processor with a vocabulary for records.
+Each round has texts of its own, so that caches help no more than they do in training. The tokenizers run in one thread.
+Figures are ratios of CPU time (`time.process_time`), medians of interleaved rounds.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
-import gzip
-import json
 import os
 import random
 import re
-import time
-from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import machine
+import harness
 import torch
+from texts import SHARED, passages
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -37,40 +31,20 @@ from numerate.processing.processor import NumberProcessor
 from numerate.processing.record_tokenizer import record_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("NUMERATE_SHARED", ROOT.parent / "shared"))
-PASSAGES = SHARED / "data" / "wiki" / "passages.jsonl.gz"
 MODEL = SHARED / "models" / "minilm-mlm"
 PLANETS, STEPS = 3, 53
 NUMBERS = 3 * PLANETS + 1 + 2 * PLANETS * STEPS
-"""328 a record: the whole number of time steps that comes nearest to 330."""
+"""Numbers of a record: 328, as near to 330 as whole time steps allow."""
 TENSORS = {"padding": True, "return_tensors": "pt"}
 
 
 # Texts
 
 
-def passages(count: int) -> tuple[list[str], str]:
-    """Texts from all over the shared passages, or generated ones, and which of both they are."""
-    if PASSAGES.is_file():
-        with gzip.open(PASSAGES) as stream:
-            lines = stream.readlines()
-        return [json.loads(line)["text"] for line in lines[:: max(1, len(lines) // count)][:count]], "shared/data/wiki"
-    rng = random.Random(0)
-    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(2_000)]
-    forms = (lambda: f"{rng.randint(1750, 2024)}", lambda: f"{rng.randint(1, 999)},{rng.randint(0, 999):03}",
-             lambda: f"{rng.uniform(0, 100):.1f}%", lambda: f"${rng.randint(1, 99)} million")  # fmt: skip
-    texts = [
-        " ".join(rng.choice(forms)() if rng.random() < 0.04 else rng.choice(words) for _ in range(rng.randint(60, 160)))
-        for _ in range(count)
-    ]
-    return texts, "generated"
-
-
 def record(rng: random.Random) -> str:
-    """A record as xVal's planets are written, without its physics."""
+    """A record in the format of xVal's planets, with random numbers."""
     about: dict[str, Any] = {
         f"planet{i}": {"m": rng.uniform(1, 5), "a": 1 + i / 2 * rng.uniform(0.5, 2), "e": rng.uniform(0, 2)}
         for i in range(PLANETS)
@@ -81,7 +55,7 @@ def record(rng: random.Random) -> str:
 
 
 def bert_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
-    """The shared model's tokenizer, or a WordPiece of the texts' own words and all single characters."""
+    """The shared model's tokenizer, or a WordPiece of the texts' words and all single characters."""
     if MODEL.is_dir():
         return AutoTokenizer.from_pretrained(MODEL)
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -94,14 +68,14 @@ def bert_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]")
 
 
-# The pipeline that everybody writes first
+# The simple pipeline
 
 
 class Plain:
-    """Numbers out by `re.sub`, values by `float`, the rest through a tokenizer of few words.
+    """Replaces numbers with `re.sub`, reads them with `float`, and tokenizes the rest with few words.
 
-    The pattern leaves digits in quoted keys alone. Keys and bracket runs are added tokens, which is what xVal does and
-    the fastest of the ways that we tried; a comma between two numbers stays a token, which saves a second pattern.
+    The pattern skips digits in quoted keys. Keys and runs of brackets are added tokens, as in xVal, which was the
+    fastest of several variants; a comma between two numbers stays a token, which saves a second pattern.
     """
 
     NUMBER = re.compile(r"(?<!['\w])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!['\d])")
@@ -137,45 +111,28 @@ class Plain:
         return batch | {"numbers": aligned}
 
 
-# Interleaved medians
-
-
-class Timing(NamedTuple):
-    """Medians over the rounds, in seconds."""
-
-    cpu: float
-    wall: float
-
-
-def interleaved(contestants: dict[str, Any], rounds: list[list[str]], batch: int) -> dict[str, Timing]:
-    """Every round each contestant takes that round's texts in batches; the first round is not counted."""
-    names = list(contestants)
-    taken: dict[str, list[Timing]] = {name: [] for name in names}
-    for turn, texts in enumerate(rounds):
-        batches = [texts[start : start + batch] for start in range(0, len(texts), batch)]
-        first = turn % len(names)
-        for name in names[first:] + names[:first]:
-            run = contestants[name]
-            gc.collect()
-            wall, cpu = time.perf_counter(), time.process_time()
-            for some in batches:
-                run(some)
-            if turn:
-                taken[name].append(Timing(time.process_time() - cpu, time.perf_counter() - wall))
-    return {name: Timing(*map(median, zip(*timings, strict=True))) for name, timings in taken.items()}
+# Figures
 
 
 def figures(
     what: str, contestants: dict[str, Any], bars: dict[tuple[str, str], float], rounds: list[list[str]], batch: int
 ) -> Iterator[dict[str, Any]]:
-    """One row for each ratio (ours, baseline) with its bar, 0 for none."""
-    took = interleaved(contestants, rounds, batch)
+    """One row for each ratio (ours, baseline) with its bar (0 for none); the first of `rounds` is a warm-up."""
+
+    def in_batches(run: Any) -> Callable[[int], None]:
+        def all_texts(turn: int) -> None:
+            for start in range(0, len(rounds[turn]), batch):
+                run(rounds[turn][start : start + batch])
+
+        return all_texts
+
+    took = harness.interleaved({name: in_batches(run) for name, run in contestants.items()}, len(rounds) - 1)
     texts = len(rounds[-1])
     for (ours, baseline), bar in bars.items():
         ratio = took[baseline].cpu / took[ours].cpu
         yield {
             "texts": what, "ours": ours, "baseline": baseline, "ratio": ratio, "bar": bar or None,
-            "verdict": "" if not bar else "pass" if ratio >= bar else "miss",
+            "verdict": harness.verdict(ratio, bar or None),
             "ratio_by_wall": took[baseline].wall / took[ours].wall,
             "ours_per_second": texts / took[ours].cpu, "baseline_per_second": texts / took[baseline].cpu,
         }  # fmt: skip
@@ -214,7 +171,7 @@ def on_records(count: int, rounds: int, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def shares(texts: list[str], rounds: int) -> list[list[str]]:
-    """The texts dealt out to the rounds, and to the one before them."""
+    """Different texts for each round and the warm-up."""
     return [texts[turn :: rounds + 1] for turn in range(rounds + 1)]
 
 
@@ -224,32 +181,26 @@ def table_of(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         bar = f">= {row['bar']:g}" if row["bar"] else ""
         speeds = (f"{row['ratio_by_wall']:.2f}", f"{row['ours_per_second']:,.0f}", f"{row['baseline_per_second']:,.0f}")
         cells.append((row["texts"], row["ours"], row["baseline"], f"{row['ratio']:.2f}", bar, row["verdict"], *speeds))
-    widths = [max(len(row[column]) for row in cells) for column in range(9)]
-    for row in cells:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    return harness.aligned(cells)
 
 
-def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--passages", type=int, default=4000, help="how many passages, over all rounds")
-    parser.add_argument("--records", type=int, default=1000, help="how many records, over all rounds")
-    parser.add_argument("--rounds", type=int, default=9, help="over which medians are taken")
-    parser.add_argument("--batch", type=int, default=32, help="texts in a call")
-    parser.add_argument("--json", type=Path, help="write the figures here, too")
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--passages", type=int, default=4000, help="number of passages in all rounds")
+    parser.add_argument("--records", type=int, default=1000, help="number of records in all rounds")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of the medians")
+    parser.add_argument("--batch", type=int, default=32, help="texts per call")
     options = parser.parse_args(arguments)
     if min(options.passages, options.records) <= options.rounds or min(options.rounds, options.batch) < 1:
-        parser.error("--rounds and --batch are at least 1, and there are more --passages and --records than --rounds")
-    logging.set_verbosity_error()  # passages longer than the model's 512 tokens are no matter here
+        parser.error("--rounds and --batch must be at least 1, --passages and --records more than --rounds")
+    logging.set_verbosity_error()  # passages longer than the model's 512 tokens do not matter here
     texts, origin = passages(options.passages)
     rows = [*on_passages(texts, options.rounds, options.batch)]
     rows += on_records(options.records, options.rounds, options.batch)
     print(f"{len(texts):,} passages ({origin}), {options.records:,} records of {NUMBERS} numbers;", end=" ")
-    print(f"batches of {options.batch}, one thread, medians of {options.rounds} rounds, texts a second of CPU time")
+    print(f"batches of {options.batch}, one thread, medians of {options.rounds} rounds, texts per second of CPU time")
     print(*table_of(rows), sep="\n")
-    if options.json is not None:
-        config = {key: str(value) if isinstance(value, Path) else value for key, value in vars(options).items()}
-        machine.write(str(options.json), config=config | {"origin": origin, "numbers": NUMBERS}, figures=rows)
-    return rows
+    harness.write(options, rows, origin=origin, numbers=NUMBERS)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,21 @@
-"""How fast the 10 best of 10,000 candidate numerals are found for 1,000 contexts: shared work against none, in one run.
+"""Speed of ranking 10,000 candidate numerals for 1,000 contexts, against scoring one candidate at a time.
 
     python benchmarks/ranking.py [--json results/ranking/ranking.json]
 
-`digit-rnn` reads what candidates begin with alike once (a trie) and leaves beginnings that cannot win; `mog` makes one
-table of candidates by components and a matrix product. Both are held against the same weights candidate by candidate,
-all contexts in one batch, without any work that can be done before (strings and the probabilities of decimals). That
-takes minutes, so a round has a seeded draw of the candidates, and its time is scaled up to all of them. Candidates are
-those of the number-line evaluation: values in 0 to 4 decimals each. Heads are trained a little before, because a flat
-distribution is ranked faster. Ratios are of CPU time (`time.process_time`), medians of interleaved rounds.
+`digit-rnn` shares common prefixes of candidates (a trie) and drops prefixes that cannot win; `mog` uses one table of
+candidates and components and a matrix product. The baseline scores one candidate at a time with the same weights, all
+contexts in one batch, without what can be computed in advance (strings and probabilities of decimals). This takes
+minutes, so each round scores a random sample of the candidates and its time is scaled to all of them. Candidates are
+those of the number-line evaluation: values with 0 to 4 decimals. The heads are trained for some steps, because a flat
+distribution is ranked faster. Figures are ratios of CPU time (`time.process_time`), medians of interleaved rounds.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import machine
+import harness
 import torch
 
 from numerate.heads.digit_rnn import DigitDistribution, DigitRNNHead
@@ -29,14 +26,15 @@ from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import argparse
+    from collections.abc import Callable, Sequence
 
     from numerate.heads.base import Head
 
 BAR = 5.0
 DECIMALS = 5
 KINDS = 4
-"""Of context: years, ages, prices and heavy-tailed counts."""
+"""Kinds of context: years, ages, prices and heavy-tailed counts."""
 
 
 def value(kind: int, draw: random.Random) -> float:
@@ -52,7 +50,7 @@ def numerals(texts: list[str]) -> NumberTable:
 
 
 def candidates(count: int, draw: random.Random) -> NumberTable:
-    """Distinct numerals: values of all kinds, each in 0 to 4 decimals."""
+    """Distinct numerals: values of all kinds, each with 0 to 4 decimals."""
     texts: dict[str, None] = {}
     while len(texts) < count:
         drawn = abs(value(draw.randrange(KINDS), draw))
@@ -61,7 +59,7 @@ def candidates(count: int, draw: random.Random) -> NumberTable:
 
 
 def contexts(kinds: list[int], dim: int, seed: int) -> torch.Tensor:
-    """States that tell the kind, each with some noise."""
+    """Hidden states that encode the kind, with noise."""
     generator = torch.Generator().manual_seed(seed)
     centres = torch.randn(KINDS, dim, generator=torch.Generator().manual_seed(0))
     return centres[torch.tensor(kinds)] + 0.3 * torch.randn(len(kinds), dim, generator=generator)
@@ -80,19 +78,13 @@ def train(head: Head, dim: int, steps: int, draw: random.Random) -> None:
         optimizer.step()
 
 
-def seconds(run: Callable[[], Any]) -> float:
-    start = time.process_time()
-    run()
-    return time.process_time() - start
-
-
 def digits_one_by_one(distribution: DigitDistribution, strings: torch.Tensor) -> torch.Tensor:
     rows = len(distribution)
     return torch.stack([distribution.log_prob_strings(string.expand(rows, -1)) for string in strings], dim=1)
 
 
 def mog_one_by_one(distribution: WrittenDistribution, table: NumberTable, log_decimals: torch.Tensor) -> torch.Tensor:
-    """Each candidate's mass by each component once, for all contexts."""
+    """Scores one candidate at a time for all contexts, with the mass of each component computed once."""
     weights, components = distribution.values.log_weights, distribution.values.components  # type: ignore[attr-defined]
     values, decimals, columns = table.values(), decimals_of(table), []
     for index in range(len(table)):
@@ -113,55 +105,47 @@ def figures(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     hidden = contexts([draw.randrange(KINDS) for _ in range(arguments.contexts)], arguments.dim, seed=2)
     digits, gaussians = digit_rnn(hidden), mog(hidden)
     strings, log_decimals = strings_of(table), gaussians.log_decimals()
-    times: dict[str, list[float]] = {}
-    scale = len(table) / min(arguments.sample, len(table))
-    for _ in range(arguments.rounds):
-        some = torch.tensor(draw.sample(range(len(table)), k=min(arguments.sample, len(table))))
-        runs: dict[str, tuple[Callable[[], Any], float]] = {
-            "digit-rnn, one by one": (lambda some=some: digits_one_by_one(digits, strings[some]), scale),
-            "digit-rnn, every score by the trie": (lambda: digits.scores(table).topk(arguments.best), 1.0),
-            "digit-rnn, rank": (lambda: digits.rank(table, arguments.best), 1.0),
-            "mog, one by one": (lambda some=some: mog_one_by_one(gaussians, table[some], log_decimals), scale),
-            "mog, rank": (lambda: gaussians.rank(table, arguments.best), 1.0),
-        }
-        for name, (run, factor) in runs.items():
-            times.setdefault(name, []).append(seconds(run) * factor)
-    check(digits_one_by_one(digits, strings[some]), digits.scores(table[some]))
-    check(mog_one_by_one(gaussians, table[some], log_decimals), gaussians.scores(table[some]))
+    size = min(arguments.sample, len(table))
+    samples = [torch.tensor(draw.sample(range(len(table)), k=size)) for _ in range(arguments.rounds)]
+    runs: dict[str, Callable[[int], Any]] = {
+        "digit-rnn, one by one": lambda turn: digits_one_by_one(digits, strings[samples[turn]]),
+        "digit-rnn, every score by the trie": lambda _: digits.scores(table).topk(arguments.best),
+        "digit-rnn, rank": lambda _: digits.rank(table, arguments.best),
+        "mog, one by one": lambda turn: mog_one_by_one(gaussians, table[samples[turn]], log_decimals),
+        "mog, rank": lambda _: gaussians.rank(table, arguments.best),
+    }
+    took = harness.interleaved(runs, arguments.rounds, warm=0)
+    some, close = samples[-1], {"rtol": 1e-4, "atol": 1e-3}  # the fast ways must give the same scores
+    torch.testing.assert_close(digits.scores(table[some]), digits_one_by_one(digits, strings[some]), **close)
+    torch.testing.assert_close(
+        gaussians.scores(table[some]), mog_one_by_one(gaussians, table[some], log_decimals), **close
+    )
+    seconds = {name: timing.cpu * (len(table) / size if "one by one" in name else 1.0) for name, timing in took.items()}
     rows = []
-    for name, taken in times.items():
-        baseline = f"{name.split(',')[0]}, one by one"
-        faster = median(times[baseline]) / median(taken)
+    for name, taken in seconds.items():
+        faster = seconds[f"{name.split(',')[0]}, one by one"] / max(taken, 1e-9)
+        row = {"name": name, "seconds": round(taken, 2), "faster": round(faster, 1)}
         bar = BAR if name.endswith("rank") else None
-        verdict = "" if bar is None else "pass" if faster >= bar else "miss"
-        rows.append({"name": name, "seconds": round(median(taken), 2), "faster": round(faster, 1), "bar": bar,
-                     "verdict": verdict})  # fmt: skip
+        rows.append(row | {"bar": bar, "verdict": harness.verdict(faster, bar)})
     return rows
 
 
-def check(expected: torch.Tensor, found: torch.Tensor) -> None:
-    """What is faster must be the same."""
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--contexts", type=int, default=1000)
-    parser.add_argument("--candidates", type=int, default=10_000)
-    parser.add_argument("--best", type=int, default=10)
-    parser.add_argument("--dim", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=150, help="of training, before")
-    parser.add_argument("--sample", type=int, default=100, help="candidates that are measured one by one")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", default=None)
-    arguments = parser.parse_args()
-    rows = figures(arguments)
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--contexts", type=int, default=1000, help="number of contexts")
+    parser.add_argument("--candidates", type=int, default=10_000, help="number of candidate numerals")
+    parser.add_argument("--best", type=int, default=10, help="number of candidates to find")
+    parser.add_argument("--dim", type=int, default=50, help="width of the hidden states")
+    parser.add_argument("--steps", type=int, default=150, help="training steps before the ranking")
+    parser.add_argument("--sample", type=int, default=100, help="candidates that are scored one by one")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the medians")
+    parser.add_argument("--seed", type=int, default=0, help="seed of weights and candidates")
+    options = parser.parse_args(arguments)
+    rows = figures(options)
     for row in rows:
         bar = "" if row["bar"] is None else f"at least {row['bar']:g}x {row['verdict']}"
         print(f"{row['name']:36} {row['seconds']:8.2f} s   {row['faster']:7.1f}x   {bar}")
-    if arguments.json:
-        machine.write(arguments.json, config=vars(arguments), figures=rows)
+    harness.write(options, rows)
 
 
 if __name__ == "__main__":

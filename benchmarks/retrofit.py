@@ -1,30 +1,33 @@
-"""Does number pre-training harm words? The masked-word loss on sentences without numbers, before and after it.
+"""Effect of number pre-training on words: the masked-word loss on sentences without numbers, before and after it.
 
     python benchmarks/retrofit.py --model ../shared/models/minilm-mlm --data ../shared/data/wiki/passages.jsonl.gz
     python benchmarks/retrofit.py ... --device cuda --steps 3000 --json results/retrofit/retrofit.json
 
 A masked language model gets LUNA's plugin and is trained on sentences of the training split, most of them with numbers:
-once without a teacher, once with LUNA's (the moving average of the student), once with ours (the frozen original, asked
-about sentences without numbers). The loss is the mean over the same masked words each time, of sentences of the test
-split in which no number is found; the bar is 1 % above that of the model as it was.
+without a teacher, with LUNA's teacher (moving average of the student), and with a frozen copy of the original model as
+teacher for sentences without numbers. The loss is the mean over the same masked words of test sentences without
+numbers; the bar is 1 % above the loss of the original model.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import tempfile
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import machine
+import harness
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, TrainingArguments
 
 import numerate
 from numerate.processing.encoding import NumberCollator
 from numerate.training import NumberTrainer
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
 
 OBJECTIVES = {
     "no teacher": {"kind": "masked"},
@@ -34,11 +37,11 @@ OBJECTIVES = {
 BAR = 1.01
 MAX_TOKENS = 64
 WORDS = range(6, 60)
-"""How many words a sentence has."""
+"""Allowed numbers of words of a sentence."""
 
 
 def sentences(path: str, passages: int, split: str) -> list[str]:
-    """The sentences of the first passages of a split."""
+    """Sentences of the first passages of a split."""
     found: list[str] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -55,7 +58,7 @@ def sentences(path: str, passages: int, split: str) -> list[str]:
 
 @torch.no_grad()
 def word_loss(model: numerate.NumberModel, texts: list[str], seed: int = 0, size: int = 128) -> float:
-    """The mean loss of 15 % of the words, hidden behind [MASK]: the same ones for every model of one tokenizer."""
+    """Mean loss of 15 % of the words, replaced by [MASK]; the words are the same for all models of a tokenizer."""
     generator = torch.Generator().manual_seed(seed)
     was_training, total, count = model.training, 0.0, 0
     model.eval()
@@ -85,7 +88,7 @@ def attached(arguments: argparse.Namespace, objective: dict) -> numerate.NumberM
 
 
 def pretrain(model: numerate.NumberModel, rows: list[dict], held: list[dict], arguments: argparse.Namespace) -> dict:
-    """Trains, and gives the number metrics on held-out sentences."""
+    """Trains the model and returns its number metrics on held-out sentences."""
     with tempfile.TemporaryDirectory() as folder:
         options = TrainingArguments(
             folder, max_steps=arguments.steps, per_device_train_batch_size=arguments.batch,
@@ -104,26 +107,25 @@ def rows_of(model: numerate.NumberModel, texts: list[str]) -> list[dict]:
     return [{key: batch[key][row] for key in batch} | {"sample_id": row} for row in range(len(texts))]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--recipe", default="luna")
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--passages", type=int, default=20_000)
+def main(given: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--model", required=True, help="folder or Hub name of a masked language model")
+    parser.add_argument("--data", required=True, help="file of passages, JSON lines with `text` and `split`")
+    parser.add_argument("--recipe", default="luna", help="recipe of the number model")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the training")
+    parser.add_argument("--passages", type=int, default=20_000, help="passages of the training split")
     parser.add_argument("--held-out", type=int, default=2_000, help="passages of the test split")
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=5e-5)
-    parser.add_argument("--teacher", action="append", choices=OBJECTIVES, help="only this one; may be given again")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", default=None)
-    arguments = parser.parse_args()
+    parser.add_argument("--steps", type=int, default=300, help="training steps")
+    parser.add_argument("--batch", type=int, default=64, help="sentences per step")
+    parser.add_argument("--rate", type=float, default=5e-5, help="learning rate")
+    parser.add_argument("--teacher", action="append", choices=OBJECTIVES, help="only this one; can be repeated")
+    parser.add_argument("--seed", type=int, default=0, help="seed of weights and masks")
+    arguments = parser.parse_args(given)
     train, test = (
         sentences(arguments.data, count, split)
         for count, split in ((arguments.passages, "train"), (arguments.held_out, "test"))
     )
-    # As the model itself reads: what no reader of ours takes for a number is a word.
+    # Sentences without numbers are those in which the reader finds none.
     by_numbers = {True: [], False: []}
     for text, numerals in zip(test, numerate.find_batch(test), strict=True):
         by_numbers[bool(numerals)].append(text)
@@ -148,9 +150,7 @@ def main() -> None:
             f"log-MAE of numbers {metrics['eval_log_mae']:.3f}",
             flush=True,
         )
-    if arguments.json:
-        told = vars(arguments) | {"model": Path(arguments.model).name, "data": Path(arguments.data).name}
-        machine.write(arguments.json, config=told, figures=figures)
+    harness.write(arguments, figures)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,28 @@
-"""What number sense costs in a training step: attached models against the bare one, in one run.
+"""Cost of number embedders in a training step: attached models against the bare backbone, in one run.
 
     python benchmarks/step.py                            # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
     python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step/step-gpu.json
 
-Every contestant takes one step a round, in turn; what is shown is the ratio of the medians over all rounds to the bare
-model's. The bare model runs twice: its ratio to itself is the noise. An accelerator is waited for after `--in-a-row`
-steps: training does not wait for it at each one, and what the host does meanwhile costs nothing as long as it is ahead.
+Every model takes one step per round, in turn; the figures are ratios of the medians over all rounds to the median of
+the bare model. The bare model runs twice: the ratio of both shows the noise. An accelerator is synchronised after
+`--in-a-row` steps, because training does not wait for it at every step and hides work of the host.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
+from typing import TYPE_CHECKING
 
-import machine
+import harness
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 import numerate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SIZES = {
     "small": {"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024},
@@ -34,11 +37,11 @@ BARS = {"float": 1.15, "log-fourier": 1.15, "char-lstm 1M": 1.3}
 GPU_BAR = 1.05
 VOCABULARY = 30522
 TOKENS_PER_NUMBER = 4
-"""What BERT's own tokenizer spends on a number of real text (`numerate audit`: 4.09)."""
+"""Mean number of BERT tokens of a number in real text (`numerate audit`: 4.09)."""
 
 
 def word(index: int) -> str:
-    """A word for each id, in letters: a digit in it would be read as a number."""
+    """A word for each id, of letters only: digits would be read as numbers."""
     letters = ""
     while index:
         index, rest = divmod(index, 26)
@@ -78,7 +81,7 @@ def make_batch(model: numerate.NumberModel, rows: int, length: int, numbers: int
 
 
 class Contestant:
-    """A model, its optimiser and its batch; `step` is some training steps and gives the seconds of one."""
+    """A model, its optimizer and its batch; `step` runs some training steps and returns the seconds of one."""
 
     def __init__(self, name: str, model: torch.nn.Module, batch: dict[str, torch.Tensor], arguments) -> None:
         self.name, self.cuda, self.bf16 = name, arguments.device == "cuda", arguments.bf16
@@ -122,7 +125,7 @@ def contestants(arguments) -> list[Contestant]:
         result.insert(0, Contestant(name, backbone(), plain, arguments))
     if arguments.brief:
         return result
-    # The same text as the bare model reads it: every number is several subwords.
+    # The same text as the bare model reads it: every number is several sub-words.
     longer = arguments.length + arguments.numbers * (TOKENS_PER_NUMBER - 1)
     ids = torch.randint(5, VOCABULARY, (arguments.batch, longer), generator=torch.Generator().manual_seed(2))
     labels = torch.where(torch.rand(ids.shape) < 0.15, ids, -100)
@@ -131,23 +134,22 @@ def contestants(arguments) -> list[Contestant]:
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--size", default="small", choices=SIZES)
-    parser.add_argument("--bf16", action="store_true")
-    parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--numbers", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--in-a-row", type=int, default=1, help="steps before the accelerator is waited for")
-    parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="only this one; may be given again")
-    parser.add_argument("--brief", action="store_true", help="without the bare model's noise and longer text")
-    parser.add_argument("--json", default=None)
-    arguments = parser.parse_args()
+def main(given: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")
+    parser.add_argument("--size", default="small", choices=SIZES, help="size of the BERT")
+    parser.add_argument("--bf16", action="store_true", help="use bfloat16 autocast")
+    parser.add_argument("--compile", action="store_true", help="use torch.compile")
+    parser.add_argument("--batch", type=int, default=8, help="texts per step")
+    parser.add_argument("--length", type=int, default=128, help="tokens of a text")
+    parser.add_argument("--numbers", type=int, default=8, help="numbers of a text")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of the medians")
+    parser.add_argument("--in-a-row", type=int, default=1, help="steps between synchronisations of the accelerator")
+    parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="only this one; can be repeated")
+    parser.add_argument("--brief", action="store_true", help="leave out the second bare model and the longer text")
+    arguments = parser.parse_args(given)
     racers = contestants(arguments)
-    for racer in racers:  # compilation, allocation and caches are not what is measured
+    for racer in racers:  # compilation, allocation and caches are not measured
         for _ in range(3):
             racer.step()
     times: dict[str, list[float]] = {racer.name: [] for racer in racers}
@@ -159,15 +161,14 @@ def main() -> None:
     for name, seconds in medians.items():
         bar = None if name.startswith("bare") else GPU_BAR if arguments.device == "cuda" else BARS[name]
         ratio = seconds / medians["bare"]
-        verdict = "" if bar is None else "pass" if ratio <= bar else "miss"
+        verdict = harness.verdict(ratio, bar, "<=")
         rows.append(
             {"name": name, "ms": round(1000 * seconds, 2), "ratio": round(ratio, 3), "bar": bar, "verdict": verdict}
         )
         print(
             f"{name:18} {1000 * seconds:9.2f} ms   {ratio:6.3f}x   {'' if bar is None else f'at most {bar}'} {verdict}"
         )
-    if arguments.json:
-        machine.write(arguments.json, config=vars(arguments), figures=rows)
+    harness.write(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -1,171 +1,179 @@
-"""The benchmarks run from end to end, on next to nothing; what they measure is judged elsewhere."""
+"""The benchmarks run from end to end on tiny data; their figures are not checked."""
 
 from __future__ import annotations
 
+import gc
+import importlib
 import itertools
 import json
-import os
+import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import number_data
 import pytest
 
-ROOT = Path(__file__).parent.parent
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+SCRIPTS = sorted(path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text("utf-8"))
 
 
-def tiny_run(folder: Path, *more: str) -> tuple[str, dict[str, Any]]:
-    """What a tiny run of the reading benchmark prints and writes."""
-    path = folder / "new" / "reading.json"
-    sizes = ["--texts=4", "--rounds=1", "--family-bytes=100", "--stream-bytes=3000", "--processes=2"]
-    command = [sys.executable, ROOT / "benchmarks" / "reading.py", *sizes, f"--json={path}", *more]
-    environment = {**os.environ, "NUMERATE_SHARED": str(path)}  # which is not there: generated texts do
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout, json.loads(path.read_text("utf-8"))
+@pytest.fixture(autouse=True)
+def on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The scripts' folder can be imported from, and there is no shared data: texts are generated."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setenv("NUMERATE_SHARED", str(tmp_path / "missing"))
+    before = set(sys.modules)
+    yield
+    gc.unfreeze()  # the harness froze all objects
+    for name in set(sys.modules) - before:
+        if (BENCHMARKS / f"{name}.py").is_file():
+            del sys.modules[name]
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
-    return tiny_run(tmp_path_factory.mktemp("results"), "--alone")
+def run(script: str, *arguments: object) -> None:
+    importlib.import_module(script).main([str(argument) for argument in arguments])
 
 
-def test_reading_prints_every_figure(report: tuple[str, dict[str, Any]]) -> None:
-    printed, written = report
+def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(SCRIPTS) == 10
+    for script in SCRIPTS:
+        with pytest.raises(SystemExit, match=r"^0$"):
+            run(script, "--help")
+        text = capsys.readouterr().out
+        first = str(importlib.import_module(script).__doc__).splitlines()[0]
+        assert first in text and f"python benchmarks/{script}.py" in text, script
+        # An option without help has nothing after its name and metavar.
+        bare = re.findall(r"^  (--[\w-]+(?: \S+)?)\n(?=  -|\Z)", text, re.M)
+        assert not bare, (script, bare)
+
+
+def test_reading_measures_all_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "new" / "reading.json"
+    run("reading", "--texts=4", "--rounds=1", "--family-bytes=100", "--quick", "--alone", f"--json={path}")
+    printed, written = capsys.readouterr().out, json.loads(path.read_text("utf-8"))
     for row in written["figures"]:
         assert row["name"] in printed
-        assert row["verdict"] in (("pass", "miss") if row["bar"] is not None else ("",))
-
-
-def test_reading_measures_every_bar(report: tuple[str, dict[str, Any]]) -> None:
-    bars = {row["name"]: row["bar"] for row in report[1]["figures"] if row["bar"] is not None}
+        assert row["verdict"] in (("pass", "miss") if row["bar"] is not None else ("",)), row
+    bars = {row["name"]: row["bar"] for row in written["figures"] if row["bar"] is not None}
     assert bars["standard / pinned"] == 0.4 and bars["find_columns / pinned"] == 1.0
-    assert sum(name.startswith("family") for name in bars) == 12 * 4
-    assert sum(name.startswith("extreme") for name in bars) == 5 * 2
-    assert sum(name.startswith("stream") for name in bars) == 2
+    counts = {start: sum(name.startswith(start) for name in bars) for start in ("family", "extreme")}
+    assert counts == {"family": 12 * 4, "extreme": 5 * 2}
+    assert written["config"]["texts"] == 4 and written["config"]["origin"] == "generated"
+    assert written["machine"]["packages"]["numerate"] and written["machine"]["cores"]
 
 
-@pytest.mark.slow  # quantulum3 takes ten seconds to load
-def test_reading_measures_quantulum(tmp_path: Path) -> None:
-    _, written = tiny_run(tmp_path, "--quick")
-    assert [row["bar"] for row in written["figures"] if row["name"] == "standard / quantulum3"] == [150]
+def test_bad_sizes_are_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        run("reading", "--texts=0")
+    assert "--texts, --rounds and --processes must be at least 1" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_processes_give_the_same_output(report: tuple[str, dict[str, Any]]) -> None:
-    assert [row["figure"] for row in report[1]["figures"] if row["name"].startswith("same output")] == [1.0]
+@pytest.mark.slow  # quantulum3 takes ten seconds to load, and the command line is started four times
+def test_reading_measures_quantulum_and_streams(tmp_path: Path) -> None:
+    sizes = ["--texts=4", "--rounds=1", "--family-bytes=100", "--stream-bytes=3000", "--processes=2"]
+    run("reading", *sizes, f"--json={tmp_path / 'reading.json'}")
+    figures = {row["name"]: row for row in json.loads((tmp_path / "reading.json").read_text("utf-8"))["figures"]}
+    assert figures["standard / quantulum3"]["bar"] == 150
+    assert figures["same output from 2 processes"]["figure"] == 1.0
+    assert sum(name.startswith("stream") and row["bar"] == 200 for name, row in figures.items()) == 2
 
 
-def test_reading_says_what_it_ran_on(report: tuple[str, dict[str, Any]]) -> None:
-    written = report[1]
-    assert written["config"]["texts"] == 4 and written["texts"]["count"] == 4
-    assert written["packages"]["numerate"] and written["machine"]["cores"] and "commit" in written
+def test_processing_measures_passages_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("processing", "--passages=4", "--records=4", "--rounds=1", f"--json={tmp_path / 'processing.json'}")
+    figures = json.loads((tmp_path / "processing.json").read_text("utf-8"))["figures"]
+    assert sorted({row["bar"] for row in figures if row["bar"]}) == [0.7, 1.3, 2.0]
+    printed = capsys.readouterr().out
+    assert all(row["ours"] in printed for row in figures)
 
 
-def test_bad_sizes_are_one_clear_line() -> None:
-    command = [sys.executable, ROOT / "benchmarks" / "reading.py", "--texts=0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "--texts" in done.stderr.splitlines()[-1]
-
-
-def test_ranking_holds_both_heads_against_one_by_one(tmp_path: Path) -> None:
-    path = tmp_path / "ranking.json"
+def test_ranking_measures_both_heads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--contexts=4", "--candidates=30", "--steps=1", "--sample=5", "--rounds=1"]
-    command = [sys.executable, ROOT / "benchmarks" / "ranking.py", *sizes, f"--json={path}"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    figures = json.loads(path.read_text("utf-8"))["figures"]
+    run("ranking", *sizes, f"--json={tmp_path / 'ranking.json'}")
+    printed = capsys.readouterr().out
+    figures = json.loads((tmp_path / "ranking.json").read_text("utf-8"))["figures"]
     assert [row["name"] for row in figures if row["bar"] == 5] == ["digit-rnn, rank", "mog, rank"]
     assert all(row["name"] in printed for row in figures)
 
 
-def test_masked_words_many_at_once_lose_as_much_as_one_at_a_time(tmp_path: Path) -> None:
+def test_masked_words_in_batches_have_the_same_losses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").mkdir()
     source, model = number_data.write_data(tmp_path / "data"), number_data.write_model(tmp_path / "model")
-    options = [f"--model={model}", f"--source={source}", "--singles=5", f"--json={tmp_path / 'words.json'}"]
-    command = [sys.executable, ROOT / "benchmarks" / "masked_words.py", *options]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    figures = json.loads((tmp_path / "words.json").read_text("utf-8"))["figures"]
+    path = tmp_path / "words.json"
+    run("masked_words", f"--model={model}", f"--source={source}", "--singles=5", f"--json={path}")
+    printed, written = capsys.readouterr().out, json.loads(path.read_text("utf-8"))
+    figures = written["figures"]
     assert figures["positions"] > 100 and figures["largest_gap_nats"] < 1e-5
     assert all(name in printed for name in figures)
+    assert (written["config"]["model"], written["config"]["source"]) == ("model", "data"), "names without folders"
 
 
-def side_by_side(folder: Path, plan: str, *more: str) -> subprocess.CompletedProcess[str]:
+def run_plan(folder: Path, plan: str, *more: str) -> None:
     (folder / "plan.txt").write_text(plan)
-    command = [
-        sys.executable,
-        ROOT / "benchmarks" / "side_by_side.py",
-        folder / "plan.txt",
-        f"--logs={folder / 'logs'}",
-    ]
-    return subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    run("side_by_side", folder / "plan.txt", f"--logs={folder / 'logs'}", *more)
 
 
-def test_a_plan_is_done_side_by_side(tmp_path: Path) -> None:
-    # Each of the first two waits for what the other one writes, which one at a time would never do.
+def test_jobs_of_a_plan_run_in_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Each of the first two waits for a file of the other one.
     plan = "\n".join(
         f"{name}: touch {{PLACE}}/{name}; while [ ! -e {{PLACE}}/{other} ]; do sleep 0.05; done; echo met {other}"
         for name, other in (("one", "two"), ("two", "one"))
     )
-    done = side_by_side(tmp_path, f"# two\n\n{plan}\nbad: exit 3\n", "--workers=2", f"--set=PLACE={tmp_path}")
-    assert done.returncode == 0 and "done: 2" in done.stdout and "failed: 1 (bad)" in done.stdout
+    run_plan(tmp_path, f"# two\n\n{plan}\nbad: exit 3\n", "--workers=2", f"--set=PLACE={tmp_path}")
+    printed = capsys.readouterr().out
+    assert "done: 2" in printed and "failed: 1 (bad)" in printed
     assert (tmp_path / "logs" / "one.log").read_text() == "met two\n"
 
 
-def test_a_plan_ends_when_its_time_is_up(tmp_path: Path) -> None:
+def test_plan_ends_at_its_time_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = "long: sleep 600 & sleep 600\nlater after 500: true\nlast: true\n"
-    done = side_by_side(tmp_path, plan, "--workers=1", "--seconds=1")
-    assert "cut off: 1 (long)" in done.stdout and "not begun: 2 (later, last)" in done.stdout
+    run_plan(tmp_path, plan, "--workers=1", "--seconds=1")
+    printed = capsys.readouterr().out
+    assert "cut off: 1 (long)" in printed and "not started: 2 (later, last)" in printed
 
 
-@pytest.mark.parametrize(
-    ("plan", "said"),
-    [
-        ("no colon here", "line 1: write `name: command`, got 'no colon here'"),
-        ("one: echo {WHERE}", "line 1: nothing is known of 'WHERE': add --set WHERE=..."),
-        ("one: true\none: true", "two jobs are called 'one'"),
-    ],
-)
-def test_a_plan_that_cannot_be_read(tmp_path: Path, plan: str, said: str) -> None:
-    done = side_by_side(tmp_path, plan)
-    assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr
+def test_bad_plans_are_one_clear_line(tmp_path: Path) -> None:
+    cases = {
+        "no colon here": "line 1 must be `name: command`, got 'no colon here'",
+        "one: echo {WHERE}": "line 1 uses 'WHERE', which has no value: add --set WHERE=...",
+        "one: true\none: true": "names of jobs must be unique, got 'one' twice",
+    }
+    for plan, message in cases.items():
+        with pytest.raises(SystemExit, match=re.escape(message)):
+            run_plan(tmp_path, plan)
 
 
-def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        from side_by_side import jobs_of
-    finally:
-        sys.path.pop(0)
-    from numerate_lab.commands.compare import parsed_options, parsed_rates
+def test_shipped_plans_use_known_names() -> None:
+    from numerate_lab import registry
     from numerate_lab.engine.encodings import encoding_of
-    from numerate_lab.engine.trial import CellConfig
-    from numerate_lab.papers.literacy2021.prediction_tables import SCALES, TABLES, encoder_of
-    from numerate_lab.tasks.asked_number.named_tasks import task_of
 
-    known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), str(tmp_path))
-    plans = {file.stem: jobs_of(file.read_text(), known) for file in (ROOT / "benchmarks" / "plans").glob("*.txt")}
+    jobs_of = importlib.import_module("side_by_side").jobs_of
+    known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), "folder")
+    plans = {file.stem: jobs_of(file.read_text(), known) for file in (BENCHMARKS / "plans").glob("*.txt")}
     assert plans.keys() == {"arithmetic", "literacy", "xval"} and all(plans.values())
-    for job in plans["arithmetic"]:
-        words = shlex.split(job.command)
-        named = {flag: name for flag, name in itertools.pairwise(words) if flag.startswith("--")}
-        options = parsed_options([name for flag, name in itertools.pairwise(words) if flag == "--option"])
-        assert [encoding_of(name) for name in named["--encodings"].split(",")] and parsed_rates(named["--rates"])
-        assert CellConfig.from_dict({"task": named["--task"]} | options).splits == tuple(options.get("splits", ()))
-        assert task_of(named["--task"], options.get("task_options")).texts("train", 1)
-    words = [word for job in plans["literacy"] for word in job.command.split()]
-    named = {what: [name for flag, name in itertools.pairwise(words) if flag == what] for what in words}
-    assert len({encoder_of(name)["recipe"] for name in named["--encoder"]}) > 5
-    assert set(named["reproduce"]) <= set(TABLES) and set(named["--scale"]) - {"4x256", "2x128"} <= set(SCALES)
-    begins = {job.name: job.after for job in plans["xval"]}
-    assert begins["temperature"] == 0 < begins["four-operands"], "steps are timed alone first"
+    tables: Any = getattr(registry, "tables", None)
+    commands = [command for jobs in plans.values() for job in jobs for command in job.command.split(" && ")]
+    for command in commands:
+        words = shlex.split(command)
+        assert words[:3] == ["python3", "-m", "numerate"] and words[3] in ("compare", "reproduce", "train"), command
+        options = {flag: value for flag, value in itertools.pairwise(words) if flag.startswith("-")}
+        if words[3] == "compare":
+            name = options["--task"]
+            assert name in registry.tasks or registry.tasks["arithmetic"](name), command
+            assert all(encoding_of(encoding) for encoding in options["--encodings"].split(",")), command
+        elif words[3] == "reproduce" and tables is not None:
+            assert words[4] in tables, command
+    after = {job.name: job.after for job in plans["xval"]}
+    assert after["temperature"] == 0 < after["four-operands"], "the first run times its steps alone"
 
 
 @pytest.mark.slow
 def test_analyses_of_xval(tmp_path: Path) -> None:
-    command = [sys.executable, ROOT / "benchmarks" / "xval_analyses.py", f"--output={tmp_path / 'out'}"]
-    command += ["--steps=2", "--exercises=400", "--points=9"]
-    subprocess.run(command, capture_output=True, text=True, check=True)
+    run("xval_analyses", f"--output={tmp_path / 'out'}", "--steps=2", "--exercises=400", "--points=9")
     found = json.loads((tmp_path / "out" / "analyses.json").read_text("utf-8"))["figures"]
     assert set(found) == {"trees", "continuity", "embedding", "tokens"} and found["trees"]["multiply-3"]["r2"] > 0.9
     assert all(len(one["projection"]) == 9 for one in found["embedding"].values())

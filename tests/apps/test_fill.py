@@ -1,8 +1,8 @@
-"""Words in a gap, and how they move with a number."""
+"""`numerate fill`: probable words of a gap, and how a changed number changes them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import number_data
 import pytest
@@ -34,7 +34,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [bare, str(folder / "ours")]
 
 
-def test_words_and_shares_are_those_of_the_model(models: list[str]) -> None:
+def test_words_and_probabilities_are_those_of_the_model(models: list[str]) -> None:
     found = fill(TEXT, models, swap=["45000"], top=4)
     assert [(row["model"], row["number"]) for row in found] == [(m, n) for m in models for n in ("45", "45000")]
     backbone, tokenizer = new_backbone("roberta"), tokenizer_of("roberta")
@@ -60,27 +60,22 @@ def test_tables_have_a_column_for_each_model(models: list[str]) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "says"),
-    [
-        ("No gap.", {}, r"the text needs one \[MASK\], got it has 0 in 'No gap.'"),
-        ("The [MASK].", {"swap": ["5"]}, r"there is no number to swap in 'The \[MASK\].'"),
+def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("No gap.", {}, r"the text must have one \[MASK\], got 0 in 'No gap.'"),
+        ("The [MASK].", {"swap": ["5"]}, r"--swap needs a number in the text, got none in 'The \[MASK\].'"),
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
-        (TEXT + " word" * 2000, {}, r"bare: cannot take a text of \d+ tokens: "),
-    ],
-)
-def test_bad_input(text: str, options: dict, says: str, models: list[str]) -> None:
-    with pytest.raises(BadInput, match=says):
-        fill(text, models, **options)
+        (TEXT + " word" * 2000, {}, r"bare cannot read \d+ tokens: "),
+        (TEXT, {"models": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
+    ]
+    for text, options, message in cases:
+        with pytest.raises(BadInput, match=message) as raised:
+            fill(text, **{"models": models} | options)
+        assert "\n" not in str(raised.value)
 
 
-def test_no_such_model(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"nowhere: cannot be loaded: "):
-        fill(TEXT, [str(tmp_path / "nowhere")])
-
-
-def test_the_command(models: list[str]) -> None:
+def test_command_writes_json(models: list[str]) -> None:
     result = CliRunner().invoke(app, ["fill", TEXT, "--model", models[1], "--swap", "7", "--json"])
     assert result.exit_code == 0 and result.stdout.count('"moved"') == 2

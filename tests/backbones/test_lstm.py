@@ -1,4 +1,4 @@
-"""The 2018 LSTM against a loop over its equations, and with numbers attached from end to end."""
+"""The LSTM of 2018 against its equations, and with numbers attached."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model() -> NumerateLSTMForCausalLM:
 
 
 def by_hand(model: NumerateLSTMForCausalLM, embeddings: torch.Tensor) -> torch.Tensor:
-    """Logits of one text, (T, E) -> (T, V), from the equations of an LSTM."""
+    """Logits of one text from the equations of an LSTM: (T, E) -> (T, V)."""
     lstm, size = model.lstm, model.config.hidden_size
     state = cell = torch.zeros(size)
     logits = []
@@ -53,19 +53,21 @@ def test_equations(model: NumerateLSTMForCausalLM) -> None:
     assert model.words.weight.data_ptr() != model.output.weight.data_ptr()
 
 
-@pytest.mark.parametrize("side", ["left", "right", "both"])
-def test_padding_touches_no_real_token(model: NumerateLSTMForCausalLM, side: str) -> None:
-    rows = [[2, 7, 9, 11, 3], [2, 8, 3], [5]]
-    ids, mask = torch.zeros(3, 6, dtype=torch.int64), torch.zeros(3, 6, dtype=torch.int64)
-    for index, row in enumerate(rows):
-        start = {"left": 6 - len(row), "right": 0, "both": (6 - len(row)) // 2}[side]
-        ids[index, start : start + len(row)], mask[index, start : start + len(row)] = torch.tensor(row), 1
-    logits = model(input_ids=ids, attention_mask=mask).logits
-    for index, row in enumerate(rows):
-        torch.testing.assert_close(logits[index, mask[index].bool()], by_hand(model, model.words(torch.tensor(row))))
+def test_padding_does_not_change_real_tokens(model: NumerateLSTMForCausalLM) -> None:
+    for side in ["left", "right", "both"]:
+        rows = [[2, 7, 9, 11, 3], [2, 8, 3], [5]]
+        ids, mask = torch.zeros(3, 6, dtype=torch.int64), torch.zeros(3, 6, dtype=torch.int64)
+        for index, row in enumerate(rows):
+            start = {"left": 6 - len(row), "right": 0, "both": (6 - len(row)) // 2}[side]
+            ids[index, start : start + len(row)], mask[index, start : start + len(row)] = torch.tensor(row), 1
+        logits = model(input_ids=ids, attention_mask=mask).logits
+        for index, row in enumerate(rows):
+            torch.testing.assert_close(
+                logits[index, mask[index].bool()], by_hand(model, model.words(torch.tensor(row)))
+            )
 
 
-def test_loss_is_of_the_next_token(model: NumerateLSTMForCausalLM) -> None:
+def test_loss_predicts_the_next_token(model: NumerateLSTMForCausalLM) -> None:
     ids = torch.tensor([[2, 7, 9, 3], [2, 8, 3, 0]])
     labels = ids.masked_fill(ids == 0, -100)
     output = model(input_ids=ids, attention_mask=(ids != 0).long(), labels=labels)
@@ -75,7 +77,7 @@ def test_loss_is_of_the_next_token(model: NumerateLSTMForCausalLM) -> None:
     assert model(input_ids=ids, labels=labels, return_dict=False)[0].isfinite()
 
 
-def test_dropout_before_and_behind_the_lstm() -> None:
+def test_dropout_before_and_after_the_lstm() -> None:
     torch.manual_seed(0)
     model = NumerateLSTMForCausalLM(NumerateLSTMConfig(vocab_size=20, dropout=0.5))
     embeddings = torch.randn(2, 30, 50)
@@ -93,7 +95,7 @@ def test_dropout_before_and_behind_the_lstm() -> None:
     assert torch.equal(one, two)
 
 
-def test_generates_and_is_saved(model: NumerateLSTMForCausalLM, tmp_path: Path) -> None:
+def test_generation_and_saving(model: NumerateLSTMForCausalLM, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     model.save_pretrained(tmp_path)
@@ -124,7 +126,7 @@ def test_errors_quote_the_value(model: NumerateLSTMForCausalLM, tmp_path: Path) 
 
 @pytest.fixture
 def vectors(tmp_path: Path) -> Path:
-    """A file of word vectors that lie in a plane of a space of five dimensions, but for a little noise."""
+    """A file of five-dimensional word vectors that are in a plane, except for a little noise."""
     rng = np.random.default_rng(0)
     plane = np.linalg.qr(rng.normal(size=(5, 2)))[0]
     points = rng.normal(size=(40, 2)) * [3.0, 1.0] @ plane.T + 0.001 * rng.normal(size=(40, 5)) + 7
@@ -149,7 +151,7 @@ def test_word_vectors_keep_their_distances(vectors: Path) -> None:
         glove_rows(words, vectors, dim=6)
 
 
-def test_word_vectors_go_in_and_out(vectors: Path) -> None:
+def test_word_vectors_initialise_input_and_output(vectors: Path) -> None:
     tokenizer = build_word_tokenizer(["word other", "word 7"], 10)
     np.savez(vectors, words=np.array(["word", "other", "third"]), vectors=np.random.default_rng(0).normal(size=(3, 6)))
     model = NumerateLSTMForCausalLM(NumerateLSTMConfig(vocab_size=len(tokenizer), hidden_size=2))
@@ -171,7 +173,7 @@ def test_real_word_vectors(shared: Path) -> None:
     assert unit[3] @ unit[4] > unit[3] @ unit[5] + 0.2
 
 
-def test_with_numbers_from_end_to_end(tmp_path: Path) -> None:
+def test_training_with_numbers(tmp_path: Path) -> None:
     torch.manual_seed(0)
     tokenizer = build_word_tokenizer(TEXTS, 20, numerals=False)
     backbone = NumerateLSTMForCausalLM(NumerateLSTMConfig(vocab_size=len(tokenizer), hidden_size=16))
@@ -203,7 +205,7 @@ def test_with_numbers_from_end_to_end(tmp_path: Path) -> None:
     with torch.no_grad():
         assert torch.equal(model(**batch).logits, again(**batch).logits)
     assert torch.equal(model.predict(asked).median(), again.predict(asked).median())
-    # Padding on the left gives the same distributions: the state is not touched by it.
+    # Padding on the left gives the same distributions.
     again.processor.tokenizer.padding_side = "left"
     torch.testing.assert_close(again.predict(asked).median(), model.predict(asked).median())
 

@@ -1,4 +1,4 @@
-"""xVal's trunk against its equations written out, against PyTorch's own layers, and with numbers attached."""
+"""xVal's transformer against its equations, against PyTorch's layers, and with numbers attached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new(causal: bool = False, **options: Any) -> Any:
     torch.manual_seed(0)
     kind = NumerateTrunkForCausalLM if causal else NumerateTrunkForMaskedLM
     model = kind(NumerateTrunkConfig(**SIZES | {"max_position_embeddings": 16, "causal": causal} | options))
-    for weight in model.parameters():  # far from the zeros and ones that layers begin with
+    for weight in model.parameters():  # not the initial zeros and ones of biases and norms
         weight.data.add_(torch.randn_like(weight) * 0.1)
     return model.eval()
 
@@ -53,7 +53,7 @@ def gelu(x: torch.Tensor) -> torch.Tensor:
 
 
 def by_hand(model: Any, vectors: torch.Tensor) -> torch.Tensor:
-    """Logits of one text, (T, D) -> (T, V), position by position and head by head."""
+    """Logits of one text with loops over positions and heads: (T, D) -> (T, V)."""
     config, length = model.config, len(vectors)
     size = config.hidden_size // config.num_attention_heads
     states = [vectors[t] + model.trunk.positions.weight[t] for t in range(length)]
@@ -78,23 +78,23 @@ def by_hand(model: Any, vectors: torch.Tensor) -> torch.Tensor:
     return torch.stack([model.output.weight @ s for s in states])
 
 
-@pytest.mark.parametrize("options", [{}, {"final_norm": True}, {"token_head": "linear", "causal": True}])
-def test_equations_and_their_gradients(options: dict[str, Any]) -> None:
-    model = new(**options).double()
-    ids = torch.tensor([2, 7, 9, 7, 3])
-    direction = torch.randn(5, 20, dtype=torch.float64)
-    ours = model(input_ids=ids[None]).logits[0]
-    (ours * direction).sum().backward()
-    gradients = {name: weight.grad.clone() for name, weight in model.named_parameters()}
-    model.zero_grad()
-    theirs = by_hand(model, model.trunk.words(ids))
-    (theirs * direction).sum().backward()
-    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
-    for name, weight in model.named_parameters():
-        torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-9, atol=1e-11, msg=name)
+def test_equations_and_their_gradients() -> None:
+    for options in [{}, {"final_norm": True}, {"token_head": "linear", "causal": True}]:
+        model = new(**options).double()
+        ids = torch.tensor([2, 7, 9, 7, 3])
+        direction = torch.randn(5, 20, dtype=torch.float64)
+        ours = model(input_ids=ids[None]).logits[0]
+        (ours * direction).sum().backward()
+        gradients = {name: weight.grad.clone() for name, weight in model.named_parameters()}
+        model.zero_grad()
+        theirs = by_hand(model, model.trunk.words(ids))
+        (theirs * direction).sum().backward()
+        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+        for name, weight in model.named_parameters():
+            torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-9, atol=1e-11, msg=name)
 
 
-def test_gradient_of_the_embeddings_by_differences() -> None:
+def test_gradient_of_the_embeddings() -> None:
     model = new().double()
     mask = torch.tensor([[0, 1, 1], [1, 1, 1]])
     vectors = torch.randn(2, 3, 12, dtype=torch.float64, requires_grad=True)
@@ -102,8 +102,8 @@ def test_gradient_of_the_embeddings_by_differences() -> None:
     assert torch.autograd.gradcheck(run, (vectors,))
 
 
-def test_same_as_the_layers_that_xval_is_made_of() -> None:
-    """The released code is nn.TransformerEncoder, norm first, without a norm at its end."""
+def test_blocks_against_pytorch_layers() -> None:
+    """The released code uses nn.TransformerEncoder with norm_first and no final norm."""
     model = new()
     for block in model.trunk.blocks:
         layer = nn.TransformerEncoderLayer(12, 3, 48, dropout=0.1, activation="gelu", batch_first=True, norm_first=True)
@@ -119,7 +119,7 @@ def test_same_as_the_layers_that_xval_is_made_of() -> None:
         torch.testing.assert_close(block(states, None), layer.eval()(states))
 
 
-def test_first_weights_are_pytorchs() -> None:
+def test_initial_weights_are_those_of_pytorch() -> None:
     torch.manual_seed(0)
     config = NumerateTrunkConfig(vocab_size=200, hidden_size=96, num_hidden_layers=1, max_position_embeddings=100)
     model = NumerateTrunkForMaskedLM(config)
@@ -140,34 +140,34 @@ def test_first_weights_are_pytorchs() -> None:
         assert vectors.std().item() == pytest.approx(1, abs=0.02)
 
 
-def test_the_papers_size() -> None:
-    """48.14 million weights with 27 tokens and 1,024 positions: the released code's, its number head included."""
+def test_number_of_weights_of_the_paper() -> None:
+    """The released code has 48.14 million weights with 27 tokens and 1,024 positions, including its number head."""
     with torch.device("meta"):
         model = NumerateTrunkForMaskedLM(NumerateTrunkConfig(vocab_size=27))
     number_head = 768 * 3072 + 3072 + 3072 + 1
     assert (sum(weight.numel() for weight in model.parameters()) + number_head) / 1e6 == pytest.approx(48.14, abs=0.005)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("side", ["left", "right", "both"])
-def test_padding_touches_no_real_token(side: str, causal: bool) -> None:
-    model = new(causal=causal)
-    rows = [[2, 7, 9, 11, 3], [2, 8, 3], [5], []]
-    ids, mask = torch.zeros(4, 6, dtype=torch.int64), torch.zeros(4, 6, dtype=torch.int64)
-    for index, row in enumerate(rows):
-        start = {"left": 6 - len(row), "right": 0, "both": (6 - len(row)) // 2}[side]
-        ids[index, start : start + len(row)], mask[index, start : start + len(row)] = torch.tensor(row), 1
-    logits = model(input_ids=ids, attention_mask=mask).logits
-    assert logits.isfinite().all(), "a row of nothing but padding, too"
-    for index, row in enumerate(rows[:3]):
-        alone = model(input_ids=torch.tensor([row])).logits[0]
-        torch.testing.assert_close(logits[index, mask[index].bool()], alone, rtol=0, atol=1e-6)
-    changed = torch.where(mask == 0, 13, ids)
-    again = model(input_ids=changed, attention_mask=mask).logits
-    assert torch.equal(again[mask.bool()], logits[mask.bool()]), "whatever stands at padding"
+def test_padding_does_not_change_real_tokens() -> None:
+    for side in ["left", "right", "both"]:
+        for causal in [False, True]:
+            model = new(causal=causal)
+            rows = [[2, 7, 9, 11, 3], [2, 8, 3], [5], []]
+            ids, mask = torch.zeros(4, 6, dtype=torch.int64), torch.zeros(4, 6, dtype=torch.int64)
+            for index, row in enumerate(rows):
+                start = {"left": 6 - len(row), "right": 0, "both": (6 - len(row)) // 2}[side]
+                ids[index, start : start + len(row)], mask[index, start : start + len(row)] = torch.tensor(row), 1
+            logits = model(input_ids=ids, attention_mask=mask).logits
+            assert logits.isfinite().all(), "a row of nothing but padding, too"
+            for index, row in enumerate(rows[:3]):
+                alone = model(input_ids=torch.tensor([row])).logits[0]
+                torch.testing.assert_close(logits[index, mask[index].bool()], alone, rtol=0, atol=1e-6)
+            changed = torch.where(mask == 0, 13, ids)
+            again = model(input_ids=changed, attention_mask=mask).logits
+            assert torch.equal(again[mask.bool()], logits[mask.bool()]), "whatever stands at padding"
 
 
-def test_causal_sees_nothing_ahead_and_the_other_does() -> None:
+def test_only_the_causal_model_ignores_later_tokens() -> None:
     for causal in (False, True):
         model, ids = new(causal=causal), torch.tensor([[2, 7, 9, 3]])
         first = model(input_ids=ids).logits[0, 0]
@@ -184,7 +184,7 @@ def test_losses() -> None:
         assert new(causal=causal)(input_ids=ids, labels=labels, return_dict=False)[0] == output.loss
 
 
-def test_dropout_is_where_xvals_is() -> None:
+def test_dropout_positions() -> None:
     model = new(dropout=0.5).train()
     block, states = model.trunk.blocks[0], torch.randn(4, 8, 12)
     seen: list[torch.Tensor] = []
@@ -212,7 +212,7 @@ def test_saved_and_loaded_by_the_auto_classes(causal: bool, tmp_path: Path) -> N
     assert torch.equal(bare(input_ids=ids).last_hidden_state, model.trunk(input_ids=ids).last_hidden_state)
 
 
-def test_generates() -> None:
+def test_generation() -> None:
     model, made = new(causal=True, eos_token_id=None), [2, 7, 9]
     ids = torch.tensor([made])
     whole = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=4, do_sample=False)[0].tolist()
@@ -221,7 +221,7 @@ def test_generates() -> None:
     assert whole == made
 
 
-def test_checkpointed_gradients_are_the_same() -> None:
+def test_gradient_checkpointing_gives_the_same_gradients() -> None:
     model, ids = new().train(), torch.tensor([[2, 7, 9, 3]])
     for module in model.modules():
         if isinstance(module, nn.Dropout):
@@ -254,17 +254,17 @@ def test_errors_quote_the_value() -> None:
         NumerateTrunkForCausalLM(NumerateTrunkConfig(**SIZES))
 
 
-@pytest.mark.parametrize("recipe", numerate.recipe_names())
-def test_every_recipe_learns(recipe: str) -> None:
-    model = attached(recipe).train()
-    assert (model.info.task, model.info.is_causal, model.info.hidden_dim) == ("masked-lm", False, 12)
-    if hasattr(model.head, "fit"):
-        model.head.fit(NumberTable.of_values([1.0, 2.0, 3.0, 50.0, 7.0, 12.0, 300.0, 0.5] * 20))
-    batch = model.processor(NUMBERS, padding=True, return_tensors="pt")
-    loss = model(**batch).loss
-    loss.backward()
-    assert loss.isfinite() and model.backbone.trunk.words.weight.grad.isfinite().all()
-    assert model.backbone.trunk.blocks[0].attention_in.weight.grad.any()
+def test_every_recipe_learns() -> None:
+    for recipe in numerate.recipe_names():
+        model = attached(recipe).train()
+        assert (model.info.task, model.info.is_causal, model.info.hidden_dim) == ("masked-lm", False, 12), recipe
+        if hasattr(model.head, "fit"):
+            model.head.fit(NumberTable.of_values([1.0, 2.0, 3.0, 50.0, 7.0, 12.0, 300.0, 0.5] * 20))
+        batch = model.processor(NUMBERS, padding=True, return_tensors="pt")
+        loss = model(**batch).loss
+        loss.backward()
+        assert loss.isfinite() and model.backbone.trunk.words.weight.grad.isfinite().all(), recipe
+        assert model.backbone.trunk.blocks[0].attention_in.weight.grad.any(), recipe
 
 
 def test_plain_text_keeps_its_logits_and_state() -> None:
@@ -292,7 +292,7 @@ def test_xval_scales_before_positions_and_before_the_first_norm() -> None:
         torch.testing.assert_close(seen[0][0, place], value * row + positions[place])
 
 
-def test_with_numbers_saved_loaded_and_asked(tmp_path: Path) -> None:
+def test_saving_loading_and_prediction_with_numbers(tmp_path: Path) -> None:
     model = attached("xval").eval()
     model.save_pretrained(tmp_path, backbone=True)
     again = numerate.from_pretrained(tmp_path).eval()
@@ -305,13 +305,13 @@ def test_with_numbers_saved_loaded_and_asked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("causal", [False, True])
-def test_compiles_to_one_graph(causal: bool) -> None:
-    model = new(causal=causal)
-    ids, mask = torch.randint(0, 20, (3, 8)), torch.ones(3, 8, dtype=torch.int64)
-    mask[1, 5:] = 0
-    compiled = torch.compile(model, fullgraph=True)
-    output = compiled(input_ids=ids, attention_mask=mask, labels=ids)
-    plain = model(input_ids=ids, attention_mask=mask, labels=ids)
-    torch.testing.assert_close(output.loss, plain.loss, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(output.logits[mask.bool()], plain.logits[mask.bool()], rtol=1e-4, atol=1e-5)
+def test_compiles_to_one_graph() -> None:
+    for causal in [False, True]:
+        model = new(causal=causal)
+        ids, mask = torch.randint(0, 20, (3, 8)), torch.ones(3, 8, dtype=torch.int64)
+        mask[1, 5:] = 0
+        compiled = torch.compile(model, fullgraph=True)
+        output = compiled(input_ids=ids, attention_mask=mask, labels=ids)
+        plain = model(input_ids=ids, attention_mask=mask, labels=ids)
+        torch.testing.assert_close(output.loss, plain.loss, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(output.logits[mask.bool()], plain.logits[mask.bool()], rtol=1e-4, atol=1e-5)

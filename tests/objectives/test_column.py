@@ -1,4 +1,4 @@
-"""Columns of numbers: what is said of them as a whole, against values worked out by hand."""
+"""Column losses against hand computation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_targets_by_hand() -> None:
 
 def test_soft_ranks_by_hand() -> None:
     scores = torch.tensor([[0.0, math.log(3), 0.0, 0.0]])
-    # σ(ln 3) = 3/4: the second wins 3/4 against three others, 1/2 against itself.
+    # σ(ln 3) = 3/4: the second counts 3/4 against each of three others and 1/2 against itself.
     assert soft_ranks(scores, EVERY)[0].tolist() == pytest.approx([2.25, 3.25, 2.25, 2.25])
 
 
@@ -59,7 +59,7 @@ def test_sharp_ranks_give_spearmans_correlation() -> None:
     assert not varied.any() and loss.isfinite().all()
 
 
-def test_ranks_are_those_within_a_column() -> None:
+def test_ranks_are_computed_within_a_column() -> None:
     values, scores = torch.tensor([[1.0, 9.0, 2.0, 8.0]]), torch.tensor([[5.0, 1.0, 7.0, 0.0]])
     same = same_column(torch.ones(1, 4, dtype=torch.bool), torch.tensor([[0, 1, 0, 1]]))
     loss, _ = spearman_loss(scores, values, same, sharpness=100.0)
@@ -68,39 +68,39 @@ def test_ranks_are_those_within_a_column() -> None:
     assert whole[0, 0].item() == pytest.approx(1 - spearmanr(scores[0], values[0]).statistic, abs=1e-5)
 
 
-@pytest.mark.parametrize("columns", [None, [[0, 1, 0, 1], [2, 2, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]]])
-def test_the_loss_by_hand(columns: list[list[int]] | None) -> None:
-    model, plain = learner(column_weight=0.3, rank_weight=0.7), learner(column_weight=0.0, rank_weight=0.0)
-    batch = number_batch(model, "bert", SERIES) | {"sample_id": torch.arange(4)}
-    if columns is not None:
-        batch["number_column"] = torch.tensor(columns)
-    with torch.no_grad():
-        extra = model(**batch, return_loss=True).loss - plain(**batch, return_loss=True).loss
-        task = model.objective.prepare(dict(batch), model.vocabulary)
-        embeddings = model._embed(model.backbone.get_input_embeddings(), task.inputs)
-        passed = {"inputs_embeds": embeddings, "attention_mask": batch["attention_mask"]}
-        states = model.backbone(**passed, output_hidden_states=True).hidden_states[-1]
-        parts, errors, orders = model.objective_parts, [], []
-        for row, values in enumerate(([3.0, 1.0, -2.0, 10.0], [5.0, 5.0, 5.0])):
-            for column in {0} if columns is None else {0, 1, 2}:
-                inside = [i for i in range(len(values)) if columns is None or columns[row][i] == column]
-                if len(inside) < 2:
-                    continue
-                numbers = [values[i] for i in inside]
-                seen = torch.stack([states[row, batch["number_slots"][row].tolist().index(i + 1)] for i in inside])
-                facts = (min(numbers), max(numbers), sum(numbers) / len(numbers))
-                target = [part for x in facts for part in (math.log(1e-7 + abs(x)), np.sign(x))]
-                errors.append((parts.layers(seen.mean(0)) - torch.tensor(target)).square().mean().item())
-                if len(set(numbers)) > 1:
-                    scores = parts.order(seen)[:, 0].double().numpy()
-                    soft = 1 / (1 + np.exp(scores[None] - scores[:, None]))
-                    ranks = np.argsort(np.argsort(numbers)) + 1.0
-                    orders.append(1 - np.corrcoef(0.5 + soft.sum(1), ranks)[0, 1])
-    wanted = 0.3 * sum(errors) / len(errors) + 0.7 * sum(orders) / len(orders)
-    assert extra.item() == pytest.approx(wanted, rel=2e-4)
+def test_loss_by_hand() -> None:
+    for columns in [None, [[0, 1, 0, 1], [2, 2, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]]]:
+        model, plain = learner(column_weight=0.3, rank_weight=0.7), learner(column_weight=0.0, rank_weight=0.0)
+        batch = number_batch(model, "bert", SERIES) | {"sample_id": torch.arange(4)}
+        if columns is not None:
+            batch["number_column"] = torch.tensor(columns)
+        with torch.no_grad():
+            extra = model(**batch, return_loss=True).loss - plain(**batch, return_loss=True).loss
+            task = model.objective.prepare(dict(batch), model.vocabulary)
+            embeddings = model._embed(model.backbone.get_input_embeddings(), task.inputs)
+            passed = {"inputs_embeds": embeddings, "attention_mask": batch["attention_mask"]}
+            states = model.backbone(**passed, output_hidden_states=True).hidden_states[-1]
+            parts, errors, orders = model.objective_parts, [], []
+            for row, values in enumerate(([3.0, 1.0, -2.0, 10.0], [5.0, 5.0, 5.0])):
+                for column in {0} if columns is None else {0, 1, 2}:
+                    inside = [i for i in range(len(values)) if columns is None or columns[row][i] == column]
+                    if len(inside) < 2:
+                        continue
+                    numbers = [values[i] for i in inside]
+                    seen = torch.stack([states[row, batch["number_slots"][row].tolist().index(i + 1)] for i in inside])
+                    facts = (min(numbers), max(numbers), sum(numbers) / len(numbers))
+                    target = [part for x in facts for part in (math.log(1e-7 + abs(x)), np.sign(x))]
+                    errors.append((parts.layers(seen.mean(0)) - torch.tensor(target)).square().mean().item())
+                    if len(set(numbers)) > 1:
+                        scores = parts.order(seen)[:, 0].double().numpy()
+                        soft = 1 / (1 + np.exp(scores[None] - scores[:, None]))
+                        ranks = np.argsort(np.argsort(numbers)) + 1.0
+                        orders.append(1 - np.corrcoef(0.5 + soft.sum(1), ranks)[0, 1])
+        wanted = 0.3 * sum(errors) / len(errors) + 0.7 * sum(orders) / len(orders)
+        assert extra.item() == pytest.approx(wanted, rel=2e-4), columns
 
 
-def test_it_learns_and_is_saved(tmp_path: Any) -> None:
+def test_objective_layers_are_trained_and_saved(tmp_path: Any) -> None:
     model = learner(ratio=0.0, number_ratio=0.0, column_weight=1.0, rank_weight=1.0)
     batch = number_batch(model, "bert", SERIES)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -119,7 +119,7 @@ def test_it_learns_and_is_saved(tmp_path: Any) -> None:
     assert torch.equal(again(**batch, return_loss=True).loss, model(**batch, return_loss=True).loss)
 
 
-def test_nothing_to_say_of_single_numbers_and_words() -> None:
+def test_single_numbers_and_words_add_no_loss() -> None:
     model, plain = learner(), learner(column_weight=0.0, rank_weight=0.0)
     for texts in (PLAIN, ["one 7", "two 8"]):
         batch = number_batch(model, "bert", texts) | {"sample_id": torch.arange(len(texts))}
@@ -134,7 +134,7 @@ def test_half_precision() -> None:
     assert loss.isfinite() and all(w.grad is None or w.grad.isfinite().all() for w in model.parameters())
 
 
-def test_what_does_not_fit() -> None:
+def test_bad_options_and_models_without_the_layers() -> None:
     with pytest.raises(ConfigError, match=r"sharpness must be positive, got 0\.0"):
         objectives["column"].build(sharpness=0.0)
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")

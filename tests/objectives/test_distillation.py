@@ -1,4 +1,4 @@
-"""LUNA's losses on a fixed batch by hand, and the teacher."""
+"""LUNA's losses on a fixed batch against hand computation, and the teacher."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def learner(**options: Any) -> Any:
 
 
 def by_hand(model: Any, batch: dict[str, Any], teacher: Any) -> dict[str, float]:
-    """L_REG, L_CLA, L_distill and count with loops over what the objective masks, all else by other means."""
+    """L_REG, L_CLA, L_distill and counts, with loops over the masked positions."""
     task = model.objective.prepare(dict(batch), model.vocabulary)
     ids, slots = task.inputs["input_ids"], batch["number_slots"]
     with torch.no_grad():
@@ -61,7 +61,7 @@ def by_hand(model: Any, batch: dict[str, Any], teacher: Any) -> dict[str, float]
 
 
 def moved(model: Any) -> Any:
-    """A teacher that is not the student."""
+    """A teacher with other weights than the student."""
     teacher = model.objective.teach(model.backbone)
     with torch.no_grad():
         for weight in teacher.parameters():
@@ -69,26 +69,28 @@ def moved(model: Any) -> Any:
     return teacher
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("steps", [0, 4, 50])
-def test_lunas_losses(steps: int, scaled: bool) -> None:
-    model = learner(scale_by_warmup=scaled)
-    batch = number_batch(model, "bert", NUMBERS) | {"sample_id": torch.arange(3)}
-    teacher = moved(model)
-    model.objective.steps = steps
-    loss = model(**batch).loss
-    parts = by_hand(model, batch, teacher)
-    assert parts["asked"] > 2 and parts["count"] > parts["asked"] + 5
-    decay = min(1, 0.1 + 0.9 * steps / 10)
-    alpha = 0.4 * decay
-    mlm = (parts["reg"] + parts["cla"]) / (parts["count"] + 1e-7)
-    wanted = (1 - alpha) * mlm + alpha * parts["distill"] / parts["count"]
-    assert loss.item() == pytest.approx(wanted * (decay if scaled else 1), rel=1e-5)
-    model.eval()
-    assert model(**batch, return_loss=True).loss.item() == pytest.approx(mlm, rel=1e-5), "evaluation asks no teacher"
+def test_loss_by_hand() -> None:
+    for steps in [0, 4, 50]:
+        for scaled in [False, True]:
+            model = learner(scale_by_warmup=scaled)
+            batch = number_batch(model, "bert", NUMBERS) | {"sample_id": torch.arange(3)}
+            teacher = moved(model)
+            model.objective.steps = steps
+            loss = model(**batch).loss
+            parts = by_hand(model, batch, teacher)
+            assert parts["asked"] > 2 and parts["count"] > parts["asked"] + 5, (steps, scaled)
+            decay = min(1, 0.1 + 0.9 * steps / 10)
+            alpha = 0.4 * decay
+            mlm = (parts["reg"] + parts["cla"]) / (parts["count"] + 1e-7)
+            wanted = (1 - alpha) * mlm + alpha * parts["distill"] / parts["count"]
+            assert loss.item() == pytest.approx(wanted * (decay if scaled else 1), rel=1e-5), (steps, scaled)
+            model.eval()
+            assert model(**batch, return_loss=True).loss.item() == pytest.approx(mlm, rel=1e-5), (
+                "evaluation asks no teacher"
+            )
 
 
-def test_ablations() -> None:
+def test_loss_without_teacher_and_with_teacher_only() -> None:
     model = learner(alpha=0.0)
     batch = number_batch(model, "bert", NUMBERS) | {"sample_id": torch.arange(3)}
     parts = by_hand(model, batch, moved(model))
@@ -98,7 +100,7 @@ def test_ablations() -> None:
     assert model(**batch).loss.item() == pytest.approx(parts["distill"] / parts["count"], rel=1e-5)
 
 
-def test_the_average_moves_with_the_optimiser() -> None:
+def test_average_is_updated_after_each_optimizer_step() -> None:
     model = learner(decay=0.9)
     batch = number_batch(model, "bert", NUMBERS)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -115,7 +117,7 @@ def test_the_average_moves_with_the_optimiser() -> None:
     torch.testing.assert_close(got, wanted)
 
 
-def test_buffers_follow() -> None:
+def test_buffers_are_copied() -> None:
     model = learner()
     model.backbone.register_buffer("seen", torch.tensor([1]))
     model.objective.teach(model.backbone)
@@ -124,7 +126,7 @@ def test_buffers_follow() -> None:
     assert model.objective.teacher.seen.item() == 5
 
 
-def test_the_teacher_is_no_part_of_the_model(tmp_path: Any) -> None:
+def test_teacher_is_not_part_of_the_model(tmp_path: Any) -> None:
     model, bare = learner(), learner()
     batch = number_batch(model, "bert", NUMBERS)
     before = copy.deepcopy(model.backbone.state_dict())
@@ -143,7 +145,7 @@ def test_the_teacher_is_no_part_of_the_model(tmp_path: Any) -> None:
     assert torch.isfinite(copied(**batch).loss)
 
 
-def test_a_frozen_teacher_speaks_of_texts_without_numbers() -> None:
+def test_frozen_teacher_labels_texts_without_numbers() -> None:
     texts = [NUMBERS[0], PLAIN[1], PLAIN[2]]
     model = learner(teacher="frozen", warmup=0, alpha=0.5)
     batch = number_batch(model, "bert", texts) | {"sample_id": torch.arange(3)}
@@ -164,13 +166,13 @@ def test_a_frozen_teacher_speaks_of_texts_without_numbers() -> None:
     first = next(teacher.parameters()).clone()
     model.objective.step(model)
     assert torch.equal(first, next(teacher.parameters())), "frozen"
-    # With nothing to be asked there is nothing to weigh.
+    # Without positions for the teacher, the loss is L_MLM.
     batch = number_batch(model, "bert", NUMBERS) | {"sample_id": torch.arange(3)}
     parts = by_hand(model, batch, teacher)
     assert model(**batch).loss.item() == pytest.approx((parts["reg"] + parts["cla"]) / parts["count"], rel=1e-5)
 
 
-def test_a_run_can_be_resumed(tmp_path: Any) -> None:
+def test_state_is_saved_and_restored(tmp_path: Any) -> None:
     from safetensors.torch import load_file, save_file
 
     model, other = learner(), learner()
@@ -183,42 +185,43 @@ def test_a_run_can_be_resumed(tmp_path: Any) -> None:
     assert other.objective.steps == 7 and torch.equal(other(**batch).loss, model(**batch).loss)
 
 
-def test_texts_without_any_table() -> None:
+def test_batch_without_number_fields() -> None:
     model = learner()
     words = {key: value for key, value in number_batch(model, "bert", PLAIN).items() if not key.startswith("number")}
     assert torch.isfinite(model(**words).loss)
 
 
-@pytest.mark.parametrize("teacher", ["average", "frozen"])
-def test_a_batch_without_numbers_has_its_share_of_the_steps(teacher: str) -> None:
-    model = learner(teacher=teacher)
-    batch = model.processor([*NUMBERS, *PLAIN])
-    rows = [{key: batch[key][row] for key in batch} | {"sample_id": row} for row in range(len(batch["input_ids"]))]
-    whole, numbers, plain = map(NumberCollator(model.processor.tokenizer), (rows, rows[:3], rows[3:]))
-    counts = step_counts(model, [numbers, plain], None)
-    assert plain["number_bits"].shape[1] == 0 and counts is not None and counts["numbers"] > 0
-    parts = [model(**part, loss_counts=counts).loss for part in (numbers, plain)]
-    torch.testing.assert_close((parts[0] + parts[1]) / 2, model(**whole).loss)
+def test_two_batches_of_a_step_give_the_mean_of_all_terms() -> None:
+    for teacher in ["average", "frozen"]:
+        model = learner(teacher=teacher)
+        batch = model.processor([*NUMBERS, *PLAIN])
+        rows = [{key: batch[key][row] for key in batch} | {"sample_id": row} for row in range(len(batch["input_ids"]))]
+        whole, numbers, plain = map(NumberCollator(model.processor.tokenizer), (rows, rows[:3], rows[3:]))
+        counts = step_counts(model, [numbers, plain], None)
+        assert plain["number_bits"].shape[1] == 0 and counts is not None and counts["numbers"] > 0
+        parts = [model(**part, loss_counts=counts).loss for part in (numbers, plain)]
+        torch.testing.assert_close((parts[0] + parts[1]) / 2, model(**whole).loss)
 
 
-def test_soft_cross_entropy_is_that_of_torch() -> None:
+def test_soft_cross_entropy_against_torch() -> None:
     generator = torch.Generator().manual_seed(0)
     student, teacher = torch.randn(5, 9, generator=generator), torch.randn(5, 9, generator=generator)
     torch.testing.assert_close(
-        soft_cross_entropy(student, teacher), torch.nn.functional.cross_entropy(student, teacher.softmax(-1))
+        soft_cross_entropy(student, teacher).mean(), torch.nn.functional.cross_entropy(student, teacher.softmax(-1))
     )
 
 
-def test_the_stock_trainer_tells_of_its_steps() -> None:
+def test_callback_counts_steps_of_the_stock_trainer() -> None:
     model = learner()
     TellsObjective(model).on_optimizer_step(None, None, None)
     assert model.objective.steps == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"alpha": 1.5}, "alpha .* 1.5"), ({"decay": -1.0}, "decay .* -1.0"), ({"warmup": -3}, "warmup .* -3")],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        objectives["distillation"].build(**options)
+def test_bad_options() -> None:
+    for options, message in [
+        ({"alpha": 1.5}, "alpha .* 1.5"),
+        ({"decay": -1.0}, "decay .* -1.0"),
+        ({"warmup": -3}, "warmup .* -3"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            objectives["distillation"].build(**options)

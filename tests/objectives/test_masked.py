@@ -1,4 +1,4 @@
-"""The options of `masked`: what is hidden, behind what, and by which draws."""
+"""Options of `masked`: what is masked, by what it is replaced, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEHIND = batch([[2, 10, 20, 21, 100, 11, 3]], [[0, 0, -1, -1, 1, 0, 0]], [[5.5]]
 
 
 def splitmix(state: int) -> int:
-    """One number of Steele's generator, by plain integers."""
+    """One output of SplitMix64, with Python integers."""
     state = (state + 0x9E3779B97F4A7C15) % 2**64
     state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
@@ -35,7 +35,7 @@ def many(rows: int = 64) -> dict[str, Any]:
     return {key: value.expand(rows, *value.shape[1:]) for key, value in one.items()}
 
 
-def test_hash_is_splitmix() -> None:
+def test_hash_is_splitmix64() -> None:
     got = hashed_uniform(torch.tensor([5, -3]), torch.tensor([[0, 1, 7], [0, 1, 7]]), seed=11, epoch=2, stream=1)
     golden = 0x9E3779B97F4A7C15
     for row, sample in enumerate((5, -3)):
@@ -46,7 +46,7 @@ def test_hash_is_splitmix() -> None:
         assert got[row].tolist() == wanted
 
 
-def test_hash_is_uniform_and_its_arguments_count() -> None:
+def test_hash_is_uniform_and_depends_on_every_argument() -> None:
     samples, places = torch.arange(200), torch.arange(500).expand(200, 500)
     draws = [hashed_uniform(samples, places, *more).double() for more in ((0, 0, 1), (1, 0, 1), (0, 1, 1), (0, 0, 2))]
     for index, one in enumerate(draws):
@@ -69,7 +69,7 @@ def test_masks_of_a_sample_do_not_depend_on_the_batch() -> None:
     part = objective.prepare({key: value[2:3] for key, value in rows.items()}, SIZED)
     assert torch.equal(whole.labels[2:3], part.labels) and torch.equal(whole.scored[2:3], part.scored)
     assert torch.equal(whole.inputs["input_ids"][2:3], part.inputs["input_ids"])
-    # Nor on its padding.
+    # The masks do not depend on padding, either.
     padded = {key: value[2:3] for key, value in rows.items()}
     for key in ("input_ids", "attention_mask", "number_slots"):
         padded[key] = torch.nn.functional.pad(padded[key], (3, 0))
@@ -79,7 +79,7 @@ def test_masks_of_a_sample_do_not_depend_on_the_batch() -> None:
     assert not torch.equal(whole.labels[0], whole.labels[1])
 
 
-def test_what_is_masked() -> None:
+def test_option_what() -> None:
     every: dict[str, Any] = {"ratio": 1.0, "number_ratio": 1.0}
     both, numbers, words = (
         objectives["masked"].build(what=what, **every).prepare(dict(IN_PLACE), WORDS).inputs["input_ids"].tolist()
@@ -88,7 +88,7 @@ def test_what_is_masked() -> None:
     assert both == [[2, 4, 4, 4, 4, 3]] and numbers == [[2, 10, 4, 4, 11, 3]] and words == [[2, 4, 20, 21, 4, 3]]
 
 
-def test_wanted_numbers_are_masked_and_no_others() -> None:
+def test_only_wanted_numbers_are_masked() -> None:
     asked = dict(MARKED) | {"number_wanted": torch.tensor([[0, 0], [0, 1]])}
     for ratio in (0.0, 1.0):
         task = objectives["masked"].build(ratio=0.0, number_ratio=ratio).prepare(dict(asked), WORDS)
@@ -97,7 +97,7 @@ def test_wanted_numbers_are_masked_and_no_others() -> None:
     assert not objectives["masked"].build(what="words").prepare(dict(asked), WORDS).scored.any()
 
 
-def test_keys_of_records() -> None:
+def test_wanted_numbers_from_record_keys() -> None:
     torch.manual_seed(0)
     options: dict[str, Any] = {"kind": "masked", "ratio": 0.0, "number_ratio": 0.0}
     backbone = new_backbone("bert")
@@ -115,7 +115,7 @@ def test_keys_of_records() -> None:
     assert loss.item() == pytest.approx(wanted.item(), rel=1e-5)
 
 
-def test_replacing() -> None:
+def test_shares_of_replaced_tokens() -> None:
     torch.manual_seed(0)
     objective = objectives["masked"].build(ratio=0.5, number_ratio=0.5, replace=[0.8, 0.1])
     rows = many()
@@ -128,14 +128,14 @@ def test_replacing() -> None:
         hidden, same = (seen[:, part] == 4)[at].double().mean(), (seen[:, part] == ids[:, part])[at].double().mean()
         assert hidden.item() == pytest.approx(0.8, abs=0.015)
         assert same.item() == pytest.approx(0.1 + 0.1 / 56, abs=0.015)
-    # A number that is hidden or replaced has no vector; one that stays keeps it, and is predicted all the same.
+    # A masked or replaced number has no vector; one that is kept has its vector, and is predicted, too.
     lost = task.inputs["number_given"] == ASKED
     assert lost[task.scored].double().mean().item() == pytest.approx(0.9, abs=0.015) and not lost[~task.scored].any()
     stays = task.scored & ~lost
     assert torch.equal(seen[:, :200][stays], ids[:, :200][stays])
 
 
-def test_random_words_are_any_but_special_ones() -> None:
+def test_random_words_are_not_special_tokens() -> None:
     torch.manual_seed(0)
     objective = objectives["masked"].build(ratio=1.0, replace=[0.0, 1.0])
     rows = many()
@@ -145,7 +145,7 @@ def test_random_words_are_any_but_special_ones() -> None:
         objective.prepare(dict(MARKED), WORDS)
 
 
-def test_the_slot_may_be_hidden_as_in_luna() -> None:
+def test_slot_can_be_masked_as_in_luna() -> None:
     options: dict[str, Any] = {"ratio": 0.0, "number_ratio": 1.0, "hide_slot": True}
     task = objectives["masked"].build(**options).prepare(dict(BEHIND), SIZED)
     assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 4, 4, 11, 3]]
@@ -157,7 +157,7 @@ def test_the_slot_may_be_hidden_as_in_luna() -> None:
     assert stays.inputs["number_given"].tolist() == [[GIVEN]]
 
 
-def test_the_model_takes_the_fields() -> None:
+def test_model_masks_by_sample_id_and_epoch() -> None:
     torch.manual_seed(0)
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
     model.objective = objectives["masked"].build(ratio=0.4, number_ratio=0.4, replace=[0.6, 0.2])
@@ -169,34 +169,36 @@ def test_the_model_takes_the_fields() -> None:
     assert not torch.equal(one, model(**rows, return_loss=True).loss)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"replace": [0.8, 0.3]}, "at most 1 together, got \\(0.8, 0.3\\)"),
+def test_bad_options() -> None:
+    for options, message in [
+        ({"replace": [0.8, 0.3]}, "a sum of at most 1, got \\(0.8, 0.3\\)"),
         ({"replace": [-0.1, 0.3]}, "got \\(-0.1, 0.3\\)"),
         ({"what": "letters"}, "'letters'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        objectives["masked"].build(**options)
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            objectives["masked"].build(**options)
 
 
-@pytest.mark.parametrize("name", ["p10", "p1000", "b1999", "fp15", "digits"])
-def test_a_number_in_tokens_of_ours_is_masked_whole(name: str) -> None:
-    model = numerate.attach(
-        new_backbone("bert"), tokenizer_of("bert"), notation={"kind": name, "slot": True}, objective={"kind": "masked"}
-    )
-    batch = model.processor(["It rose from 12.5 to 300.", "It is -7."], return_tensors="pt", padding=True)
-    slots = batch["number_slots"]
-    for row, texts in enumerate((["12.5", "300"], ["-7"])):
-        for number, text in enumerate(texts, start=1):
-            ids = batch["input_ids"][row][slots[row] == number]
-            pieces = [model.processor.own_tokens[token - model.processor.num_id] for token in ids.tolist()]
-            assert model.processor.notation.read(pieces).value == float(text)
-    wanted = torch.tensor([[False, True], [True, False]])
-    task = model.objective.prepare({**batch, "number_wanted": wanted, "sample_id": torch.arange(2)}, model.vocabulary)
-    asked = (slots > 0) & wanted.gather(1, (slots - 1).clamp_min(0))
-    assert torch.equal(task.labels[asked], batch["input_ids"][asked])
-    assert (task.inputs["input_ids"][asked] == model.vocabulary.mask_id).all()
-    assert (task.labels[(slots > 0) & ~asked] == -100).all(), "the other numbers are read"
+def test_all_added_tokens_of_a_number_are_masked_together() -> None:
+    for name in ["p10", "p1000", "b1999", "fp15", "digits"]:
+        model = numerate.attach(
+            new_backbone("bert"),
+            tokenizer_of("bert"),
+            notation={"kind": name, "slot": True},
+            objective={"kind": "masked"},
+        )
+        batch = model.processor(["It rose from 12.5 to 300.", "It is -7."], return_tensors="pt", padding=True)
+        slots = batch["number_slots"]
+        for row, texts in enumerate((["12.5", "300"], ["-7"])):
+            for number, text in enumerate(texts, start=1):
+                ids = batch["input_ids"][row][slots[row] == number]
+                pieces = [model.processor.own_tokens[token - model.processor.num_id] for token in ids.tolist()]
+                assert model.processor.notation.read(pieces).value == float(text), name
+        wanted = torch.tensor([[False, True], [True, False]])
+        task = model.objective.prepare(
+            {**batch, "number_wanted": wanted, "sample_id": torch.arange(2)}, model.vocabulary
+        )
+        asked = (slots > 0) & wanted.gather(1, (slots - 1).clamp_min(0))
+        assert torch.equal(task.labels[asked], batch["input_ids"][asked]), name
+        assert (task.inputs["input_ids"][asked] == model.vocabulary.mask_id).all(), name
+        assert (task.labels[(slots > 0) & ~asked] == -100).all(), "the other numbers are read"

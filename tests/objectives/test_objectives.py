@@ -1,4 +1,4 @@
-"""What every objective makes of a batch."""
+"""Contract of all objectives, masking, and the token loss."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_masked_hides_whole_numbers() -> None:
     assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]]
 
 
-def test_masked_leaves_our_tokens_and_asks_for_their_numbers() -> None:
+def test_masked_keeps_num_tokens_and_predicts_their_numbers() -> None:
     objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0)
     task = objective.prepare(dict(MARKED), WORDS)
     assert torch.equal(task.inputs["input_ids"], MARKED["input_ids"])
@@ -82,18 +82,18 @@ def test_masked_leaves_our_tokens_and_asks_for_their_numbers() -> None:
     assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100]]
 
 
-@pytest.mark.parametrize("joint", [True, False])
-def test_masked_hides_the_subwords_beside_a_slot(joint: bool) -> None:
-    behind = batch([[2, 10, 20, 21, 100, 11, 3]], [[0, 0, -1, -1, 1, 0, 0]], [[5.5]])
-    objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0, joint=joint)
-    task = objective.prepare(dict(behind), WORDS)
-    assert task.inputs["input_ids"].tolist() == [[2, 10, *([4, 4] if joint else [20, 21]), 100, 11, 3]]
-    assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]]
-    # Without a head the subwords alone can give the number back.
-    task = objective.prepare(dict(behind), Vocabulary(4, 100, (0, 2, 3), predicts_numbers=False))
-    assert task.scored.tolist() == [[joint]]
-    words = objectives["masked"].build(ratio=1.0, number_ratio=0.0, joint=joint).prepare(dict(behind), WORDS)
-    assert words.inputs["input_ids"].tolist() == [[2, 4, *([20, 21] if joint else [4, 4]), 100, 4, 3]]
+def test_masked_hides_the_subwords_beside_a_slot() -> None:
+    for joint in [True, False]:
+        behind = batch([[2, 10, 20, 21, 100, 11, 3]], [[0, 0, -1, -1, 1, 0, 0]], [[5.5]])
+        objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0, joint=joint)
+        task = objective.prepare(dict(behind), WORDS)
+        assert task.inputs["input_ids"].tolist() == [[2, 10, *([4, 4] if joint else [20, 21]), 100, 11, 3]], joint
+        assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]], joint
+        # Without a head the subwords alone can give the number back.
+        task = objective.prepare(dict(behind), Vocabulary(4, 100, (0, 2, 3), predicts_numbers=False))
+        assert task.scored.tolist() == [[joint]], joint
+        words = objectives["masked"].build(ratio=1.0, number_ratio=0.0, joint=joint).prepare(dict(behind), WORDS)
+        assert words.inputs["input_ids"].tolist() == [[2, 4, *([20, 21] if joint else [4, 4]), 100, 4, 3]], joint
 
 
 def test_masked_never_masks_special_tokens_or_padding() -> None:
@@ -108,7 +108,7 @@ def test_masked_needs_a_mask_token() -> None:
         objectives["masked"].build(ratio=1.5)
 
 
-def test_shares_are_as_asked() -> None:
+def test_masked_shares_match_the_ratios() -> None:
     torch.manual_seed(0)
     ids = torch.full((64, 400), 10)
     table = batch([[10] * 400], [list(range(1, 201)) + [0] * 200], [[float(i) for i in range(200)]])
@@ -118,18 +118,18 @@ def test_shares_are_as_asked() -> None:
     assert task.scored.float().mean().item() == pytest.approx(0.3, abs=0.015)
 
 
-def test_not_a_number_is_no_target() -> None:
+def test_nan_and_infinity_are_not_targets() -> None:
     odd = batch([[2, 100, 100, 100, 3]], [[0, 1, 2, 3, 0]], [[float("nan"), float("inf"), 1.0]])
     for objective in (objectives["masked"].build(number_ratio=1.0), objectives["causal"].build()):
         assert objective.prepare(dict(odd), WORDS).scored.tolist() == [[False, False, True]]
 
 
-@pytest.mark.parametrize("name", ["causal", "labelled"])
-def test_labels_choose_the_numbers(name: str) -> None:
-    labels = torch.tensor([[-100, -100, 100, 11, -100, -100], [-100, -100, -100, -100, 100, -100]])
-    task = objectives[name].build().label(dict(MARKED), labels)
-    # The first row's second number has no token.
-    assert task.scored.tolist() == [[True, False], [False, True]]
+def test_labels_select_the_numbers() -> None:
+    for name in ["causal", "labelled"]:
+        labels = torch.tensor([[-100, -100, 100, 11, -100, -100], [-100, -100, -100, -100, 100, -100]])
+        task = objectives[name].build().label(dict(MARKED), labels)
+        # The first row's second number has no token.
+        assert task.scored.tolist() == [[True, False], [False, True]], name
 
 
 def test_token_loss() -> None:
@@ -140,49 +140,49 @@ def test_token_loss() -> None:
     assert token_loss(logits, torch.full_like(labels, -100)) == 0
 
 
-@pytest.mark.parametrize("shift", [False, True])
-def test_token_loss_of_two_parts_is_that_of_the_joined_logits(shift: bool) -> None:
-    generator = torch.Generator().manual_seed(3)
-    logits, own = torch.randn(2, 5, 11, generator=generator), torch.randn(2, 5, 3, generator=generator)
-    labels = torch.tensor([[1, -100, 12, 3, 14], [-100, -100, 0, 13, 5]])
-    joined = torch.cat([logits, torch.full((2, 5, 1), -1e30), own], dim=-1)  # id 11 belongs to nobody
-    if shift:
-        expected = torch.nn.functional.cross_entropy(joined[:, :-1].reshape(-1, 15), labels[:, 1:].reshape(-1))
-    else:
-        expected = torch.nn.functional.cross_entropy(joined.reshape(-1, 15), labels.reshape(-1))
-    assert torch.allclose(token_loss(logits, labels, own, 12, shift=shift), expected)
+def test_token_loss_of_two_parts_equals_that_of_joined_logits() -> None:
+    for shift in [False, True]:
+        generator = torch.Generator().manual_seed(3)
+        logits, own = torch.randn(2, 5, 11, generator=generator), torch.randn(2, 5, 3, generator=generator)
+        labels = torch.tensor([[1, -100, 12, 3, 14], [-100, -100, 0, 13, 5]])
+        joined = torch.cat([logits, torch.full((2, 5, 1), -1e30), own], dim=-1)  # id 11 belongs to nobody
+        if shift:
+            expected = torch.nn.functional.cross_entropy(joined[:, :-1].reshape(-1, 15), labels[:, 1:].reshape(-1))
+        else:
+            expected = torch.nn.functional.cross_entropy(joined.reshape(-1, 15), labels.reshape(-1))
+        assert torch.allclose(token_loss(logits, labels, own, 12, shift=shift), expected), shift
 
 
-@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.bfloat16])
-def test_sum_and_pick_is_that_of_torch(kind: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numerate.objectives.cross_entropy._CHUNK", 30)  # three rows at a time
-    generator = torch.Generator().manual_seed(1)
-    logits = (3 * torch.randn(2, 5, 9, generator=generator, dtype=torch.float64)).to(kind).requires_grad_()
-    labels = torch.tensor([[1, -100, 8, 3, 4], [0, 0, 99, 7, 5]])
-    whole, picked = sum_and_pick(logits, labels)
-    scores = logits.to(torch.promote_types(kind, torch.float32))
-    expected = scores.logsumexp(-1), scores.gather(-1, labels.clamp(0, 8)[..., None])[..., 0]
-    torch.testing.assert_close((whole, picked), expected)
-    weights = torch.randn(2, 2, 5, generator=generator).to(whole)
-    got = torch.autograd.grad((weights[0] * whole + weights[1] * picked).sum(), logits)
-    want = torch.autograd.grad((weights[0] * expected[0] + weights[1] * expected[1]).sum(), logits)
-    torch.testing.assert_close(got, want)
-    if kind == torch.float64:
-        assert torch.autograd.gradcheck(lambda x: sum_and_pick(x, labels), logits)
+def test_sum_and_pick_against_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in [torch.float64, torch.float32, torch.bfloat16]:
+        monkeypatch.setattr("numerate.objectives.cross_entropy._CHUNK", 30)  # three rows at a time
+        generator = torch.Generator().manual_seed(1)
+        logits = (3 * torch.randn(2, 5, 9, generator=generator, dtype=torch.float64)).to(kind).requires_grad_()
+        labels = torch.tensor([[1, -100, 8, 3, 4], [0, 0, 99, 7, 5]])
+        whole, picked = sum_and_pick(logits, labels)
+        scores = logits.to(torch.promote_types(kind, torch.float32))
+        expected = scores.logsumexp(-1), scores.gather(-1, labels.clamp(0, 8)[..., None])[..., 0]
+        torch.testing.assert_close((whole, picked), expected)
+        weights = torch.randn(2, 2, 5, generator=generator).to(whole)
+        got = torch.autograd.grad((weights[0] * whole + weights[1] * picked).sum(), logits)
+        want = torch.autograd.grad((weights[0] * expected[0] + weights[1] * expected[1]).sum(), logits)
+        torch.testing.assert_close(got, want)
+        if kind == torch.float64:
+            assert torch.autograd.gradcheck(sum_and_pick, (logits, labels)), kind
 
 
-@pytest.mark.parametrize("name", [name for name in objectives.names() if name != "column"])
-def test_the_weight_of_numbers_grows(name: str) -> None:
-    objective = objectives[name].build(number_weight=2.0, number_warmup=4)
-    tokens, numbers = torch.tensor(1.0), torch.tensor(10.0)
-    found = []
-    for _ in range(6):
-        found.append(float(objective.combine(tokens, numbers)))
-        assert float(objective.combine(tokens, numbers, training=False)) == 21.0, "evaluations can be compared"
-        objective.steps += 1
-    assert found == [6.0, 11.0, 16.0, 21.0, 21.0, 21.0]
-    again = objectives[name].build(number_warmup=4)
-    again.load_state({"steps": objective.state()["steps"]}, None)
-    assert again.steps == 6
-    with pytest.raises(ConfigError, match="number_warmup must not be negative, got -1"):
-        objectives[name].build(number_warmup=-1)
+def test_number_weight_warmup() -> None:
+    for name in [name for name in objectives.names() if name != "column"]:
+        objective = objectives[name].build(number_weight=2.0, number_warmup=4)
+        tokens, numbers = torch.tensor(1.0), torch.tensor(10.0)
+        found = []
+        for _ in range(6):
+            found.append(float(objective.combine(tokens, numbers)))
+            assert float(objective.combine(tokens, numbers, training=False)) == 21.0, "evaluations can be compared"
+            objective.steps += 1
+        assert found == [6.0, 11.0, 16.0, 21.0, 21.0, 21.0], name
+        again = objectives[name].build(number_warmup=4)
+        again.load_state({"steps": objective.state()["steps"]}, None)
+        assert again.steps == 6, name
+        with pytest.raises(ConfigError, match="number_warmup must not be negative, got -1"):
+            objectives[name].build(number_warmup=-1)

@@ -1,4 +1,4 @@
-"""One look, whatever the user's settings; one line where matplotlib is missing."""
+"""Figures do not depend on the user's settings, and a missing matplotlib is a clear error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import matplotlib
 import pytest
 
 from numerate import report
-from numerate.report.figure_files import rendered
-from numerate.report.figure_style import PALETTE, load, number_label, stroke
+from numerate.report.figure_style import PALETTE, load, number_label, rendered, stroke
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 CURVES = {"price in $ and $": ([0, 1, 2], [3.0, 2.0, 1.5])}
 
 
-def test_without_matplotlib_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r'^figures need matplotlib: pip install "numerate\[plots\]"$'):
         load()
@@ -28,28 +27,30 @@ def test_without_matplotlib_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -
         report.learning_curves(CURVES)
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-def test_same_data_same_bytes_whatever_the_users_settings(kind: str) -> None:
-    first = rendered(report.learning_curves(CURVES), kind)
-    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.hashsalt": None, "text.parse_math": True}):
-        assert rendered(report.learning_curves(CURVES), kind) == first
-    assert matplotlib.rcParams["font.size"] == matplotlib.rcParamsDefault["font.size"]
+def test_same_data_give_the_same_bytes_with_any_user_settings() -> None:
+    for kind in ["svg", "png", "pdf"]:
+        first = rendered(report.learning_curves(CURVES), kind)
+        with matplotlib.rc_context(
+            {"font.size": 30, "lines.linewidth": 9, "svg.hashsalt": None, "text.parse_math": True}
+        ):
+            assert rendered(report.learning_curves(CURVES), kind) == first, kind
+        assert matplotlib.rcParams["font.size"] == matplotlib.rcParamsDefault["font.size"], kind
 
 
-def test_figures_do_not_know_the_hour_and_keep_dollars() -> None:
+def test_figures_have_no_date_and_keep_dollar_signs() -> None:
     text = rendered(report.learning_curves(CURVES)).decode()
     assert "<dc:date>" not in text
     assert "price in $ and $" in text
     assert "matplotlib.pyplot" not in sys.modules
 
 
-def test_a_map_is_the_same_twice() -> None:
+def test_maps_are_reproducible() -> None:
     vectors = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     one, other = (rendered(report.cosine_map(vectors, ["1", "2", "3"])) for _ in range(2))
     assert one == other
 
 
-def test_save_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = report.learning_curves(CURVES)
     path = report.save(figure, tmp_path / "new" / "a.svg")
     assert path.read_bytes() == rendered(figure)
@@ -61,18 +62,22 @@ def test_save_is_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["a.svg"]
 
 
-def test_strokes_differ() -> None:
+def test_28_strokes_differ() -> None:
     looks = [tuple(stroke(index).values()) for index in range(28)]
     assert len(set(looks)) == 28
     assert len(set(PALETTE)) == len(PALETTE)
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [(1e-3, "0.001"), (9999.0, "9999"), (1e4, "10⁴"), (-1e-12, "−10⁻¹²"), (2.5e300, "2.5·10³⁰⁰"), (-0.0, "0")],
-)
-def test_number_labels(value: float, label: str) -> None:
-    assert number_label(value) == label
+def test_number_labels() -> None:
+    for value, label in [
+        (1e-3, "0.001"),
+        (9999.0, "9999"),
+        (1e4, "10⁴"),
+        (-1e-12, "−10⁻¹²"),
+        (2.5e300, "2.5·10³⁰⁰"),
+        (-0.0, "0"),
+    ]:
+        assert number_label(value) == label, value
 
 
 def labels(axis: Axis) -> list[str]:
@@ -87,15 +92,12 @@ def test_short_logarithmic_axes_have_more_labels() -> None:
     assert set(labels(long)) == {""}
 
 
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [
+def test_signed_ticks_are_few() -> None:
+    for values, ticks in [
         ([0.5, 80.0, 2000.0], [0, 0.1, 1, 10, 100, 1000]),
         ([-0.5, -300.0], [-100, -10, -1, -0.1, 0]),
         ([-1e12, 1e-3, 1e12], [-1e12, -1e6, -1, 0, 1, 1e6, 1e12]),
         ([0.0], [0]),
-    ],
-)
-def test_signed_ticks_are_few(values: list[float], ticks: list[float]) -> None:
-    axes = report.predicted_against_true(values, values).axes[0]
-    assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks
+    ]:
+        axes = report.predicted_against_true(values, values).axes[0]
+        assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks, values

@@ -11,7 +11,7 @@ import torch
 from numerate.report import cosine_map
 
 
-def test_map_is_in_the_order_of_values() -> None:
+def test_map_is_sorted_by_value() -> None:
     vectors = np.random.default_rng(0).normal(size=(5, 7))
     labels = ["10", ".", "9.5", "-3", "1,000"]
     figure = cosine_map(torch.from_numpy(vectors), labels, "Numerals")
@@ -36,18 +36,18 @@ def test_large_and_empty_vectors() -> None:
     assert np.ma.getmaskarray(cosines)[1].all() or np.isnan(np.asarray(cosines)[1]).all()
 
 
-def test_what_python_alone_takes_for_a_number_comes_last() -> None:
+def test_labels_that_only_float_reads_come_last() -> None:
     figure = cosine_map(torch.eye(5), ["nan", "1_0", "infinity", "٣", "7"])
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["7", "nan", "1_0", "infinity", "٣"]
 
 
-def test_many_labels_are_thinned() -> None:
+def test_large_maps_have_fewer_labels() -> None:
     axes = cosine_map(torch.eye(90), list(range(90))).axes[0]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == [str(value) for value in range(0, 90, 3)]
 
 
-def test_labels_must_fit() -> None:
-    with pytest.raises(ValueError, match="one label a vector, got 1 for 2 vectors"):
+def test_number_of_labels_must_match() -> None:
+    with pytest.raises(ValueError, match="one label for each vector, got 1 for 2 vectors"):
         cosine_map(torch.eye(2), ["1"])
     with pytest.raises(ValueError, match="got 0"):
         cosine_map(torch.zeros(0, 2), [])

@@ -1,4 +1,4 @@
-"""Tables say the same in Markdown, rich text and HTML."""
+"""Tables show the same cells in Markdown, rich text and HTML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = [
 
 
 class Parsed(HTMLParser):
-    """Rows of texts, and which are bold."""
+    """Collects the rows of an HTML table, and bold cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -90,7 +90,15 @@ def test_rich(shown) -> None:
     assert "* corrected" in text and "Table 2" in text
 
 
-def test_equal_figures_are_equally_good() -> None:
+def test_transposed_table(shown) -> None:
+    parsed = Parsed(shown.transposed().html())
+    assert parsed.rows == [
+        list(row) for row in zip(*[["model", "APP", "APP (paper)", "MdAPE", "n"], *SHOWN], strict=True)
+    ]
+    assert parsed.bold == ["519.8", "52.45", "10,000,000,000,000,001"]
+
+
+def test_all_cells_equal_to_the_best_are_bold() -> None:
     lines = table({"a": [0.501], "b": [0.499], "c": [0.51]}, ["x"], best="min").markdown().splitlines()
     assert lines[2:] == ["| a | **0.50** |", "| b | **0.50** |", "| c | 0.51 |"]
     assert "**" not in table({"a": [1.0]}, ["x"]).markdown()
@@ -98,7 +106,7 @@ def test_equal_figures_are_equally_good() -> None:
     assert "**inf**" in table({"a": [math.inf], "b": [1.0]}, ["x"], best="max").markdown()
 
 
-def test_nothing_in_a_cell_is_markup() -> None:
+def test_markup_in_cells_is_escaped() -> None:
     evil = table({"<b>|x|</b>": ["[red]*a*_b_`c`\n<i>"]}, ["<script>"], title="[bold]t", notes=["<n>"])
     assert "<b>|x" not in evil.html() and "<script>" not in evil.html() and "<n>" not in evil.html()
     assert evil.markdown().splitlines()[4] == r"| \<b\>\|x\|\</b\> | \[red\]\*a\*\_b\_\`c\` \<i\> |"
@@ -108,17 +116,14 @@ def test_nothing_in_a_cell_is_markup() -> None:
     assert "[bold]t" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
+def test_bad_input() -> None:
+    for arguments, options, message in [
         (({"a": [1.0, 2.0]}, ["x"]), {}, r"row 'a' must have 1 cells, got \[1.0, 2.0\]"),
-        (({"a": {"y": 1.0}}, ["x"]), {}, "row 'a' has a cell of no column: 'y'"),
-        (({"a": [1.0]}, []), {}, r"needs columns, got \[\]"),
+        (({"a": {"y": 1.0}}, ["x"]), {}, "row 'a' has a cell for an unknown column, got 'y'"),
+        (({"a": [1.0]}, []), {}, r"columns must have at least one name, got \[\]"),
         (({"a": [1.0]}, ["x"]), {"best": "low"}, "got 'x': 'low'"),
-        (({"a": [1.5]}, {"x": "d"}), {}, "'d': 1.5"),
+        (({"a": [1.5]}, {"x": "d"}), {}, "format 'd' does not fit the number 1.5"),
         (({"a": [1.0]}, ["x"]), {"best": {"y": "min"}}, "got 'y': 'min'"),
-    ],
-)
-def test_bad_input(arguments: tuple, options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        table(*arguments, **options)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            table(*arguments, **options)

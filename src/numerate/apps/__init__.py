@@ -1,1 +1,1 @@
-"""Applications: the demo and `fill`."""
+"""Applications behind commands: `numerate demo` and `numerate fill`."""

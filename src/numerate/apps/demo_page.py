@@ -1,4 +1,4 @@
-"""The demo's page: how two twins learnt, what they say of one sentence, and how near their numbers are."""
+"""HTML page of `numerate demo`: metrics, learning curves, predictions against true values, hidden numbers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ COLUMNS = {
     "unit_nll": ("units: NLL", ".3f", "min"),
     "unit_hit": ("units: hit@1", ".3f", "max"),
 }
-"""Figures of `Outcome.figures` to their headings, formats, and which end is good."""
+"""Metrics of `Outcome.figures` with their headings, formats, and whether the smallest or largest is best."""
 NOTES = (
-    "log-MAE: mean distance in orders of magnitude; MdAPE: median error in percent; 90 % covers: share of the true "
-    "numbers inside the 90 % intervals. Sub-words of numbers are not among the words.",
-    "Both twins: same first weights, head, texts, order, masks and steps; only one gets the numbers' values. Where a "
-    "number is masked, both still see how many sub-words it had, and so about how many digits.",
+    "log-MAE: mean absolute error of log10; MdAPE: median absolute error in percent; 90 % covers: share of the true "
+    "numbers inside the 90 % intervals. Sub-words of numbers do not count as words.",
+    "Both models have the same initial weights, head, texts, order, masks and steps; only one gets the numbers' "
+    "values. Where a number is masked, both still see how many sub-words it had, and so roughly how many digits.",
 )
 
 
 def demo_table(figures: Mapping[str, Mapping[str, float]]) -> Table:
-    """The figures of twins and baselines, one row each; what a baseline does not say is a dash.
+    """Table of metrics with one row for each model and baseline; a dash where a baseline has no value.
 
     Example:
         >>> print(demo_table({"median": {"log_mae": 1.25, "mdape": 99.0}}).markdown().splitlines()[2])
@@ -51,7 +51,7 @@ def demo_table(figures: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def curves_of(logs: Mapping[str, Sequence[Mapping[str, float]]], key: str) -> dict[str, tuple[list[Any], list[Any]]]:
-    """One figure of the Trainer's logs over its steps, for each name.
+    """Steps and values of one metric of the Trainer's logs, for each model.
 
     Example:
         >>> log = [{"step": 1, "loss": 2.0}, {"step": 1, "eval_loss": 3.0}, {"step": 2, "loss": 1.0}]
@@ -72,14 +72,14 @@ def demo_page(
     """Writes the page.
 
     Args:
-        path: Where to.
-        figures: By model or baseline, see `Outcome.figures`.
-        logs: The Trainer's, by model.
-        outcomes: What the models said, by name.
-        asked: By sentence, with `___` for its hidden number: what each model says (one distribution), and the truth.
+        path: File to write.
+        figures: Metrics of each model and baseline, as `Outcome.figures` returns them.
+        logs: The Trainer's log of each model.
+        outcomes: Predictions of each model.
+        asked: For each sentence, with `___` for its hidden number: each model's distribution and the true value.
 
     Returns:
-        The path.
+        Path of the page.
     """
     lines = [
         number_line(seen, precisions=(0,), gold=gold, points=600, title=f"{name}: {sentence}")
@@ -89,12 +89,12 @@ def demo_page(
     sections = {
         "Masked numbers and words": [demo_table(figures)],
         "Learning": [
-            learning_curves(curves_of(logs, "eval_log_mae"), ylabel="log-MAE of masked numbers, held out"),
+            learning_curves(curves_of(logs, "eval_log_mae"), ylabel="log-MAE of masked numbers, held-out texts"),
             learning_curves(curves_of(logs, "loss"), ylabel="training loss"),
         ],
         "Predicted against true": [
             predicted_against_true(outcomes[name].median, outcomes[name].gold, title=name) for name in (BLIND, SENSE)
         ],
-        "One hidden number": ["How probable each whole number is where a number is hidden.", *lines],
+        "One hidden number": ["Probability of each whole number in place of the hidden number.", *lines],
     }
-    return page("numerate: number-blind against number sense", sections, path)
+    return page("numerate: a model without and with number values", sections, path)

@@ -1,4 +1,4 @@
-"""`numerate fill`: which words a masked language model puts into a gap, and how they move when only a number does."""
+"""`numerate fill`: the words that a masked language model puts into a gap, and how a changed number changes them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ if TYPE_CHECKING:
 __all__ = ["MASK", "fill", "fill_tables"]
 
 MASK = "[MASK]"
-"""How the gap is written, whatever the model's own mask token is."""
+"""The gap in a text; it stands for the mask token of any model."""
 
 
 def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
-    """The most probable words of a gap, by model and number.
+    """Returns the most probable words of a gap, for each model and number.
 
     Args:
-        text: With one `[MASK]`, and with a number if one is to be swapped.
-        models: Folders or Hub names: what `save_pretrained` wrote, or any masked language model.
-        swap: Numbers, as they are to be written, that stand in for the text's first one.
-        top: How many words.
+        text: Text with one `[MASK]`, and with a number if `swap` is given.
+        models: Folders or Hub names of models that `save_pretrained` wrote, or of any masked language models.
+        swap: Numbers that replace the first number of the text, one at a time.
+        top: Number of words.
 
     Returns:
-        For each model and number: `model`, `number` (None where the text has none), `text`, `words` with the
-        probability of each, and `moved`: the total variation distance of its distribution from that of the text as it
-        was given.
+        For each model and number: `model`, `number` (None if the text has none), `text`, `words` with their
+        probabilities, and `moved`: the total variation distance from the distribution of the original text.
 
     Raises:
-        BadInput: There is not one gap, no number to swap, what is to be swapped in is none, no such model, or a text
-            that is too long for it.
+        BadInput: The text does not have exactly one gap, has no number to swap, or is too long; a swapped value is not
+            a number; or a model cannot be loaded.
     """
     if text.count(MASK) != 1:
-        raise BadInput(f"the text needs one {MASK}, got it has {text.count(MASK)} in {text[:80]!r}")
+        raise BadInput(f"the text must have one {MASK}, got {text.count(MASK)} in {text[:80]!r}")
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
     texts = _swapped(text, swap)
@@ -59,7 +58,7 @@ def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int
 
 
 def fill_tables(results: Sequence[dict[str, Any]]) -> list[Table]:
-    """What `fill` gave, a table for each number with a column for each model."""
+    """Results of `fill` as tables: one for each number, with one column for each model."""
     from rich.table import Table
 
     tables = []
@@ -76,7 +75,7 @@ def fill_tables(results: Sequence[dict[str, Any]]) -> list[Table]:
 
 
 def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
-    """The text as it is, then with each of the other numbers; each behind the number in it."""
+    """Pairs of (first number, text): the original text, then the text with each of the other numbers."""
     from numerate.reading import make_reader
 
     reader = make_reader("standard")
@@ -86,7 +85,7 @@ def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
             raise BadInput(f"--swap must be one number, got {number[:40]!r}")
     if not numerals:
         if swap:
-            raise BadInput(f"there is no number to swap in {text[:80]!r}")
+            raise BadInput(f"--swap needs a number in the text, got none in {text[:80]!r}")
         return [(None, text)]
     first = numerals[0]
     others = [(number, text[: first.start] + number + text[first.end :]) for number in swap]
@@ -106,25 +105,29 @@ def _loaded(name: str) -> Any:
         backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)
         return attach(backbone, AutoTokenizer.from_pretrained(name), "default").eval()
     except (ArtefactError, ValueError, OSError) as error:
-        raise BadInput(f"{name}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+        raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 
 
 def _shares(model: Any, name: str, texts: list[str]) -> Any:
-    """The distributions at the gaps: (texts, V) float64, our own tokens left out."""
+    """Distributions at the gaps: (texts, V) float64, without the tokens that numerate added."""
     import torch
 
     mask = model.processor.tokenizer.mask_token
     if mask is None:
-        raise BadInput(f"{name}: has no mask token: a masked language model is needed")
+        raise BadInput(f"{name} has no mask token: choose a masked language model")
     batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
     batch = batch.to(model.device)
     rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
     try:
         with torch.no_grad():
             logits = model(**batch, return_loss=False).logits[rows, places]
-    except (IndexError, RuntimeError, ValueError) as error:  # each backbone has words of its own for it
+    except (
+        IndexError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # every backbone reports a text that is too long differently
         said = " ".join(str(error).split())[:200]
-        raise BadInput(f"{name}: cannot take a text of {batch['input_ids'].shape[1]} tokens: {said}") from None
+        raise BadInput(f"{name} cannot read {batch['input_ids'].shape[1]} tokens: {said}") from None
     return logits[:, : model.processor.first_id].double().softmax(-1)
 
 

@@ -1,9 +1,9 @@
-"""Number sense against number blindness: the same small model twice, trained alike, but one sees its numbers' values.
+"""Two small models trained alike, one without and one with number values, so that only the values make a difference.
 
-Both twins have the recipe's reader, notation and slots, the same head and objective, the same first weights in all that
-they share, the same texts in the same order with the same masks, and the same number of steps. The blind one has no
-embedder: it reads numbers as the sub-words that they are written with. What differs is the number's vector, and nothing
-else. A third one may stand beside them that sees no value at all: every number is the same token to it.
+Both have the recipe's reader, notation and slots, the same head and objective, the same initial weights wherever they
+share them, the same texts in the same order with the same masks, and the same number of steps. The number-blind model
+has no embedder: it reads numbers only as the sub-words that they are written with. An optional third model sees no
+values at all: every number is the same token to it.
 """
 
 from __future__ import annotations
@@ -32,48 +32,41 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
 
 __all__ = [
-    "BLIND",
-    "SENSE",
-    "VALUELESS",
-    "ComparisonConfig",
-    "Outcome",
-    "WithAndWithout",
-    "ask_model",
-    "compare_twins",
-    "measure_model",
-    "train_model",
+    "BLIND", "SENSE", "VALUELESS", "ComparisonConfig", "Outcome", "WithAndWithout", "ask_model", "compare_models",
+    "measure_model", "train_model",
 ]  # fmt: skip
 
 BLIND, SENSE, VALUELESS = "number-blind", "number sense", "no values"
+"""Names of the models: without number values, with number values, and with the same token for every number."""
 LEVEL = 0.9
-"""Of the intervals whose coverage is measured."""
+"""Nominal coverage of the intervals that are measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonConfig(Config):
-    """How large the twins are and how they are trained.
+    """Sizes of the models and settings of their training.
 
     Attributes:
-        recipe: Of the one with number sense; the blind one is the same without its embedder.
-        embedder: Instead of the recipe's.
-        head: Of both.
-        gated: Instead of the recipe's: whether the vectors start behind a shut gate.
-        vocabulary: How many sub-words at most.
-        layers: Of the BERT, which is made for this and knows nothing.
-        width: Of its states, a multiple of 32, which is an attention head's; inner layers are twice as wide.
-        steps: Of the optimiser.
-        batch: Texts a step.
-        rate: Highest learning rate; it rises over a tenth of the steps and falls to 0.
+        recipe: Recipe of the model with number values; the number-blind model is the same without its embedder.
+        embedder: Replaces the recipe's embedder.
+        head: Number head of all models.
+        gated: Whether the number vectors start behind a zero gate; replaces the recipe's setting.
+        vocabulary: Maximum number of sub-words.
+        layers: Number of layers of the BERT, which starts from random weights.
+        width: Width of its states, a multiple of 32 (the width of an attention head); inner layers are twice as wide.
+        steps: Optimizer steps.
+        batch: Texts per step.
+        rate: Peak learning rate; it rises over the first tenth of the steps and falls to 0.
         number_ratio: Share of the numbers that are masked.
         word_ratio: Share of the words that are masked.
-        length: Tokens of a text at most.
-        number_weight: Weight of the numbers' loss beside the tokens'.
-        evaluations: How often the held-out texts are looked at on the way, for the learning curve.
-        seed: Of weights, masks and order.
-        valueless: Whether there is a third one that sees no values.
+        length: Maximum number of tokens of a text.
+        number_weight: Weight of the number loss relative to the token loss.
+        evaluations: Number of evaluations during training, for the learning curve.
+        seed: Seed of weights, masks and order.
+        valueless: Whether to add the third model, which sees no values.
     """
 
-    kind: ClassVar[str] = "twins"
+    kind: ClassVar[str] = "number-comparison"
     recipe: str = "in-place"
     embedder: dict[str, Any] | None = None
     head: dict[str, Any] = field(default_factory=lambda: {"kind": "mixture"})
@@ -102,17 +95,17 @@ class ComparisonConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one model says of the masked numbers (N) and masked words (W) of the held-out texts.
+    """Predictions of one model for the N masked numbers and W masked words of the held-out texts.
 
     Attributes:
-        median: (N,) float64; so are `low` and `high`, the ends of the 90 % interval, and `gold`.
-        low: See there.
-        high: See there.
-        gold: See there.
-        unit: Each number's unit as the reader says, "" for none.
-        surprise: (W,) -log p of each masked word; sub-words of numbers are not among them.
-        hit: (W,) whether it was the most probable one.
-        is_unit: (W,) whether it is a unit's.
+        median: (N,) float64, median of the predicted distribution.
+        low: (N,) float64, lower end of the 90 % interval.
+        high: (N,) float64, upper end of the 90 % interval.
+        gold: (N,) float64, true values.
+        unit: Unit of each number as the reader found it, "" for none.
+        surprise: (W,) negative log-likelihood of each masked word; sub-words of numbers are not counted.
+        hit: (W,) whether the true word was the most probable one.
+        is_unit: (W,) whether the word is a unit.
     """
 
     median: Tensor
@@ -125,7 +118,7 @@ class Outcome:
     is_unit: Tensor
 
     def figures(self) -> dict[str, float]:
-        """`log_mae`, `mdape`, `coverage_90`; `nll` and `hit` of words, `unit_nll` and `unit_hit` of units."""
+        """Metrics `log_mae`, `mdape`, `coverage_90` (numbers), `nll`, `hit` (words), `unit_nll`, `unit_hit` (units)."""
         words, units = ~self.is_unit, self.is_unit
         return {
             "log_mae": float(metrics.log_mae(self.median, self.gold)),
@@ -139,8 +132,8 @@ class Outcome:
 
 
 @torch.no_grad()
-def _place_waves(weight: Tensor) -> None:
-    """Lets position embeddings (T, D) start as sines and cosines: from random ones, neighbours are found only late."""
+def _set_sinusoidal(weight: Tensor) -> None:
+    """Sets position embeddings (T, D) to sines and cosines: from random ones, models find neighbours only late."""
     length, width = weight.shape
     pace = 10_000.0 ** (-torch.arange(0, width, 2) / width)
     angles = torch.arange(length)[:, None] * pace
@@ -148,20 +141,20 @@ def _place_waves(weight: Tensor) -> None:
 
 
 class WithAndWithout:
-    """A number-blind model and one with number sense, equal in all that they share; and their texts, encoded once.
+    """A model without and a model with number values, with equal shared weights, and their texts, encoded once.
 
     Args:
-        train: Texts to learn from.
+        train: Training texts.
         test: Held-out texts.
-        config: Sizes and steps.
-        unit_words: Words that count as units in the measures; they must be words of the tokenizer to be found.
+        config: Sizes and training settings.
+        unit_words: Words that are counted as units by the metrics; only those in the tokenizer's vocabulary are found.
 
     Attributes:
-        models: By name: `BLIND`, `SENSE`, and maybe `VALUELESS`.
-        rows: What each is trained on; the same for both twins.
-        held_out: What each is measured on.
-        numerals: The numerals of each held-out text, as far as it is kept.
-        numbers: The numbers of the training texts, flat, and `units` the unit of each.
+        models: Models by name: `BLIND`, `SENSE`, and `VALUELESS` if the config asks for it.
+        rows: Encoded training texts of each model; `BLIND` and `SENSE` share theirs.
+        held_out: Encoded held-out texts of each model.
+        numerals: Numerals of each held-out text that are left after truncation, for each model.
+        numbers: All numbers of the training texts, and `units` the unit of each.
     """
 
     def __init__(
@@ -172,10 +165,8 @@ class WithAndWithout:
         self.config = config
         self.tokenizer: Any = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
         recipe = load_recipe(config.recipe)
-        recipe = replace(
-            recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder
-        )  # fmt: skip
-        # BERT's own first weights, of 0.02, are for states of 768; so narrow a model hardly learns from them.
+        recipe = replace(recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder)
+        # BERT's initial scale, 0.02, is made for states of width 768; a model as narrow as this hardly learns from it.
         shape = BertConfig(
             vocab_size=len(self.tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
             num_attention_heads=config.width // 32, intermediate_size=2 * config.width, hidden_act="relu",
@@ -187,16 +178,15 @@ class WithAndWithout:
             "number_weight": config.number_weight, "seed": config.seed,
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
-        makings = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
+        recipes = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
         if config.valueless:
-            makings[VALUELESS] = replace(makings[BLIND], notation={"kind": "marker"})
-        for name, one in makings.items():
+            recipes[VALUELESS] = replace(recipes[BLIND], notation={"kind": "marker"})
+        for name, one in recipes.items():
             torch.manual_seed(config.seed)
             backbone = BertForMaskedLM(shape)
-            _place_waves(backbone.bert.embeddings.position_embeddings.weight)
+            _set_sinusoidal(backbone.bert.embeddings.position_embeddings.weight)
             self.models[name] = attach(backbone, self.tokenizer, one, objective=objective)
-        blind, sense = self.models[BLIND], self.models[SENSE]
-        sense.load_state_dict(blind.state_dict(), strict=False)
+        self.models[SENSE].load_state_dict(self.models[BLIND].state_dict(), strict=False)
         rows, numerals = self._encoded(SENSE, train)
         held_out, kept = self._encoded(SENSE, test, first=len(train))
         self.rows, self.held_out = {BLIND: rows, SENSE: rows}, {BLIND: held_out, SENSE: held_out}
@@ -204,7 +194,7 @@ class WithAndWithout:
         if config.valueless:
             self.rows[VALUELESS] = self._encoded(VALUELESS, train)[0]
             self.held_out[VALUELESS], more = self._encoded(VALUELESS, test, first=len(train))
-            self.numerals[VALUELESS] = more  # of a long text it keeps more: its numbers are shorter
+            self.numerals[VALUELESS] = more  # its numbers are shorter, so truncation leaves more of them
         flat = [numeral for row in numerals for numeral in row]
         self.numbers, self.units = NumberTable.of_numerals(flat), [numeral.unit or "" for numeral in flat]
         for model in self.models.values():
@@ -216,13 +206,13 @@ class WithAndWithout:
         self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
 
     def _encoded(self, name: str, texts: Sequence[str], first: int = 0) -> tuple[list[dict[str, Any]], list[Any]]:
-        """Texts as rows of a data set, each with the id that its masks are drawn from; and their numerals."""
+        """Texts as rows of a data set, each with the id that its masks are drawn from, and their numerals."""
         batch = self.models[name].processor(list(texts), truncation=True, max_length=self.config.length)
         rows = [{key: batch[key][row] for key in batch} | {"sample_id": first + row} for row in range(len(texts))]
         return rows, [list(row) for row in batch.numerals]
 
     def baselines(self, gold: Tensor, unit: Sequence[str]) -> dict[str, dict[str, float]]:
-        """Figures of two that look at no text: the median of all training numbers, and of those with the same unit."""
+        """Metrics of two constant guesses: the median of all training numbers, and of those with the same unit."""
         values = self.numbers.values()
         middle = values.median()
         of_unit = {name: values[torch.tensor([own == name for own in self.units])].median() for name in set(self.units)}
@@ -238,16 +228,16 @@ class WithAndWithout:
 def train_model(
     pair: WithAndWithout, name: str, *, device: str = "cpu", callbacks: Sequence[Any] = ()
 ) -> list[dict[str, float]]:
-    """Trains one of the twins, with `NumberTrainer`.
+    """Trains one of the models with `NumberTrainer`.
 
     Args:
-        pair: Both.
-        name: Which.
-        device: "cpu", or "cuda" for an accelerator.
-        callbacks: As the Trainer takes them.
+        pair: The models.
+        name: Name of the model to train.
+        device: "cpu" or "cuda".
+        callbacks: Callbacks of the Trainer.
 
     Returns:
-        The Trainer's log: losses, throughput, and `eval_log_mae` at each of the evaluations.
+        The Trainer's log: losses, throughput, and `eval_log_mae` of each evaluation.
     """
     from transformers import PrinterCallback, TrainingArguments
 
@@ -264,7 +254,7 @@ def train_model(
             eval_strategy="steps", eval_steps=every, per_device_eval_batch_size=1, dataloader_pin_memory=False,
             weight_decay=0.01, remove_unused_columns=False,
         )  # fmt: skip
-        # Texts of a batch are about equally long, so that little is padded; batches come in any order.
+        # Texts of a batch have similar lengths, which saves padding; the order of batches is random.
         collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
             model, args, data_collator=the_batch, callbacks=list(callbacks),
@@ -276,7 +266,7 @@ def train_model(
     return [dict(entry) for entry in trainer.state.log_history]
 
 
-def compare_twins(
+def compare_models(
     train: Sequence[str],
     test: Sequence[str],
     config: ComparisonConfig,
@@ -285,16 +275,16 @@ def compare_twins(
     callbacks: Sequence[Any] = (),
     names: Sequence[str] = (),
 ) -> dict[str, dict[str, float]]:
-    """Trains both twins and measures them: the figures of each, and of the baselines, by name.
+    """Trains and measures the models; returns the metrics of each model and each baseline by name.
 
     Args:
-        train: Texts to learn from.
+        train: Training texts.
         test: Held-out texts.
-        config: Sizes and steps.
-        unit_words: Words that count as units.
-        device: "cpu", or "cuda" for an accelerator.
-        callbacks: As the Trainer takes them; of both trainings.
-        names: Only these of the models; each comes out as it would beside the others.
+        config: Sizes and training settings.
+        unit_words: Words that are counted as units.
+        device: "cpu" or "cuda".
+        callbacks: Callbacks of the Trainer, for every training.
+        names: Train only these models; the results are the same as in a run of all models.
     """
     pair = WithAndWithout(train, test, config, unit_words)
     outcomes: dict[str, Outcome] = {}
@@ -313,7 +303,7 @@ def _batches(model: NumberModel, rows: Sequence[dict[str, Any]], size: int) -> I
 
 @torch.no_grad()
 def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
-    """Masks the held-out texts, the same for both twins, and notes what the model says of what is hidden."""
+    """Masks the held-out texts (with the same masks for every model) and collects the predictions of one model."""
     model = pair.models[name].eval()
     objective: Any = model.objective
     numbers: list[list[Tensor]] = []
@@ -343,13 +333,13 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
 
 @torch.no_grad()
 def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[NumberDistribution, float]:
-    """What one of the twins says of one number of a text when it alone is hidden, and what it is.
+    """Predicts one number of a text with only this number hidden.
 
     Args:
-        pair: Both.
-        name: Which.
-        text: With all its numbers.
-        place: Which of the numbers that the model treats, counted from 0.
+        pair: The models.
+        name: Name of the model to ask.
+        text: Text with all its numbers.
+        place: Index of the hidden number among the numbers that have a slot.
 
     Returns:
         One distribution, and the true value.
@@ -358,7 +348,7 @@ def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[N
     batch = dict(model.processor([text], return_tensors="pt").to(model.device))
     values = batch["number_bits"].view(torch.float64)[0]
     if not 0 <= place < len(values):
-        raise ValueError(f"there are {len(values)} numbers in {text!r}, got {place=}")
+        raise ValueError(f"place must be an index below {len(values)}, the count of numbers in {text!r}, got {place=}")
     wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
     wanted[0, place] = True
     alone: Any = objectives["masked"].build(what="numbers")

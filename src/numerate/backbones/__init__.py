@@ -1,4 +1,4 @@
-"""Small models of our own as Hugging Face models: one file each, known to transformers' Auto classes once registered.
+"""Small models as Hugging Face models, one file for each; `register_backbones` makes them known to the Auto classes.
 
 Example:
     >>> from transformers import AutoConfig
@@ -16,6 +16,6 @@ __all__ = ["register_backbones"]
 
 
 def register_backbones() -> None:
-    """Imports every file of this package; each makes its model known to `AutoConfig` and its Auto class."""
+    """Imports every file of this package, which registers its model with `AutoConfig` and its Auto class."""
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         importlib.import_module(module.name)

@@ -1,56 +1,46 @@
-"""xVal's trunk (Golkar et al. 2023) as Hugging Face models: pre-norm blocks over learned positions.
+"""xVal's transformer (Golkar et al. 2023) as Hugging Face models: pre-norm blocks with learned positions.
 
-The paper's runs are bidirectional, for masked training: `NumerateTrunkForMaskedLM`. With `causal` the same blocks look
-back only: `NumerateTrunkForCausalLM`. Numbers are for `numerate.attach`. Its placement `scale` multiplies the [NUM] row
-before positions are added and before any layer norm, so that the first norm sees x u + p as in the paper's Fig. 2.
+The paper trains it bidirectionally on masked tokens: `NumerateTrunkForMaskedLM`. With `causal`, the same blocks use
+causal attention: `NumerateTrunkForCausalLM`. Numbers are added by `numerate.attach`: its placement `scale` multiplies
+the [NUM] vector before positions are added and before any layer norm, so that the first norm sees x u + p as in Fig. 2.
 
-Two things differ from the released code: padding is masked out of attention and does not count as a position, and the
-token head's hidden layer can be left out (`token_head="linear"`), which tied embeddings need.
+Two things differ from the released code: padding is masked in attention and not counted in positions, and the token
+head's hidden layer is optional (`token_head="linear"`), which tied embeddings need.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    GenerationMixin,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, GenerationMixin
 from transformers import PreTrainedConfig as HFConfig
 from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput, MaskedLMOutput
 
-__all__ = [
-    "NumerateTrunkConfig",
-    "NumerateTrunkForCausalLM",
-    "NumerateTrunkForMaskedLM",
-    "NumerateTrunkModel",
-]
+from numerate.backbones.base import Backbone, check_sizes, token_cross_entropy
+
+__all__ = ["NumerateTrunkConfig", "NumerateTrunkForCausalLM", "NumerateTrunkForMaskedLM", "NumerateTrunkModel"]
 
 
 class NumerateTrunkConfig(HFConfig):
-    """Sizes of the trunk; the defaults are the paper's.
+    """Sizes of the transformer; the defaults are the paper's.
 
     Attributes:
-        vocab_size: How many tokens there are.
+        vocab_size: Number of tokens.
         hidden_size: Width of the states.
-        num_hidden_layers: How many blocks.
-        num_attention_heads: Heads of each.
-        intermediate_size: Width of the blocks' hidden layer, and of the token head's; None for 4 x `hidden_size`.
-        max_position_embeddings: How many tokens a text may have.
-        dropout: On attention weights, on what attention and the hidden layer give, and within the latter.
-        layer_norm_eps: Of all layer norms.
-        causal: Whether a position sees only itself and those before it.
+        num_hidden_layers: Number of blocks.
+        num_attention_heads: Number of attention heads of each block.
+        intermediate_size: Width of the MLPs in the blocks and in the token head; None for 4 x `hidden_size`.
+        max_position_embeddings: Maximum number of tokens of a text.
+        dropout: Dropout of attention weights, of the outputs of attention and MLP, and of the MLP's hidden layer.
+        layer_norm_eps: Epsilon of all layer norms.
+        causal: Whether a position attends only to itself and those before it.
         final_norm: Whether a layer norm follows the last block; xVal has none.
-        token_head: `mlp`, xVal's: a hidden layer with GELU and no biases; or `linear`, one matrix.
+        token_head: `mlp` as in xVal, a hidden layer with GELU and no biases; or `linear`, one matrix.
     """
 
     model_type: ClassVar[str] = "numerate-trunk"  # type: ignore[misc]
@@ -74,33 +64,28 @@ class NumerateTrunkConfig(HFConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         counts = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
-        for name in (*counts, "intermediate_size"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be positive, got {name}={value}")
+        check_sizes(self, *counts, "intermediate_size")
         if self.hidden_size % self.num_attention_heads:
             sizes = f"hidden_size={self.hidden_size}, num_attention_heads={self.num_attention_heads}"
             raise ValueError(f"hidden_size must be a multiple of num_attention_heads, got {sizes}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got dropout={self.dropout}")
         if self.token_head not in ("mlp", "linear"):
             raise ValueError(f"token_head must be 'mlp' or 'linear', got {self.token_head!r}")
         if self.tie_word_embeddings and self.token_head != "linear":  # noqa: S105
             raise ValueError(f"tied embeddings need token_head='linear', got {self.token_head!r}")
-        self.is_decoder = self.causal  # what Hugging Face tools, and `numerate.attach`, ask of a bare encoder
+        self.is_decoder = self.causal  # Hugging Face tools and `numerate.attach` read this of bare encoders
         super().__post_init__(**kwargs)
 
 
 class _Joint(nn.Linear):
-    """Queries, keys and values of all heads, side by side; PyTorch starts them otherwise than other layers."""
+    """Queries, keys and values of all heads; a class of its own because PyTorch initialises it differently."""
 
 
 class _Joined(nn.Linear):
-    """What the heads have seen, put together; it starts without a bias, too."""
+    """Output projection of attention, whose bias starts at 0."""
 
 
 class TrunkBlock(GradientCheckpointingLayer):
-    """Layer norm, attention, layer norm, hidden layer with GELU; each half is added to what came in."""
+    """Pre-norm transformer block: layer norm and attention, layer norm and MLP with GELU, each with a residual."""
 
     def __init__(self, config: NumerateTrunkConfig) -> None:
         super().__init__()
@@ -115,7 +100,7 @@ class TrunkBlock(GradientCheckpointingLayer):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """One block: (B, T, D) and what each position may look at, (B, 1, 1 or T, T), -> (B, T, D)."""
+        """Runs the block: states (B, T, D) and attention mask (B, 1, 1 or T, T) -> (B, T, D)."""
         batch, length, width = states.shape
         joint = self.attention_in(self.norm1(states)).view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
@@ -129,17 +114,16 @@ class TrunkBlock(GradientCheckpointingLayer):
         return states + self.dropout(self.out(inner))
 
 
-class _Trunk(PreTrainedModel):
+class _Trunk(Backbone):
     config_class = NumerateTrunkConfig
     base_model_prefix = "trunk"
-    main_input_name = "input_ids"
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _no_split_modules: ClassVar[list[str]] = ["TrunkBlock"]  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """PyTorch's own first weights, which xVal leaves as they are: normal vectors, attention after Xavier."""
+        """PyTorch's default initialisation, which xVal uses: normal embeddings, Xavier for attention."""
         if isinstance(module, nn.Embedding):
             init.normal_(module.weight)
         elif isinstance(module, nn.LayerNorm):
@@ -158,16 +142,16 @@ class _Trunk(PreTrainedModel):
 
 
 class NumerateTrunkModel(_Trunk):
-    """Token vectors plus position vectors, and the blocks.
+    """Token embeddings plus position embeddings, and the blocks.
 
-    Padding on either side (or holes) changes nothing at real tokens: none looks at it, and positions count real tokens
-    only. What stands at padding means nothing, but is finite.
+    Padding anywhere in a row does not change the outputs of real tokens: it is masked in attention, and positions count
+    real tokens only. Outputs at padding have no meaning, but are finite.
 
     **Shape**
 
     - Input: `input_ids` (B, T) or `inputs_embeds` (B, T, D); `attention_mask` (B, T), 1 for real tokens
-    - Output: `last_hidden_state` (B, T, D); with `output_hidden_states`, what enters the first block and what leaves
-      each (the last behind the final norm, if there is one)
+    - Output: `last_hidden_state` (B, T, D); with `output_hidden_states`, the input of the first block and the output of
+      each block (the last one after the final norm, if there is one)
 
     Example:
         >>> sizes = NumerateTrunkConfig(vocab_size=30, hidden_size=12, num_hidden_layers=2)
@@ -184,14 +168,6 @@ class NumerateTrunkModel(_Trunk):
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps) if config.final_norm else nn.Identity()
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
-        """The token vectors."""
-        return self.words
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Puts others in their place."""
-        self.words = value  # type: ignore[assignment]
-
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -205,25 +181,19 @@ class NumerateTrunkModel(_Trunk):
         """Runs the blocks.
 
         Args:
-            input_ids: (B, T); or give `inputs_embeds`.
-            attention_mask: (B, T), 0 at padding; by default everything is real.
+            input_ids: (B, T); either this or `inputs_embeds`.
+            attention_mask: (B, T), 0 at padding; by default there is no padding.
             position_ids: (B, T); by default real tokens are counted.
             inputs_embeds: (B, T, D), without positions.
-            output_hidden_states: Whether all states are given out.
+            output_hidden_states: Whether to return all states.
             return_dict: False for a plain tuple.
-            **kwargs: What else Hugging Face tools pass; not used.
+            **kwargs: Other arguments of Hugging Face tools; ignored.
         """
         del kwargs
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("give either input_ids or inputs_embeds")
-        vectors = cast("Tensor", self.words(input_ids) if inputs_embeds is None else inputs_embeds)
+        vectors = self._embedded(input_ids, inputs_embeds, attention_mask)
         length, most = vectors.shape[1], self.config.max_position_embeddings
         if length > most:
-            raise ValueError(f"a text has at most {most} tokens (max_position_embeddings), got {length}")
-        if attention_mask is not None and attention_mask.shape != vectors.shape[:2]:
-            raise ValueError(
-                f"attention_mask must be (B, T) = {tuple(vectors.shape[:2])}: {tuple(attention_mask.shape)}"
-            )
+            raise ValueError(f"a text may have at most {most} tokens (max_position_embeddings), got {length}")
         mask = None if attention_mask is None else _visible(attention_mask != 0, self.config.causal)
         if position_ids is None:
             position_ids = _counted(attention_mask, length, vectors.device)
@@ -233,16 +203,13 @@ class NumerateTrunkModel(_Trunk):
             states = block(states, mask)
             every.append(states)
         every[-1] = states = self.norm(states)
-        wanted = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
-        output = BaseModelOutput(
-            last_hidden_state=states,  # type: ignore[arg-type]
-            hidden_states=tuple(every) if wanted else None,  # type: ignore[arg-type]
-        )
+        kept = tuple(every) if self._gives_states(output_hidden_states) else None
+        output = BaseModelOutput(last_hidden_state=states, hidden_states=kept)  # type: ignore[arg-type]
         return output.to_tuple() if return_dict is False else output
 
 
 class _TrunkWithHead(_Trunk):
-    """The trunk and its token head."""
+    """The transformer with its token head."""
 
     causal: ClassVar[bool]
     _tied_weights_keys: ClassVar[dict[str, str]] = {"output.weight": "trunk.words.weight"}  # type: ignore[misc]
@@ -258,14 +225,6 @@ class _TrunkWithHead(_Trunk):
         self.output = nn.Linear(inner if deep else width, config.vocab_size, bias=False)
         self.post_init()
 
-    def get_output_embeddings(self) -> nn.Module:
-        """The last matrix of the token head."""
-        return self.output
-
-    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
-        """Puts another in its place."""
-        self.output = new_embeddings  # type: ignore[assignment]
-
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -277,26 +236,21 @@ class _TrunkWithHead(_Trunk):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> MaskedLMOutput | CausalLMOutput | tuple[Any, ...]:
-        """Predicts tokens; arguments as `NumerateTrunkModel.forward`, and `labels` (shifted here where causal)."""
+        """Predicts tokens; arguments as in `NumerateTrunkModel.forward`, and `labels` (B, T), not shifted."""
         del kwargs
         found = self.trunk(
             input_ids, attention_mask, position_ids, inputs_embeds, output_hidden_states=output_hidden_states
         )
         hidden = found.last_hidden_state
         logits = self.output(hidden if self.into is None else functional.gelu(self.into(hidden)))
-        loss = None
-        if labels is not None:
-            scored, targets = (logits[:, :-1], labels[:, 1:]) if self.causal else (logits, labels)
-            loss = functional.cross_entropy(
-                scored.flatten(0, 1).float(), targets.reshape(-1).to(logits.device), ignore_index=-100
-            )
+        loss = token_cross_entropy(logits, labels, shift=self.causal)
         made = CausalLMOutput if self.causal else MaskedLMOutput
         output = made(loss=loss, logits=logits, hidden_states=found.hidden_states)  # type: ignore[arg-type]
         return output.to_tuple() if return_dict is False else output
 
 
 class NumerateTrunkForMaskedLM(_TrunkWithHead):
-    """The trunk with a head over the vocabulary, at the position of each token.
+    """The transformer with a token head that predicts the token at each position.
 
     **Shape**
 
@@ -314,7 +268,7 @@ class NumerateTrunkForMaskedLM(_TrunkWithHead):
 
 
 class NumerateTrunkForCausalLM(_TrunkWithHead, GenerationMixin):
-    """The trunk with `causal=True` and a head over the vocabulary that predicts each next token; it keeps no cache.
+    """The transformer with `causal=True` and a token head that predicts the next token; it has no key-value cache.
 
     Example:
         >>> sizes = NumerateTrunkConfig(vocab_size=30, hidden_size=12, num_hidden_layers=2, causal=True)
@@ -326,18 +280,18 @@ class NumerateTrunkForCausalLM(_TrunkWithHead, GenerationMixin):
 
 
 def _visible(real: Tensor, causal: bool) -> Tensor:
-    """What each position may look at: (B, T) bool -> (B, 1, 1 or T, T) bool; no position is left without anything."""
+    """Attention mask from real tokens: (B, T) bool -> (B, 1, 1 or T, T) bool; every position attends to something."""
     length = real.shape[1]
     if not causal:
-        # A row of nothing but padding looks at itself: a softmax over nothing would be NaN.
+        # A row of only padding attends to itself: a softmax over nothing would be NaN.
         return (real | ~real.any(dim=1, keepdim=True))[:, None, None, :]
     back = torch.ones(length, length, dtype=torch.bool, device=real.device).tril()
-    own = torch.eye(length, dtype=torch.bool, device=real.device)  # padding on the left sees at least itself
+    own = torch.eye(length, dtype=torch.bool, device=real.device)  # padding on the left attends to itself
     return ((real[:, None, :] & back) | own)[:, None]
 
 
 def _counted(attention_mask: Tensor | None, length: int, device: torch.device) -> Tensor:
-    """Each real token's place among the real ones of its row: (B or 1, T)."""
+    """Position of each real token among the real tokens of its row: (B or 1, T)."""
     if attention_mask is None:
         return torch.arange(length, device=device)[None]
     return ((attention_mask != 0).long().cumsum(dim=1) - 1).clamp_min(0)

@@ -1,12 +1,12 @@
 r"""The word-level tokenizer of the 2018 language models, as a Hugging Face fast tokenizer.
 
-It cuts texts as `numerate.reading.plain.tokenize` does: numbers without thousands commas and leading zeros, lower-case
-runs of letters, single characters. (Two letters of the world differ, because the Rust library lower-cases letter by
-letter: a Greek final sigma becomes an ordinary one, and a Turkish capital `İ` two tokens. And a text that spells out a
-special token, such as `<UNK>`, gets that token, as with every Hugging Face tokenizer.)
+It splits texts as `numerate.reading.plain.tokenize` does: numbers without thousands commas and leading zeros, runs of
+lower-case letters, single characters. (Two letters differ, because the Rust library lower-cases letter by letter: a
+Greek final sigma becomes an ordinary one, and a Turkish capital `İ` two tokens. And a text that contains a special
+token, such as `<UNK>`, gets that token, as with every Hugging Face tokenizer.)
 
 The vocabulary is that of the paper: the most frequent types of the training texts, words and numerals counted together.
-`<PAD> <UNK> <SOS> <EOS>` come first, then the words, then the numerals by value, and `<UNK_NUM>` last.
+The order is `<PAD> <UNK> <SOS> <EOS>`, the words, the numerals by value, and `<UNK_NUM>`.
 """
 
 from __future__ import annotations
@@ -25,36 +25,30 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 __all__ = [
-    "SPECIALS",
-    "UNKNOWN_NUMERAL",
-    "WordVocabulary",
-    "build_word_tokenizer",
-    "count_types",
-    "is_numeral",
-    "normalised_counts",
-    "vocabulary_of",
-]
+    "SPECIALS", "UNKNOWN_NUMERAL", "WordVocabulary", "build_word_tokenizer", "count_types", "is_numeral",
+    "normalised_counts", "vocabulary_of",
+]  # fmt: skip
 
 SPECIALS = ("<PAD>", "<UNK>", "<SOS>", "<EOS>")
 UNKNOWN_NUMERAL = "<UNK_NUM>"
-"""No text gives this token by itself: texts are lower-cased before it is put in."""
+"""No text contains this token: texts are lower-cased before it is inserted."""
 
 _FRACTION = r"(?:\.[0-9]++)?+"
 _GROUP = r",[0-9]{3}(?![0-9])"
-# Whether a comma or a zero may go depends on where the number begins, and that on all numbers before it in a chain such
-# as `1.2.123,456`. So each match begins where the last one ended (\G), walks over all that stays, and forgets it (\K).
+# Whether a comma or zero is removed depends on where the number starts, and this on all numbers before it in a chain
+# such as `1.2.123,456`. So each match starts where the last one ended (\G), skips what is kept, and leaves it out (\K).
 _GROUPING_COMMA = (
     rf"\G(?:(?<=,)[0-9]{{3}}|(?:(?<=,)[0-9]{{3}}{_FRACTION})?+"
     rf"(?:[^0-9]|(?![0-9]{{1,3}}{_GROUP})[0-9]++{_FRACTION})*+[0-9]{{1,3}})\K,(?=[0-9]{{3}}(?![0-9]))"
 )
 _LEADING_ZEROS = rf"\G(?:(?<=0)[0-9]++{_FRACTION})?+(?:[^0-9]|(?!0[0-9])[0-9]++{_FRACTION})*+\K0+(?=[0-9])"
-# Letters as Python's `\w` without `\d` knows them, and spaces as its `\s`.
+# Letters as in Python's `\w` without `\d`, and spaces as in its `\s`.
 _TOKEN = rf"{UNKNOWN_NUMERAL}|[0-9]++{_FRACTION}|[\p{{L}}\p{{Nl}}\p{{No}}_]++|[^\s\x1c-\x1f]"
 _RECORD = "word_vocabulary"
 
 
 def count_types(texts: Iterable[str]) -> Counter[str]:
-    """How often each token type occurs; a type is a numeral if it begins with a digit.
+    """Counts token types; a type is a numeral if it starts with a digit.
 
     Example:
         >>> count_types(["EF 60 %", "ef 060 ml"]).most_common(2)
@@ -67,7 +61,7 @@ def count_types(texts: Iterable[str]) -> Counter[str]:
 
 
 def normalised_counts(written: Mapping[str, int]) -> Counter[str]:
-    """Counts of token types from counts of how they are written."""
+    """Counts of normalised token types, from counts of tokens as written."""
     counts: Counter[str] = Counter()
     for token, count in written.items():
         counts[normalise_token(token)] += count
@@ -76,14 +70,14 @@ def normalised_counts(written: Mapping[str, int]) -> Counter[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class WordVocabulary(Config):
-    """The most frequent types of the training texts, and how many more there are.
+    """The most frequent types of the training texts, and the number of types that are left out.
 
     Attributes:
         words: Words (and single characters), the most frequent first.
-        numerals: Numerals by value, as they are written.
-        numeral_counts: How often each numeral occurs in training.
-        unknown_words: How many word types of the training texts are not among them: |OOV| of adjusted perplexity.
-        unknown_numerals: How many numeral types are not.
+        numerals: Numerals as written, sorted by value.
+        numeral_counts: Frequency of each numeral in training.
+        unknown_words: Number of word types that are left out: |OOV| of adjusted perplexity.
+        unknown_numerals: Number of numeral types that are left out.
 
     Example:
         >>> vocabulary = WordVocabulary.of(["a b 7 7 0.5", "a 12 7"], size=3)
@@ -102,7 +96,7 @@ class WordVocabulary(Config):
 
     @classmethod
     def of(cls, texts: Iterable[str] | Mapping[str, int], size: int) -> WordVocabulary:
-        """Counts texts (or takes their counts); of equally frequent types the first in code point order is taken."""
+        """Builds the vocabulary from texts or from counts of types; ties are broken by code point order."""
         if size < 1:
             raise ValueError(f"size must be positive, got {size=}")
         counts: Mapping[str, int] = texts if hasattr(texts, "items") else count_types(texts)  # type: ignore[assignment]
@@ -130,27 +124,27 @@ class WordVocabulary(Config):
             tokenizer_object=_backend(self, numerals),
             model_input_names=["input_ids", "attention_mask"],
             **names,
-            # The words are in the vocabulary already; the rest is kept with the tokenizer's other settings.
+            # The words are in the vocabulary already; the rest is saved with the tokenizer's settings.
             **{_RECORD: {key: value for key, value in self.to_dict().items() if key != "words"}},
         )
 
 
 def is_numeral(token: str) -> bool:
-    """Whether a token is a numeral: it begins with an ASCII digit."""
+    """Whether a token is a numeral, that is, starts with an ASCII digit."""
     return "0" <= token[:1] <= "9"
 
 
 def build_word_tokenizer(texts: Iterable[str], size: int, numerals: bool = True) -> PreTrainedTokenizerFast:
-    """A tokenizer whose vocabulary is the `size` most frequent types of `texts`, words and numerals counted together.
+    """Builds a tokenizer whose vocabulary is the `size` most frequent types of `texts`, words and numerals together.
 
-    Every text gets `<SOS>` before it and `<EOS>` behind it. What the vocabulary leaves out is kept with the tokenizer,
-    saved and loaded too: `vocabulary_of`.
+    Every text starts with `<SOS>` and ends with `<EOS>`. The numbers of types that are left out are saved with the
+    tokenizer; `vocabulary_of` returns them.
 
     Args:
-        texts: The training texts.
-        size: How many types; the special tokens and `<UNK_NUM>` come on top.
-        numerals: Whether numerals are tokens, unknown ones `<UNK_NUM>`. Otherwise the cut is the same, but only words
-            have ids: numbers are for a number head then, and one that a processor does not take out is `<UNK>`.
+        texts: Training texts.
+        size: Number of types, without the special tokens and `<UNK_NUM>`.
+        numerals: Whether numerals are tokens, and unknown ones `<UNK_NUM>`. If not, the same types are chosen but only
+            words get ids: numbers are left to a number head, and those that no processor takes out become `<UNK>`.
 
     Example:
         >>> tokenizer = build_word_tokenizer(["EF was 60 %", "EF was 35 %", "EF 60"], size=4)
@@ -161,10 +155,10 @@ def build_word_tokenizer(texts: Iterable[str], size: int, numerals: bool = True)
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerFast) -> WordVocabulary:
-    """The vocabulary that a tokenizer was built with, counts of what it left out included; also after loading.
+    """The vocabulary that a tokenizer was built with, including counts of left-out types; also after loading.
 
     Raises:
-        ValueError: The tokenizer is none of ours.
+        ValueError: The tokenizer was not built by `build_word_tokenizer`.
     """
     record: Any = tokenizer.init_kwargs.get(_RECORD)
     if not isinstance(record, dict):
@@ -179,30 +173,26 @@ def _backend(vocabulary: WordVocabulary, numerals: bool) -> Tokenizer:
 
     ids = {token: index for index, token in enumerate(vocabulary.tokens(numerals))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=SPECIALS[1]))  # type: ignore[arg-type]
-    steps: list[Any] = [
-        normalizers.Replace(Regex(_GROUPING_COMMA), ""),
-        normalizers.Replace(Regex(_LEADING_ZEROS), ""),
-        normalizers.Lowercase(),
-    ]
+    steps: list[Any] = [normalizers.Replace(Regex(pattern), "") for pattern in (_GROUPING_COMMA, _LEADING_ZEROS)]
+    steps.append(normalizers.Lowercase())
     if numerals:
         steps.append(normalizers.Replace(Regex(_unknown_numeral(vocabulary.numerals)), UNKNOWN_NUMERAL))
     tokenizer.normalizer = normalizers.Sequence(steps)  # type: ignore[assignment]
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_TOKEN), "removed", invert=True)  # type: ignore[assignment]
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
-    frame = [(token, ids[token]) for token in SPECIALS[2:]]
+    start, end = SPECIALS[2:]
     tokenizer.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]
-        single=f"{SPECIALS[2]} $A {SPECIALS[3]}",
-        pair=f"{SPECIALS[2]} $A {SPECIALS[3]} {SPECIALS[2]}:1 $B:1 {SPECIALS[3]}:1",
-        special_tokens=frame,
-    )
+        single=f"{start} $A {end}", pair=f"{start} $A {end} {start}:1 $B:1 {end}:1",
+        special_tokens=[(token, ids[token]) for token in (start, end)],
+    )  # fmt: skip
     return tokenizer
 
 
 def _unknown_numeral(known: Iterable[str]) -> str:
-    """A pattern for numerals that are not known; it walks over the others as the patterns above do."""
+    """Pattern of unknown numerals; it skips the known ones in the way of the patterns above."""
     by_digit: dict[str, list[str]] = {}
-    for numeral in known:  # by first digit, so that few alternatives are tried
-        # `5` is not known in `5.2`, but `5.2` is in `5.2.3`, which is three tokens.
+    for numeral in known:  # grouped by first digit, so that few alternatives are tried
+        # A known `5` does not match in `5.2`, but a known `5.2` does in `5.2.3`, which is three tokens.
         end = "" if "." in numeral else r"(?!\.[0-9])"
         by_digit.setdefault(numeral[0], []).append(numeral[1:].replace(".", r"\.") + end)
     digits = [f"{digit}(?:{'|'.join(rests)})" for digit, rests in sorted(by_digit.items())]

@@ -1,4 +1,4 @@
-"""What is learnt: masking and losses as functions of tensors, each registered in `numerate.objectives`."""
+"""Training objectives: masking and losses as functions of tensors, registered by name in `numerate.objectives`."""
 
 from numerate.registry import objectives as registry
 

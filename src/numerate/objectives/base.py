@@ -1,4 +1,4 @@
-"""What every objective is: it turns a batch into a task, on the device the batch is on."""
+"""Base class of objectives: an objective turns a batch into a prediction task, on the batch's device."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from numerate.config import ConfigError
+from numerate.config import Config, ConfigError
 from numerate.objectives.cross_entropy import aligned
-from numerate.objectives.number_tokens import NumberTokenLoss
+from numerate.objectives.number_tokens import NumberTokenLoss, NumberTokenLossConfig
 from numerate.processing.number_table import GIVEN
 from numerate.processing.slot_positions import first_tokens, table_of
 
@@ -19,23 +19,21 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from numerate.config import Config
-    from numerate.objectives.number_tokens import NumberTokenLossConfig
     from numerate.processing.number_table import NumberTable
 
-__all__ = ["Objective", "Pass", "Task", "Vocabulary", "labelled_numbers"]
+__all__ = ["Objective", "ObjectiveConfig", "Pass", "Task", "Vocabulary", "labelled_numbers"]
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an objective must know of the tokens and of the model.
+    """Token ids and model properties that an objective needs.
 
     Attributes:
-        mask_id: The mask token's id, if there is one.
-        num_id: The id of [NUM], the first of our own.
+        mask_id: Id of the mask token; None if the tokenizer has none.
+        num_id: Id of [NUM], the first token that numerate adds.
         special_ids: Ids of the tokenizer's special tokens.
         predicts_numbers: Whether the model has a number head.
-        size: How many ids the tokenizer has, for random words; 0 if nobody knows.
+        size: Number of ids of the tokenizer, for drawing random words; 0 if unknown.
     """
 
     mask_id: int | None
@@ -47,13 +45,13 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Task:
-    """A batch made into a task.
+    """A batch with masked inputs and targets.
 
     Attributes:
-        inputs: The batch as the model shall see it.
+        inputs: The batch as the model sees it.
         labels: (B, T) token ids to predict, -100 elsewhere; None if no tokens are predicted.
-        targets: The table before masking; None if there are no numbers.
-        scored: (B, M) which of the numbers are predicted.
+        targets: The number table before masking; None if there are no numbers.
+        scored: (B, M) which numbers are predicted.
     """
 
     inputs: dict[str, Any]
@@ -64,17 +62,17 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What an objective may look at beside the two losses, once the model has run on a task.
+    """Results of one forward pass that an objective may use beside the two losses.
 
     Attributes:
         model: The `NumberModel`.
-        task: The task.
-        logits: (B, T, V) of the backbone; None where it is no language model.
-        hidden: (B, T, H) its last states.
-        again: Runs another backbone on the same embeddings, cut off from their gradient; or with `own_words` on the
-            token ids, with embeddings of its own and without ours. Gives its output.
-        shares: What the means of the loss are taken over, by the names of `Objective.counts`, where that is not the
-            batch's own; see `mean_over`.
+        task: The task that the model was run on.
+        logits: (B, T, V) of the backbone; None if it is not a language model.
+        hidden: (B, T, H) last hidden states of the backbone.
+        again: Runs another backbone on the same input embeddings (detached) and returns its output; with `own_words`,
+            on the token ids with that backbone's own embeddings and without number vectors.
+        shares: Denominators of the means of the loss, by the names of `Objective.counts`, if they are not the batch's
+            own counts; see `mean_over`.
     """
 
     model: Any
@@ -85,19 +83,38 @@ class Pass:
     shares: Mapping[str, Tensor] | None = None
 
 
-class Objective(ABC):
-    """Masks a batch and weighs the two losses, of tokens and of numbers.
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveConfig(Config):
+    """Options of every objective.
 
     Attributes:
-        Config: The frozen dataclass of its options; its `kind` is the registered name.
-        needs_labels: Whether there is nothing to learn from a batch without labels.
-        draws: Whether batches without labels are masked by chance; two looks at one then agree only if it has
-            `sample_id`s.
-        epoch: Which pass over the data this is, for masks that depend on it; a trainer sets it.
-        steps: How many steps of the optimiser it has been told of.
+        number_weight: Weight of the number loss relative to the token loss.
+        number_warmup: Number of steps in which this weight grows from 0; 0 for the full weight from the start.
+        number_tokens: Number-token loss that is added to the cross-entropy; None for none.
     """
 
-    Config: ClassVar[type[Config]]
+    number_weight: float = 1.0
+    number_warmup: int = 0
+    number_tokens: NumberTokenLossConfig | None = None
+
+    def __post_init__(self) -> None:
+        if self.number_warmup < 0:
+            raise ConfigError(f"number_warmup must not be negative, got {self.number_warmup}")
+
+
+class Objective(ABC):
+    """Masks a batch and combines the token loss and the number loss.
+
+    Attributes:
+        Config: Frozen dataclass of its options; its `kind` is the registered name.
+        needs_labels: Whether a batch without labels is an error.
+        draws: Whether batches without labels are masked at random; two passes over the same batch then agree only if
+            it has `sample_id`s.
+        epoch: Current pass over the data, for masks that depend on it; the trainer sets it.
+        steps: Number of optimizer steps so far.
+    """
+
+    Config: ClassVar[type[ObjectiveConfig]]
     needs_labels: ClassVar[bool] = False
     draws: ClassVar[bool] = True
 
@@ -105,36 +122,32 @@ class Objective(ABC):
         self.config = self.Config() if config is None else config
         self.number_tokens: NumberTokenLoss | None = None
         self.epoch = self.steps = 0
-        if (warmup := getattr(self.config, "number_warmup", 0)) < 0:
-            raise ConfigError(f"number_warmup must not be negative, got {warmup}")
 
     def bind(self, tokenizer: Any) -> None:
-        """Makes the number-token loss that the config asks for, if any, for a model with this tokenizer."""
-        wanted: NumberTokenLossConfig | None = getattr(self.config, "number_tokens", None)
-        if wanted is not None:
-            options = {key: value for key, value in wanted.to_dict().items() if key not in ("kind", "version")}
-            self.number_tokens = NumberTokenLoss(tokenizer, **options)
+        """Builds the number-token loss of the config, if any, for a tokenizer."""
+        if (wanted := self.config.number_tokens) is not None:
+            self.number_tokens = NumberTokenLoss(tokenizer, **wanted.to_dict())
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether the numbers' loss is counted per token, so that the whole is the mean NLL of a token."""
+        """Whether the number loss is divided by the token count, so that the sum is the mean NLL of a token."""
         return bool(getattr(self.config, "per_token", False))
 
     def parts(self, hidden_dim: int) -> nn.Module | None:
-        """Layers of the objective's own, which the model trains and saves as `objective_parts`; most have none."""
+        """Layers of the objective, which the model trains and saves as `objective_parts`; None by default."""
         del hidden_dim
 
     def step(self, model: Any) -> None:
-        """What is to be done after each step of the optimiser; a trainer calls it, with the `NumberModel`."""
+        """Updates the objective; a trainer calls it with the `NumberModel` after each optimizer step."""
         del model
         self.steps += 1
 
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint must hold so that a run can be resumed exactly, beside the model; mostly nothing."""
-        return {"steps": torch.tensor(self.steps)} if getattr(self.config, "number_warmup", 0) else {}
+        """Tensors that a checkpoint needs beside the model to resume a run exactly."""
+        return {"steps": torch.tensor(self.steps)} if self.config.number_warmup else {}
 
     def load_state(self, state: dict[str, Tensor], model: Any) -> None:
-        """Takes up what `state` gave."""
+        """Restores what `state` returned."""
         del model
         self.steps = int(state["steps"])
 
@@ -145,49 +158,49 @@ class Objective(ABC):
 
     @abstractmethod
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:
-        """Makes a task of a batch; draws its masks on the batch's device."""
+        """Makes a task from a batch without labels; masks are drawn on the batch's device."""
 
     def label(self, batch: dict[str, Any], labels: Tensor) -> Task:
-        """Makes a task of a batch that comes with token labels; nothing more is masked."""
+        """Makes a task from a batch with token labels; nothing is masked."""
         return Task(batch, labels)
 
     def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
-        """How many terms each mean of the loss is taken over, by name, the same names for each batch.
+        """Number of terms of each mean in the loss, by name; the names are the same for every batch.
 
-        The numbers that a head predicts are not among them: the model knows which they are.
+        The numbers that a head predicts are not included: the model counts them.
 
         Args:
-            task: What `prepare` or `label` gave.
+            task: Result of `prepare` or `label`.
             shift: Whether the logits at t predict the token at t + 1.
         """
         if task.labels is None:
-            raise ValueError(f"objective {self.config.kind!r}: nothing can be counted without labels")
+            raise ValueError(f"objective {self.config.kind!r} can count tokens only with labels, got labels=None")
         found = {"tokens": (aligned(task.labels, shift) != -100).sum()}
         if self.number_tokens is not None:
             found["number_tokens"] = self.number_tokens.count(task.labels, shift)
         return found
 
     def weight_of_numbers(self, training: bool = True) -> float:
-        """Of their loss beside the tokens' in the next step of training; once it has grown, and in evaluation, all."""
-        weight, warmup = getattr(self.config, "number_weight", 1.0), getattr(self.config, "number_warmup", 0)
+        """Weight of the number loss in the next training step; in evaluation, the full weight."""
+        weight, warmup = self.config.number_weight, self.config.number_warmup
         return weight * min(1.0, (self.steps + 1) / warmup) if training and warmup else weight
 
     def combine(self, tokens: Tensor | None, numbers: Tensor | None, training: bool = True) -> Tensor | None:
-        """The loss from the mean loss of the tokens and that of the numbers."""
-        weight = self.weight_of_numbers(training)
-        parts = [part for part in (tokens, None if numbers is None else weight * numbers) if part is not None]
+        """Adds the mean token loss and the weighted mean number loss; None if both are None."""
+        weighted = None if numbers is None else self.weight_of_numbers(training) * numbers
+        parts = [part for part in (tokens, weighted) if part is not None]
         return sum(parts[1:], parts[0]) if parts else None
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
-        """The loss, where more than the two losses may count."""
+        """The loss of a batch; objectives with more than two losses override it."""
         return self.combine(tokens, numbers, seen.model.training)
 
 
 def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:
-    """A task in which the labelled tokens are predicted, and the numbers that begin with one.
+    """Makes a task that predicts the labelled tokens and the numbers whose first token is labelled.
 
     Args:
-        batch: Its slots are aligned with `labels`.
+        batch: Batch whose slots are aligned with `labels`.
         labels: (B, T), -100 where nothing is predicted.
     """
     table, slots = table_of(batch), batch.get("number_slots")

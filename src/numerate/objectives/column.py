@@ -1,4 +1,4 @@
-"""What a column of numbers is like as a whole: its minimum, maximum and mean, and the order of its numbers."""
+"""Objective `column`: minimum, maximum, mean and order of the numbers of a table column or series."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ColumnConfig(MaskedConfig):
     Attributes:
         column_weight: Weight of the squared errors of minimum, maximum and mean; 0.2 as in LUNA's code.
         rank_weight: Weight of the rank loss.
-        sharpness: How steeply two scores are compared; the larger, the closer soft ranks are to ranks.
-        eps: What is added to a size before the logarithm.
+        sharpness: Factor of score differences in soft ranks; the larger, the closer soft ranks are to ranks.
+        eps: Added to absolute values before the logarithm.
     """
 
     kind: ClassVar[str] = "column"
@@ -48,7 +48,7 @@ class ColumnConfig(MaskedConfig):
 
 
 class ColumnParts(nn.Module):
-    """The layers of `column`: six outputs for the mean state of a column, and a score for each number's state.
+    """Layers of `column`: six outputs for the mean state of a column, and one score for each number's state.
 
     **Shape**
 
@@ -67,16 +67,16 @@ class ColumnParts(nn.Module):
         self.order = nn.Linear(dim, 1)
 
     def summary(self, pooled: Tensor) -> Tensor:
-        """Logarithm of the size and sign of minimum, maximum and mean."""
+        """Log of the absolute value, and sign, of minimum, maximum and mean."""
         return self.layers(pooled)
 
     def score(self, states: Tensor) -> Tensor:
-        """What the numbers are put in order by."""
+        """Scores whose order is compared with the order of the numbers."""
         return self.order(states)[..., 0]
 
 
 class _Columns(NamedTuple):
-    """The columns of a batch: each number's first token, its value, those in its column, and where columns count."""
+    """Columns of a batch: each number's first token, value and column members, and the first number of each column."""
 
     place: Tensor
     values: Tensor
@@ -92,40 +92,40 @@ class _Columns(NamedTuple):
         values = table.values()
         valid = (place < slots.shape[1]) & (table.given != PADDING) & values.isfinite()
         same = same_column(valid, task.inputs.get("number_column"))
-        # Each column once, at its first number.
+        # Count each column once, at its first number.
         first = valid & (same.long().argmax(-1) == torch.arange(valid.shape[1], device=valid.device))
         return cls(place, values.masked_fill(~valid, 0.0), same, first & (same.sum(-1) > 1))
 
 
 @objectives.register("column")
 class Column(Masked):
-    """`masked`, and for each column of two numbers or more what LUNA left open: its range, its mean, its order.
+    """`masked`, plus the range, the mean and the order of each column of at least two numbers (LUNA's future work).
 
-    A column is all the numbers of a row of the batch (a series), or those with the same `number_column` (B, M) in it
-    (a table's; a negative one is in none). From the mean of the states of its numbers, masked ones too, a small network
-    of the objective's own predicts ln(1e-7 + |x|) and sgn x of its minimum, maximum and mean, learnt by the mean of the
-    six squared errors. From each state a score: the rank loss is 1 - Spearman's correlation of the soft ranks of the
-    scores with the ranks of the numbers, for columns whose numbers are not all equal. Both are means over columns,
-    added with their weights.
+    A column is all numbers of a row of the batch (a series), or those with the same value of `number_column` (B, M)
+    (a table; negative values are in no column). A small network of the objective predicts ln(1e-7 + |x|) and sgn x of
+    the minimum, maximum and mean from the mean of the states of the column's numbers, including masked ones; its loss
+    is the mean of the six squared errors. It also predicts a score from each state: the rank loss is 1 - Spearman's
+    correlation of the soft ranks of the scores with the ranks of the numbers, for columns whose numbers are not all
+    equal. Both losses are means over columns, added with their weights.
     """
 
     Config = ColumnConfig
     config: ColumnConfig
 
     def parts(self, hidden_dim: int) -> ColumnParts:
-        """The layers, which the model trains."""
+        """Builds the layers, which the model trains and saves."""
         return ColumnParts(hidden_dim)
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
-        """The loss of `masked` and the two of columns."""
+        """The loss of `masked` plus the two column losses."""
         loss = self.combine(tokens, numbers, seen.model.training)
         parts, columns = seen.model.objective_parts, _Columns.of(seen.task)
         if columns is None or seen.hidden is None:
             return loss
         if not isinstance(parts, ColumnParts):
-            raise ValueError("objective 'column' has layers of its own: give it to attach(), with objective='column'")
+            raise ValueError("the model has no layers for the objective 'column': build it with objective='column'")
         place, values, same, wanted = columns
-        # In float32 at least, whatever the backbone computes in: sums over long columns are rounded otherwise.
+        # In float32, because sums over long columns lose precision in half precision.
         hidden = seen.hidden.to(parts.order.weight.device)
         states = hidden.gather(1, place.clamp_max(hidden.shape[1] - 1)[..., None].expand(-1, -1, hidden.shape[-1]))
         shares = same.to(torch.float32) / same.sum(-1, keepdim=True).clamp_min(1)
@@ -139,7 +139,7 @@ class Column(Masked):
         return extra if loss is None else loss + extra
 
     def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
-        """The columns, and those whose numbers differ, too."""
+        """Adds the number of columns, and of columns whose numbers differ."""
         found, columns = super().counts(task, shift), _Columns.of(task)
         if columns is None:
             return found | dict.fromkeys(("columns", "orders"), torch.zeros_like(found["tokens"]))
@@ -148,11 +148,11 @@ class Column(Masked):
 
 
 def same_column(valid: Tensor, column: Tensor | None = None) -> Tensor:
-    """Which numbers of a row are in one column: (B, M, M) bool.
+    """Pairs of numbers of a row that are in the same column: (B, M, M) bool.
 
     Args:
-        valid: (B, M), which are numbers at all.
-        column: (B, M), the column of each, none below 0; None for one column a row.
+        valid: (B, M), False for padding and values that are not finite.
+        column: (B, M) column of each number, negative for none; None if each row is one column.
 
     Example:
         >>> same_column(torch.tensor([[True, True, False]]), torch.tensor([[4, 4, 4]])).int().tolist()
@@ -169,8 +169,8 @@ def column_targets(values: Tensor, same: Tensor, eps: float = 1e-7) -> Tensor:
 
     Args:
         values: (B, M) float64.
-        same: (B, M, M).
-        eps: What is added to a size.
+        same: (B, M, M), as `same_column` returns it.
+        eps: Added to absolute values.
 
     Example:
         >>> every = torch.ones(1, 2, 2, dtype=torch.bool)
@@ -180,7 +180,7 @@ def column_targets(values: Tensor, same: Tensor, eps: float = 1e-7) -> Tensor:
     each = values[:, None, :].expand(same.shape)
     least = each.masked_fill(~same, torch.inf).amin(-1)
     most = each.masked_fill(~same, -torch.inf).amax(-1)
-    # Divided before they are added: the sum of numbers near the largest float64 would be none.
+    # Divided before they are added: the sum of very large numbers would overflow.
     mean = (each / same.sum(-1, keepdim=True).clamp_min(1)).masked_fill(~same, 0.0).sum(-1)
     facts = torch.stack([least, most, mean], dim=-1)
     facts = facts.masked_fill(~facts.isfinite(), 0.0)
@@ -188,7 +188,7 @@ def column_targets(values: Tensor, same: Tensor, eps: float = 1e-7) -> Tensor:
 
 
 def soft_ranks(scores: Tensor, same: Tensor, sharpness: float = 1.0) -> Tensor:
-    """Ranks from 1 within each column, that can be differentiated: 1/2 + Σ σ(sharpness · (s_i - s_j)): (B, M).
+    """Differentiable ranks from 1 within each column, 1/2 + Σ σ(sharpness · (s_i - s_j)): (B, M).
 
     Example:
         >>> soft_ranks(torch.tensor([[1.0, 9.0, 5.0]]), torch.ones(1, 3, 3, dtype=torch.bool), sharpness=50.0)
@@ -199,33 +199,32 @@ def soft_ranks(scores: Tensor, same: Tensor, sharpness: float = 1.0) -> Tensor:
 
 
 def spearman_loss(scores: Tensor, values: Tensor, same: Tensor, sharpness: float = 1.0) -> tuple[Tensor, Tensor]:
-    """1 - the correlation of soft ranks of scores with ranks of values, numbers alike sharing theirs.
+    """1 - correlation of the soft ranks of scores with the ranks of values; equal values share their mean rank.
 
     Args:
         scores: (B, M).
         values: (B, M).
-        same: (B, M, M), which numbers are in one column.
-        sharpness: See `soft_ranks`.
+        same: (B, M, M), as `same_column` returns it.
+        sharpness: Factor of score differences, as in `soft_ranks`.
 
     Returns:
-        (B, M), the loss of each number's column; and (B, M) bool, whether its numbers differ.
+        (B, M) loss of each number's column, and (B, M) bool, whether the column's numbers differ.
     """
-    above = (values[:, :, None] > values[:, None, :]).double() + 0.5 * (
-        values[:, :, None] == values[:, None, :]
-    ).double()
+    one, other = values[:, :, None], values[:, None, :]
+    above = (one > other).double() + 0.5 * (one == other).double()
     true = 0.5 + above.masked_fill(~same, 0.0).sum(-1)
     soft = soft_ranks(scores, same, sharpness)
     count = same.sum(-1).clamp_min(1)
 
     def centred(ranks: Tensor) -> Tensor:
-        """The ranks of each number's column, less their mean: (B, M, M)."""
+        """Ranks of each number's column minus their mean: (B, M, M)."""
         each = ranks[:, None, :].expand(same.shape).masked_fill(~same, 0.0)
         return (each - (each.sum(-1) / count)[..., None]).masked_fill(~same, 0.0)
 
     hard, smooth = centred(true.to(soft)), centred(soft)
     size = hard.square().sum(-1)
     varied = size > 0
-    # Never a root of 0, whose gradient is infinite: scores that are all alike have the correlation 0.
+    # 1e-6 avoids the infinite gradient of the root at 0; scores that are all equal have the correlation 0.
     scale = (size.clamp_min(1e-6) * (smooth.square().sum(-1) + 1e-6)).sqrt()
     return 1 - (hard * smooth).sum(-1) / scale, varied
 

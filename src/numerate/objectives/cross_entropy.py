@@ -1,4 +1,4 @@
-"""The cross-entropy of tokens whose logits come in two parts, in few passes over the widest tensor of a step."""
+"""Cross-entropy of tokens whose logits come in two parts, with few passes over the logits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["aligned", "mean_over", "sum_and_pick", "token_loss"]
 
 _CHUNK = 1 << 24
-"""How many logits are worked on at once, so that what is made of them stays small."""
+"""Number of logits that are processed at once, to keep temporary tensors small."""
 
 
 class _SumAndPick(torch.autograd.Function):
-    """`sum_and_pick` in float32 at least, keeping nothing but the logits for the way back."""
+    """`sum_and_pick` in at least float32 that stores only the logits for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -48,11 +48,11 @@ def _rows(logits: Tensor) -> int:
 
 
 def sum_and_pick(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The logsumexp of all logits at each position, and the label's logit.
+    """Logsumexp of all logits at each position, and the logit of the label.
 
     Args:
         logits: (..., V).
-        labels: (...), ids below V; any other stands for one at the end that nobody looks at.
+        labels: (...) ids below V; for any other id the picked logit has no meaning.
 
     Example:
         >>> whole, picked = sum_and_pick(torch.zeros(1, 2, 4), torch.tensor([[3, -100]]))
@@ -61,7 +61,7 @@ def sum_and_pick(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """
     size = logits.shape[-1]
     known = labels.clamp(0, size - 1)
-    if torch.compiler.is_compiling():  # in one pass; a gather would be scattered into zeros on the way back
+    if torch.compiler.is_compiling():  # one fused pass; a gather would need a scatter in the backward pass
         scores = logits.float()
         chosen = torch.arange(size, device=labels.device) == known[..., None]
         return scores.logsumexp(dim=-1), torch.where(chosen, scores, 0.0).sum(dim=-1)
@@ -75,24 +75,24 @@ def aligned(labels: Tensor, shift: bool) -> Tensor:
 
 
 def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] | None = None, name: str = "") -> Tensor:
-    """A sum of terms over how many there are; 0 of none.
+    """Divides a sum of terms by their count; 0 if there are none.
 
-    A step may be made of many batches, in turn and on many processes, with as many terms as chance will have it: the
-    mean of their means is not the mean of all terms. So each divides by its even share of the whole count instead of
-    by its own count, and the mean of what they get is the mean of all.
+    An optimizer step may consist of several batches (gradient accumulation, several processes) with different numbers
+    of terms, so the mean of their means is not the mean of all terms. Each batch therefore divides by its even share of
+    the count of the whole step (total count / number of batches); the mean over the batches is then the mean of all.
 
     Args:
-        total: The sum of the batch's terms.
-        count: How many those are.
-        shares: Even shares of whole counts by name; None, or without this name, for the mean of the batch.
-        name: What is counted.
+        total: Sum of the batch's terms.
+        count: Number of these terms.
+        shares: Even shares of the counts of the whole step, by name; without an entry for `name`, `count` is used.
+        name: Name of the counted terms.
 
     Example:
         >>> mean_over(torch.tensor(6.0), 3), mean_over(torch.tensor(6.0), 3, {"tokens": torch.tensor(2.0)}, "tokens")
         (tensor(2.), tensor(3.))
     """
     share = None if shares is None else shares.get(name)
-    if share is not None:  # where there is none in the whole step, all sums are 0
+    if share is not None:  # 0 only if the whole step has no terms, and then all sums are 0
         return total / share.clamp_min(1e-9)
     return total / (count.clamp_min(1) if isinstance(count, Tensor) else max(count, 1))
 
@@ -106,26 +106,26 @@ def token_loss(
     known: tuple[Tensor, Tensor] | None = None,
     shares: Mapping[str, Tensor] | None = None,
 ) -> Tensor:
-    """Mean cross-entropy over the labelled tokens; 0 if there is none.
+    """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
-    The backbone's logits and those of our tokens are normalised together but never joined: a joined copy of the widest
-    tensor of a step, with rows of odd length, costs more than all else that we add.
+    The logits of the backbone and of the tokens that numerate added are normalised together but never concatenated: a
+    copy of the largest tensor of a step would cost more than everything else that numerate adds.
 
     Args:
         logits: (B, T, V) of the backbone.
         labels: (B, T), -100 where nothing is predicted.
-        own: (B, T, K) of our tokens, whose ids begin at `first_id`.
-        first_id: The id of our first token.
+        own: (B, T, K) logits of the added tokens, whose ids start at `first_id`.
+        first_id: Id of the first added token.
         shift: Whether the logits at t predict the token at t + 1.
-        known: What `sum_and_pick` gave for these logits and the aligned labels, where it was asked already.
-        shares: See `mean_over`; the mean is over `tokens`.
+        known: Result of `sum_and_pick` for these logits and the aligned labels, if it is known already.
+        shares: Denominator under the name `tokens`; see `mean_over`.
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
     where = None if known is not None or shift else tokens_where(wanted)
     if where is not None and is_recorded() and not len(where[0]):
-        return logits.new_zeros(())  # a way back through no rows would be as long as through all
-    if where is not None:  # few tokens of a masked batch have a label
+        return logits.new_zeros(())  # a backward pass through no rows costs as much as through all
+    if where is not None:  # in a masked batch few tokens have a label
         logits, labels = chosen_rows(logits, *where), labels[where]
         own = own if own is None else chosen_rows(own, *where)
         wanted = torch.ones_like(labels, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""LUNA's number pre-training: masked tokens and numbers, beside a slow teacher's opinion of the masked words."""
+"""Objective `distillation`: LUNA's number pre-training, masked prediction with distillation from a teacher."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class DistillationConfig(MaskedConfig):
     """Options of `distillation`, beside those of `masked`.
 
     Attributes:
-        teacher: "average" for LUNA's, the moving average of the student; "frozen" for the backbone as it was at first,
-            which is asked about texts without numbers alone: so that words are not unlearnt.
-        decay: How much of itself the average keeps in a step of the optimiser.
-        alpha: The teacher's share of the loss, once it has grown.
-        warmup: In how many steps it grows, from a tenth. 0 for at once.
-        scale_by_warmup: Multiply the whole loss by what has grown, as LUNA's code does (a learning-rate warm-up in
-            disguise).
+        teacher: "average" for the moving average of the student, as in LUNA; "frozen" for the initial backbone, which
+            is used only for texts without numbers, so that words are not unlearnt.
+        decay: Decay of the moving average per optimizer step.
+        alpha: Final weight of the distillation loss.
+        warmup: Number of steps in which this weight grows from a tenth to the whole; 0 for no warm-up.
+        scale_by_warmup: Multiply the whole loss by the warm-up factor, as LUNA's code does (which in effect is a
+            learning-rate warm-up).
     """
 
     kind: ClassVar[str] = "distillation"
@@ -56,18 +56,18 @@ class DistillationConfig(MaskedConfig):
 
 @objectives.register("distillation")
 class Distillation(Masked):
-    """`masked`, with a teacher: (1 - α) · L_MLM + α · L_distill.
+    """`masked` with a teacher; the loss is (1 - α) · L_MLM + α · L_distill.
 
-    L_MLM = (L_REG + L_CLA) / count: the sum of the masked numbers' losses by the model's head (LUNA's L_REG is that of
-    `log-sign`) and of the cross-entropies of the masked words, over how many there are of both. L_distill is the mean,
-    over all masked positions, those of numbers included, of the student's cross-entropy to the teacher's soft labels,
-    by the backbone's own logits. The average reads the student's embeddings, the frozen teacher its own, in evaluation
-    mode. A batch in which it is asked nothing has the loss L_MLM, and so has every batch in evaluation.
+    L_MLM = (L_REG + L_CLA) / count is the sum of the head's losses of the masked numbers (LUNA's L_REG is that of
+    `log-sign`) and of the cross-entropies of the masked words, divided by the count of both. L_distill is the mean over
+    all masked positions, including those of numbers, of the student's cross-entropy to the teacher's soft labels, from
+    the backbone's logits. The averaged teacher reads the student's embeddings, the frozen teacher its own, both in
+    evaluation mode. A batch without positions for the teacher, and every batch in evaluation, has the loss L_MLM.
 
-    The teacher is a copy of the backbone that is made in the first training step (or by `teach`), follows the
-    backbone's device, and is neither trained, saved nor listed with the model. It learns in `step`, which is called
-    after each step of the optimiser: by `NumberTrainer`, or in the stock Trainer by its callback `TellsObjective`. A
-    run that is resumed needs it again, see `state`.
+    The teacher is a copy of the backbone. It is made in the first training step (or by `teach`), follows the backbone's
+    device, and is not part of the model: it is not trained, saved or listed. The average is updated in `step`, which
+    `NumberTrainer` calls after each optimizer step (with the stock Trainer, the callback `TellsObjective`). `state`
+    returns what a resumed run needs.
     """
 
     Config = DistillationConfig
@@ -79,16 +79,16 @@ class Distillation(Masked):
 
     @property
     def warmth(self) -> float:
-        """How far the teacher's share has grown: from 0.1 to 1."""
+        """Current warm-up factor, from 0.1 to 1."""
         return min(1.0, 0.1 + 0.9 * self.steps / self.config.warmup) if self.config.warmup else 1.0
 
     @property
     def alpha(self) -> float:
-        """The teacher's share now."""
+        """Current weight of the distillation loss."""
         return self.config.alpha * self.warmth
 
     def teach(self, backbone: nn.Module) -> nn.Module:
-        """Makes a copy of a backbone the teacher."""
+        """Sets the teacher to a copy of a backbone."""
         self.teacher = copy.deepcopy(backbone).eval().requires_grad_(False)
         for weight in self.teacher.parameters():
             weight.grad = None
@@ -96,7 +96,7 @@ class Distillation(Masked):
 
     @torch.no_grad()
     def step(self, model: Any) -> None:
-        """Moves the average towards the student; its buffers become the student's."""
+        """Updates the moving average from the student's weights and copies its buffers."""
         super().step(model)
         if self.teacher is None or self.config.teacher == "frozen":
             return
@@ -106,26 +106,26 @@ class Distillation(Masked):
             mine.copy_(own)
 
     def state(self) -> dict[str, Tensor]:
-        """The teacher and how many steps it has seen."""
+        """The teacher's weights and the number of steps."""
         weights = {} if self.teacher is None else self.teacher.state_dict(prefix="teacher.")
-        # Weights that share memory cannot be saved side by side as safetensors: each gets its own.
+        # safetensors cannot save tensors that share memory.
         return {"steps": torch.tensor(self.steps)} | {key: value.clone() for key, value in weights.items()}
 
     def load_state(self, state: dict[str, Tensor], model: Any) -> None:
-        """Makes the teacher that `state` described."""
+        """Restores the teacher from what `state` returned."""
         super().load_state(state, model)
         weights = {key.removeprefix("teacher."): value for key, value in state.items() if key.startswith("teacher.")}
         if weights:
             self.teach(model.backbone).load_state_dict(weights)
 
     def total(self, tokens: Tensor | None, numbers: Tensor | None, seen: Pass) -> Tensor | None:
-        """The loss as above, from the mean losses of tokens and numbers."""
+        """The loss of the class docstring, from the mean losses of tokens and numbers."""
         task, slots = seen.task, seen.task.inputs.get("number_slots")
         if task.labels is None or seen.logits is None or tokens is None:
             return self.combine(tokens, numbers, seen.model.training)
         shares = seen.shares or {}
         words = shares.get("tokens", (task.labels != -100).sum())
-        said = shares.get("numbers")  # of the whole step: a batch without a number has its share of them, too
+        said = shares.get("numbers")  # of the whole step: a batch without numbers has a share of them, too
         if said is None and numbers is not None and slots is not None and task.scored is not None:
             said = len(number_positions(slots, task.scored)[0])
         whole = tokens * words
@@ -137,15 +137,15 @@ class Distillation(Masked):
             return loss
         taught = self._taught(task)
         if bool(shares.get("taught", taught).any()):
-            loss = (1 - self.alpha) * loss + self.alpha * self._opinion(seen, taught)
+            loss = (1 - self.alpha) * loss + self.alpha * self._distilled(seen, taught)
         return self.warmth * loss if self.config.scale_by_warmup else loss
 
     def counts(self, task: Task, shift: bool) -> dict[str, Tensor]:
-        """The positions at which the teacher is asked, too."""
+        """Adds the number of positions that the teacher labels."""
         return super().counts(task, shift) | {"taught": self._taught(task).sum()}
 
     def _taught(self, task: Task) -> Tensor:
-        """At which positions the teacher is asked: (B, T)."""
+        """Positions that the teacher labels: (B, T) bool."""
         masked = task.labels != -100  # type: ignore[operator]
         slots = task.inputs.get("number_slots")
         if slots is None or task.targets is None or not task.targets.bits.shape[1]:
@@ -156,7 +156,7 @@ class Distillation(Masked):
             return masked
         return masked | (task.scored.gather(1, (slots - 1).clamp_min(0)) & (slots > 0))
 
-    def _opinion(self, seen: Pass, taught: Tensor) -> Tensor:
+    def _distilled(self, seen: Pass, taught: Tensor) -> Tensor:
         backbone = seen.model.backbone
         teacher = self.teach(backbone) if self.teacher is None else self.teacher
         place = next(backbone.parameters()).device
@@ -165,26 +165,16 @@ class Distillation(Masked):
         with torch.no_grad():
             labels = seen.again(teacher, own_words=self.config.teacher == "frozen").logits[taught]
         student = seen.logits[taught]  # type: ignore[index]
-        if seen.shares is None:
-            return soft_cross_entropy(student, labels)
-        return mean_over(_cross_entropies(student, labels).sum(), len(student), seen.shares, "taught")
+        return mean_over(soft_cross_entropy(student, labels).sum(), len(student), seen.shares, "taught")
 
 
 def soft_cross_entropy(student: Tensor, teacher: Tensor) -> Tensor:
-    """Mean cross-entropy of the student's distributions to the teacher's, at temperature 1.
-
-    Args:
-        student: (N, V) logits.
-        teacher: (N, V) logits.
+    """Cross-entropies from the teacher's to the student's distributions, at temperature 1: (N, V) logits -> (N,).
 
     Example:
         >>> logits = torch.zeros(3, 4)
         >>> soft_cross_entropy(logits, logits).exp()
-        tensor(4.)
+        tensor([4., 4., 4.])
     """
-    return _cross_entropies(student, teacher).mean()
-
-
-def _cross_entropies(student: Tensor, teacher: Tensor) -> Tensor:
     wide = torch.promote_types(student.dtype, torch.float32)
     return -(teacher.to(wide).softmax(-1) * student.to(wide).log_softmax(-1)).sum(-1)

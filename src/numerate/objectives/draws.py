@@ -1,7 +1,6 @@
-"""Random numbers for masks: by torch's generator, or by a hash of (seed, epoch, sample, position).
+"""Random numbers for masks: from torch's generator, or from a hash of (seed, epoch, sample, position).
 
-A hash draws the same mask for a sample whatever batch it is in, however that is padded, and however many processes
-share the data.
+The hash gives a sample the same mask in every batch, with any padding and with any number of processes.
 """
 
 from __future__ import annotations
@@ -12,36 +11,36 @@ from torch import Tensor
 __all__ = ["Draws", "hashed_uniform"]
 
 _GOLDEN = -7046029254386353131
-"""2^64 / golden ratio, as int64: the step of SplitMix64's counter; the factors below are its own, too."""
+"""2^64 / golden ratio as int64: the increment of SplitMix64, whose two multipliers follow."""
 _FIRST, _SECOND = -4658895280553007687, -7723592293110705685
 
 
 def _mixed(state: Tensor) -> Tensor:
-    """SplitMix64's output function on int64, whose products wrap around as those of uint64 do."""
+    """SplitMix64's output function on int64, whose products wrap around like those of uint64."""
     state = (state ^ _shifted(state, 30)) * _FIRST
     state = (state ^ _shifted(state, 27)) * _SECOND
     return state ^ _shifted(state, 31)
 
 
 def _shifted(state: Tensor, by: int) -> Tensor:
-    """A shift to the right that fills with zeros; torch's own copies the sign."""
+    """Logical shift to the right; torch's `>>` copies the sign bit."""
     return (state >> by) & ((1 << (64 - by)) - 1)
 
 
 def _wrapped(number: int) -> int:
-    """What an int64 keeps of a whole number."""
+    """An integer modulo 2^64, as int64."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int = 0, stream: int = 0) -> Tensor:
-    """Uniform numbers in [0, 1) that depend on the arguments alone: (B, T) float32, the same on every device.
+    """Uniform numbers in [0, 1) that depend only on the arguments: (B, T) float32, equal on every device.
 
     Args:
-        sample: (B,) int64, which samples they are for.
-        place: (B, T) int64, which position within the sample.
-        seed: The run's.
-        epoch: So that a sample is masked anew each time that it is seen.
-        stream: Tells several draws for one position apart.
+        sample: (B,) int64, ids of the samples.
+        place: (B, T) int64, positions within the sample.
+        seed: Seed of the run.
+        epoch: Current epoch, so that a sample gets a new mask in each.
+        stream: Index of the draw, if there are several for one position.
 
     Example:
         >>> place = torch.arange(3).expand(2, 3)
@@ -52,19 +51,19 @@ def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int = 0,
     key = sample.to(torch.int64)[:, None]
     for part in (seed, epoch, stream):
         key = _mixed(key + _wrapped(_GOLDEN * (2 * part + 1)))
-    bits = _shifted(_mixed(key + _GOLDEN * (place + 1)), 40)  # 24 of them: as many as a float32 holds
+    bits = _shifted(_mixed(key + _GOLDEN * (place + 1)), 40)  # 24 bits: the precision of float32
     return bits.to(torch.float32) / (1 << 24)
 
 
 class Draws:
-    """Draws for the tokens and the numbers of one batch.
+    """Uniform draws for the tokens and numbers of one batch.
 
     Args:
-        samples: (B,) ids of the samples; None draws by torch's generator, on `device`.
-        places: (B, T) each token's place among the real ones of its row, so that padding does not count.
-        device: Where the draws are wanted.
-        seed: For samples with ids.
-        epoch: For samples with ids.
+        samples: (B,) ids of the samples; None to draw from torch's generator on `device`.
+        places: (B, T) index of each token among the real tokens of its row, so that padding does not matter.
+        device: Device of the draws.
+        seed: Seed for samples with ids.
+        epoch: Epoch for samples with ids.
     """
 
     def __init__(
@@ -75,11 +74,11 @@ class Draws:
         self._stream = 0
 
     def tokens(self) -> Tensor:
-        """One number in [0, 1) a token: (B, T)."""
+        """One draw for each token: (B, T)."""
         return self._draw(self.places)
 
     def numbers(self, count: int) -> Tensor:
-        """One a number of the table: (B, count)."""
+        """One draw for each number of the table: (B, count)."""
         return self._draw(torch.arange(count, device=self.device).expand(len(self.places), -1))
 
     def _draw(self, places: Tensor) -> Tensor:

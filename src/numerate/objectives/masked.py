@@ -1,4 +1,4 @@
-"""Masked tokens and masked numbers."""
+"""Objective `masked`: predicts masked tokens and masked numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
-from numerate.config import Config, ConfigError
-from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.config import ConfigError
+from numerate.objectives.base import Objective, ObjectiveConfig, Task, Vocabulary
 from numerate.objectives.draws import Draws
-from numerate.objectives.number_tokens import NumberTokenLossConfig  # noqa: TC001 (the config's type is looked up)
 from numerate.processing.number_table import ASKED, GIVEN
 from numerate.processing.slot_positions import table_of
 from numerate.registry import objectives
@@ -28,27 +27,22 @@ __all__ = ["Masked", "MaskedConfig", "wanted_numbers"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskedConfig(Config):
-    """Options of `masked`.
+class MaskedConfig(ObjectiveConfig):
+    """Options of `masked`, beside those of every objective.
 
-    LUNA's own masking is `joint=False, hide_slot=True, replace=(0.8, 0.1)`.
+    LUNA's masking is `joint=False, hide_slot=True, replace=(0.8, 0.1)`.
 
     Attributes:
         ratio: Share of the tokens that are masked.
         number_ratio: Share of the numbers that are masked, unless the batch has `number_wanted`.
-        what: Whether numbers and words are masked, or only one of them.
-        replace: Of what is drawn, the share that is hidden behind [MASK] and the share that becomes random words; the
-            rest stays as it is, and is predicted all the same. By default all is hidden: so no number is predicted that
-            is seen. BERT's way is (0.8, 0.1). A number has one fate with all its tokens; one that becomes random words
-            loses its vector.
-        joint: Mask the subwords that write a masked number beside its slot with it. Without, they are words like others
-            (as in LUNA's paper), and the number can be read off them.
-        hide_slot: Hide the token of our own that is a masked number's slot, too, so that nothing says that a number
-            stands there.
-        number_weight: Weight of the numbers' loss beside the tokens'.
-        number_warmup: In how many steps it grows to that, from nothing; 0 for at once.
-        number_tokens: A number-token loss beside the cross-entropy; None for none.
-        seed: For batches with a `sample_id`, whose masks depend on it, on the objective's `epoch` and on the sample.
+        what: Mask both numbers and words, or only one of them.
+        replace: Shares of the drawn tokens that become [MASK] and random words; the rest is kept and predicted, too.
+            By default all become [MASK], so that no visible number is predicted. BERT uses (0.8, 0.1). All tokens of a
+            number are treated alike; a number that becomes random words loses its vector.
+        joint: Mask the sub-words of a masked number together with its slot. Without it they are treated as words (as
+            in LUNA's paper), and the number can be read from them.
+        hide_slot: Also mask the slot token of a masked number, so that the input does not show that it is a number.
+        seed: Seed of the masks of batches with a `sample_id`, which also depend on `epoch` and the sample.
     """
 
     kind: ClassVar[str] = "masked"
@@ -58,43 +52,40 @@ class MaskedConfig(Config):
     replace: tuple[float, float] = (1.0, 0.0)
     joint: bool = True
     hide_slot: bool = False
-    number_weight: float = 1.0
-    number_warmup: int = 0
-    number_tokens: NumberTokenLossConfig | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("ratio", "number_ratio"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
         if min(self.replace) < 0 or sum(self.replace) > 1 + 1e-9:
-            raise ConfigError(f"replace must be two shares of at most 1 together, got {self.replace}")
+            raise ConfigError(f"replace must be two shares with a sum of at most 1, got {self.replace}")
         if self.what not in ("both", "numbers", "words"):
             raise ConfigError(f"what must be 'both', 'numbers' or 'words', got {self.what!r}")
 
 
 @objectives.register("masked")
 class Masked(Objective):
-    """Hides tokens behind [MASK] and numbers with all the tokens of their slots; the model fills in both.
+    """Replaces tokens, and numbers with all tokens of their slots, by [MASK]; the model predicts both.
 
-    A masked number's vector is not placed. Where its slot is a token of our own, that token stays and the number is
-    predicted there; the subwords that write it, in its slot or beside it, are masked and predicted with it. Padding
-    and special tokens are never masked, nor is a number that neither a head nor subwords could give back.
+    The vector of a masked number is not added. If its slot is a token that numerate added, that token stays and the
+    number is predicted there; its sub-words, in the slot or beside it, are masked and predicted as well. Padding and
+    special tokens are never masked, nor is a number that neither a head nor sub-words could predict.
 
-    A batch may say more: `number_wanted` (B, M), which numbers are masked instead of drawn ones ("predict this key" of
-    a record, see `wanted_numbers`), and `sample_id` (B,), with which the masks are those of the sample, see
-    `numerate.objectives.draws`.
+    A batch may have two more fields: `number_wanted` (B, M), the numbers to mask instead of random ones (made by
+    `wanted_numbers`), and `sample_id` (B,), which makes the masks independent of the batch (see `draws.py`).
     """
 
     Config = MaskedConfig
     config: MaskedConfig
 
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:
-        """Draws the masks and applies them."""
+        """Draws and applies the masks."""
         ids: Tensor = batch["input_ids"]
         if vocabulary.mask_id is None:
             kind = self.config.kind
-            raise ValueError(f"objective {kind!r} needs a tokenizer with a mask token; use objective='causal'")
+            raise ValueError(f"objective {kind!r} needs a tokenizer with a mask token: use objective='causal'")
         config, inputs = self.config, dict(batch)
         table, slots = table_of(batch), batch.get("number_slots")
         if slots is None:
@@ -112,13 +103,13 @@ class Masked(Objective):
         if table is not None and table.bits.shape[1]:
             masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
             masked = masked & (table.given == GIVEN) & table.values().isfinite()
-            own = ids == vocabulary.num_id  # other tokens of ours write the number, and are predicted
+            own = ids == vocabulary.num_id  # other added tokens spell the number, and are predicted
             if not vocabulary.predicts_numbers:
                 written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.int8, device=ids.device)
-                # As integers: CUDA does not scatter booleans.
+                # As integers, because CUDA does not scatter booleans.
                 masked = masked & written.scatter_reduce(1, slots.abs(), (~own).to(torch.int8), "amax")[:, 1:].bool()
             of_number = masked.gather(1, index) & (slots != 0)
-            silent = of_number & own  # hidden, if at all, but never predicted as a token: its number is
+            silent = of_number & own  # never predicted as a token: the number head predicts its number
             hidden = hidden | (of_number & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
         covered = hidden | silent if config.hide_slot else hidden
@@ -140,7 +131,7 @@ class Masked(Objective):
         return Task(inputs, labels, table, masked)
 
     def _chosen(self, batch: dict[str, Any], drawn: Tensor) -> Tensor:
-        """Which numbers are masked, if they can be: (B, M) bool."""
+        """Numbers to mask, including some that cannot be masked: (B, M) bool."""
         wanted = batch.get("number_wanted")
         if self.config.what == "words":
             return torch.zeros_like(drawn, dtype=torch.bool)
@@ -148,11 +139,11 @@ class Masked(Objective):
 
 
 def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> Tensor:
-    """The field `number_wanted` of a batch of records: which numbers stand at these keys.
+    """Makes the batch field `number_wanted`: the numbers whose key path matches one of the patterns.
 
     Args:
         rows: The batch's `numerals`.
-        *patterns: Key paths, with `*` for any characters: `planet*.m`.
+        *patterns: Key paths, with `*` for any characters, such as `planet*.m`.
 
     Returns:
         (B, M) bool, False for padding.
@@ -173,7 +164,7 @@ def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> 
 
 
 def _specials(vocabulary: Vocabulary, device: torch.device) -> Tensor:
-    """The special ids, brought to a device once: each time again would make every step wait for it."""
+    """Special ids on a device; cached, because a copy in every step would stall it."""
     ids = vocabulary.special_ids
     return torch.tensor(ids, device=device) if torch.compiler.is_compiling() else _on_device(ids, device)
 
@@ -184,11 +175,11 @@ def _on_device(ids: tuple[int, ...], device: torch.device) -> Tensor:
 
 
 def _random_words(drawn: Tensor, vocabulary: Vocabulary) -> Tensor:
-    """Ids of any words of the vocabulary, special tokens left out, from numbers in [0, 1)."""
+    """Ids of random tokens other than special ones, from uniform numbers in [0, 1)."""
     special = sorted({token for token in vocabulary.special_ids if token < vocabulary.size})
     if vocabulary.size <= len(special):
-        raise ValueError(f"random words need a vocabulary of more than special tokens, got {vocabulary.size=}")
+        raise ValueError(f"random words need a vocabulary with more than special tokens, got {vocabulary.size=}")
     ids = (drawn.to(torch.float64) * (vocabulary.size - len(special))).long()
-    for token in special:  # counted from below, each makes room for itself
+    for token in special:  # in ascending order: skip each special id
         ids = ids + (ids >= token)
     return ids

@@ -1,4 +1,4 @@
-"""Number-token losses as functions of tensors; `NumberTokenLoss` applies them to a model's logits and labels."""
+"""Parts of number-token losses as functions of tensors; `NumberTokenLoss` applies them to logits and labels."""
 
 from __future__ import annotations
 
@@ -6,40 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-__all__ = ["corrected_for_mass", "digit_entropy", "expectation", "number_error", "place_weights", "wasserstein"]
+__all__ = ["corrected_for_mass", "digit_entropy", "number_error", "place_weights"]
 
 _EPS = 1e-12
-"""Keeps the relative error of 0 for 0 defined."""
-
-
-def wasserstein(logits: Tensor, distances: Tensor) -> Tensor:
-    """NTL-WAS: mean distance from the label under the distribution over number tokens, its Wasserstein-1 distance.
-
-    Shape:
-        Logits (N, K), distances of each token from each label (N, K). Output: (N,).
-
-    Example:
-        >>> wasserstein(torch.zeros(1, 3), torch.tensor([[0.0, 1.0, 2.0]]))
-        tensor([1.])
-    """
-    return (logits.softmax(-1) * distances).sum(-1)
-
-
-def expectation(logits: Tensor, values: Tensor) -> Tensor:
-    """Expected value of the number tokens: NTL-MSE is its squared distance from the label's value.
-
-    Shape:
-        Logits (N, K), values (K,). Output: (N,).
-
-    Example:
-        >>> expectation(torch.zeros(1, 2), torch.tensor([0.0, 8.0]))
-        tensor([4.])
-    """
-    return logits.softmax(-1) @ values
+"""Makes the relative error of 0 for 0 defined."""
 
 
 def digit_entropy(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """DEL: each class's binary cross-entropy, weighted by how probable the class is and by the digit's place.
+    """DEL: binary cross-entropy of each class, weighted by the class probability and by the digit's place.
 
     Shape:
         Logits (N, C), target classes (N,), weights (N,). Output: (N,).
@@ -54,7 +28,7 @@ def digit_entropy(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
 
 
 def place_weights(place: Tensor) -> Tensor:
-    """DEL's weight of a digit: 2, 4, 6 ... from the units up, and 1, 1/1.02, 1/1.02² ... behind the point.
+    """DEL's weight of a digit: 2, 4, 6 ... from the units digit up, and 1, 1/1.02, 1/1.02² ... after the point.
 
     Example:
         >>> place_weights(torch.tensor([2, 0, -1, -2]))
@@ -65,13 +39,13 @@ def place_weights(place: Tensor) -> Tensor:
 
 
 def number_error(size: Tensor, gold: Tensor, wrong_sign: Tensor) -> Tensor:
-    """Expected symmetric relative error of numbers of two possible signs: from 0 to 1.
+    """Expected symmetric relative error, from 0 to 1, of numbers whose sign is uncertain.
 
-    |Y^ - Y| / (|Y^| + |Y|) is 1 for any two numbers of different signs. So the mean over the sign is taken, and not the
-    error of a mean: the latter would have no gradient left as soon as the wrong sign is the more probable one.
+    |Ŷ - Y| / (|Ŷ| + |Y|) is 1 for any two numbers of different signs. The function takes the mean of the error over the
+    sign, not the error of the mean, which has no gradient once the wrong sign is the more probable one.
 
     Shape:
-        Predicted and gold sizes (N,), not negative; probability of the wrong sign (N,). Output: (N,).
+        Predicted and gold absolute values (N,); probability of the wrong sign (N,). Output: (N,).
 
     Example:
         >>> number_error(torch.tensor([1.0, 3.0]), torch.tensor([3.0, 3.0]), torch.tensor([0.0, 0.25]))
@@ -82,7 +56,7 @@ def number_error(size: Tensor, gold: Tensor, wrong_sign: Tensor) -> Tensor:
 
 
 def corrected_for_mass(terms: Tensor, mass: Tensor, worst: float) -> Tensor:
-    """Terms weighed by the probability of number tokens; what falls on others is worse than the worst number.
+    """Weighs terms by the probability of all number tokens; the rest costs 1.01 times the worst term.
 
     Example:
         >>> corrected_for_mass(torch.tensor([1.0]), torch.tensor([0.5]), worst=9.0)

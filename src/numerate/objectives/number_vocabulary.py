@@ -1,10 +1,10 @@
-"""What a tokenizer's tokens are worth as numbers, and which label tokens make one number together."""
+"""Number tokens of a tokenizer with their values, and the groups of label tokens that form one number."""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
@@ -23,21 +23,21 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", re.ASCII)
 
 @dataclass(frozen=True, eq=False)
 class NumberVocabulary:
-    """The number tokens of a vocabulary.
+    """The K number tokens of a vocabulary with S ids.
 
-    K is how many there are. The tables over all S ids have one more row, of a token that is nothing, for labels that
-    are no token of the tokenizer: the ignored ones, our own, and those of logits wider than the vocabulary.
+    Tables over all ids have one more row for labels that are not tokens of the tokenizer: ignored labels, the tokens
+    that numerate adds, and ids beyond the vocabulary.
 
     Attributes:
         ids: (K,) ids of the number tokens, ascending.
-        values: (K,) float64 what they are worth.
-        widths: (K,) how many digits they have; 0 for a token with a point or a sign in it.
-        minus: (L,) ids of the tokens that are a minus sign.
-        column: (S + 1,) place of each token among the K; -1 for others.
-        role: (S + 1,) uint8 what each token is within a number.
-        spaced: (S + 1,) whether a space belongs to the token, so that it begins something new.
-        fresh: (S + 1,) whether it begins a word in a vocabulary that marks what continues one (WordPiece).
-        wordlike: (S + 1,) whether a minus right behind it is a hyphen.
+        values: (K,) float64 values of the number tokens.
+        widths: (K,) numbers of digits; 0 for a token with a point or a sign.
+        minus: (L,) ids of the minus signs.
+        column: (S + 1,) index of each token among the K number tokens; -1 for others.
+        role: (S + 1,) uint8 role of each token within a number: digits, point, sign or exponent mark.
+        spaced: (S + 1,) whether the token includes a leading space, so that it starts something new.
+        fresh: (S + 1,) whether it starts a word, in a vocabulary that marks continuations (WordPiece).
+        wordlike: (S + 1,) whether a minus right after the token is a hyphen.
 
     Example:
         >>> table = NumberVocabulary.of_vocabulary({"a": 0, "7": 1, "Ġ7": 2, "12": 3, "nan": 4, "٣": 5})
@@ -57,11 +57,11 @@ class NumberVocabulary:
 
     @classmethod
     def of(cls, tokenizer: Any, multi_digit: bool = False) -> Self:
-        """The number tokens of any Hugging Face tokenizer, which is left as it is.
+        """Finds the number tokens of a Hugging Face tokenizer, which is not changed.
 
         Args:
-            tokenizer: Anything with `get_vocab()`; special tokens are no numbers.
-            multi_digit: Whether tokens of several digits count too (`123`, `3.5`, `-1`), and not only 0 to 9.
+            tokenizer: Anything with `get_vocab()`; special tokens are not number tokens.
+            multi_digit: Whether tokens such as `123`, `3.5` and `-1` are number tokens, and not only 0 to 9.
         """
         special = set(getattr(tokenizer, "all_special_ids", ()))
         vocabulary = {token: index for token, index in tokenizer.get_vocab().items() if index not in special}
@@ -73,9 +73,9 @@ class NumberVocabulary:
     def of_vocabulary(
         cls, vocabulary: Mapping[str, int], multi_digit: bool = False, continuing: str | None = None
     ) -> Self:
-        """The number tokens among token strings; `continuing` is the prefix of tokens within a word, if any."""
+        """Finds the number tokens among token strings; `continuing` is the prefix of tokens within a word, if any."""
         size = max(vocabulary.values(), default=-1) + 1
-        # Lists in the loop: to set one item of a tensor takes microseconds, of 150,000 tokens seconds.
+        # Lists, because setting single items of tensors takes seconds for 150,000 tokens.
         role = [_NOTHING] * (size + 1)
         spaced, fresh, wordlike = ([False] * (size + 1) for _ in range(3))
         found: list[tuple[int, float, int]] = []
@@ -86,7 +86,7 @@ class NumberVocabulary:
             if not bare:
                 continue
             spaced[index], fresh[index] = token.startswith(_SPACE), continuing is not None and not inside
-            # Where spaces are lost, "was -5" and "F-16" look alike; only behind a number is a minus surely a hyphen.
+            # Without spaces "was -5" and "F-16" look alike; a minus is certainly a hyphen only after a number.
             wordlike[index] = bare[-1].isalnum() or bare[-1] in ")]%" if continuing is None else bare[-1].isdigit()
             role[index] = _ROLES.get(bare, _NOTHING)
             if not _NUMBER.fullmatch(bare) or not math.isfinite(value := float(bare)):
@@ -106,39 +106,39 @@ class NumberVocabulary:
         return cls(ids, values, widths, minus, column, roles, *map(torch.tensor, (spaced, fresh, wordlike)))
 
     def to(self, device: torch.device) -> Self:
-        """The same on another device."""
+        """A copy on another device."""
         return type(self)(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
 
     def within(self, width: int) -> Self:
-        """The same without the tokens that logits of this width do not have."""
-        kept = self.ids < width
-        column = self.column.masked_fill(torch.arange(len(self.column), device=kept.device) >= width, -1)
-        table = {field.name: getattr(self, field.name) for field in fields(self)}
-        table |= {"ids": self.ids[kept], "values": self.values[kept], "widths": self.widths[kept], "column": column}
-        gone = torch.arange(len(self.role), device=kept.device) >= width
-        table |= {"minus": self.minus[self.minus < width], "role": self.role.masked_fill(gone, _NOTHING)}
-        return type(self)(**table)
+        """A copy without the tokens whose ids are beyond logits of this width."""
+        kept, gone = self.ids < width, torch.arange(len(self.role), device=self.ids.device) >= width
+        return replace(
+            self, ids=self.ids[kept], values=self.values[kept], widths=self.widths[kept],
+            minus=self.minus[self.minus < width], column=self.column.masked_fill(gone, -1),
+            role=self.role.masked_fill(gone, _NOTHING),
+        )  # fmt: skip
 
     def rows(self, labels: Tensor) -> Tensor:
-        """Where each label stands in the tables: the last row, that of nothing, for what is no token here."""
+        """Row of each label in the tables: the last row for labels that are not tokens."""
         last = len(self.role) - 1
         return torch.where((labels >= 0) & (labels < last), labels, last)
 
 
 @dataclass(frozen=True, eq=False)
 class NumberSpans:
-    """The numbers in a batch of labels, R of them with the exponents as numbers of their own.
+    """The R runs of digits in a batch of labels: numbers, and exponents as runs of their own.
+
+    Row 0 of the tables over runs is unused.
 
     Attributes:
         digits: (B, T) which labels are digits of a number.
-        run: (B, T) which number or exponent a digit belongs to, from 1; 0 elsewhere.
-        place: (B, T) power of ten of the label's *first* digit, exponent aside.
-        top: (R + 1,) power of ten of the number's first digit.
-        sign_at: (R + 1,) flat position at which its sign is decided: at the sign, if it has one, or the first digit.
-            Row 0 here and below is nothing.
-        negative: (R + 1,) whether it has a minus.
-        exponent: (R + 1,) the run that is its exponent; 0 if it has none.
-        is_exponent: (R + 1,) whether it is an exponent.
+        run: (B, T) run of each digit, from 1; 0 elsewhere.
+        place: (B, T) power of ten of the label's *first* digit, without the exponent.
+        top: (R + 1,) power of ten of the run's first digit.
+        sign_at: (R + 1,) flat position that decides the sign: that of the sign if there is one, or of the first digit.
+        negative: (R + 1,) whether there is a minus.
+        exponent: (R + 1,) the run that is the exponent of this one; 0 for none.
+        is_exponent: (R + 1,) whether the run is an exponent.
     """
 
     digits: Tensor
@@ -152,14 +152,14 @@ class NumberSpans:
 
 
 def find_spans(labels: Tensor, vocabulary: NumberVocabulary) -> NumberSpans:
-    """Which labels make one number: digits, one decimal point between digits, a sign before, an exponent behind.
+    """Groups labels into numbers: digits, one decimal point between digits, a sign before, an exponent after.
 
-    A token with a space of its own begins a new number, and so does what follows a second point (`1.2.3` is 1.2 and 3).
-    A minus behind a word or a number is a hyphen. All without a loop over tokens.
+    A token with a leading space starts a new number, and so does what follows a second point (`1.2.3` is 1.2 and 3). A
+    minus after a word or a number is a hyphen. There is no loop over tokens.
 
     Args:
-        labels: (B, T) token ids; those that are to be ignored are no token's.
-        vocabulary: On the same device.
+        labels: (B, T) token ids; ignored labels must be negative.
+        vocabulary: Number tokens, on the same device.
 
     Example:
         >>> letters = {char: index for index, char in enumerate("0123456789.-e ")}
@@ -174,7 +174,7 @@ def find_spans(labels: Tensor, vocabulary: NumberVocabulary) -> NumberSpans:
     continuing, joined = digits & ~spaced & ~fresh, digits & ~spaced
     inner = (role == _POINT) & ~spaced & _back(digits) & _ahead(joined)
     start = _starts(digits, continuing, joined, inner)
-    # Of several points in a row of digits, every second one ends a number.
+    # In a sequence such as 1.2.3.4, every second point ends a number.
     inner = inner & (_since(inner.long(), start | ~(digits | inner)) % 2 == 1)
     start = _starts(digits, continuing, joined, inner)
     run = start.flatten().cumsum(0).reshape(labels.shape) * (digits | inner)
@@ -189,7 +189,7 @@ def find_spans(labels: Tensor, vocabulary: NumberVocabulary) -> NumberSpans:
 
     position = torch.arange(labels.numel(), device=labels.device).reshape(labels.shape)
     minus, sign = role == _MINUS, (role == _MINUS) | (role == _PLUS)
-    # An exponent mark stands behind digits; behind it stands a run without a point, or a sign and such a run.
+    # An exponent mark follows digits and is followed by a run without a point, with or without a sign.
     mark = (role == _EXPONENT) & ~spaced & ~fresh & _back(digits)
     plain, signed = start & continuing & _back(mark), start & joined & _back(sign & ~spaced & _back(mark))
     follows = (plain | signed) & ~has_point[run]
@@ -209,7 +209,7 @@ def find_spans(labels: Tensor, vocabulary: NumberVocabulary) -> NumberSpans:
 
 
 def _back(values: Tensor, by: int = 1) -> Tensor:
-    """What stood `by` places before, in each row; 0 or False at the beginning."""
+    """Values shifted right by `by` places in each row; 0 or False at the start."""
     return torch.cat([torch.zeros_like(values[:, :by]), values[:, :-by]], dim=1)
 
 
@@ -218,12 +218,12 @@ def _ahead(values: Tensor) -> Tensor:
 
 
 def _starts(digits: Tensor, continuing: Tensor, joined: Tensor, inner: Tensor) -> Tensor:
-    """Digits that begin a run: those that continue neither a digit nor a decimal point."""
+    """Digits that start a run: those that continue neither a digit nor a decimal point."""
     return digits & ~((continuing & _back(digits)) | (joined & _back(inner)))
 
 
 def _since(values: Tensor, start: Tensor) -> Tensor:
-    """Running sum within each row that begins anew, with the value itself, where `start` is true."""
+    """Running sum within each row that restarts, including the value itself, where `start` is true."""
     total = values.cumsum(1)
     at_start = torch.where(start, total - values, torch.zeros_like(total))
     return total - at_start.cummax(1).values

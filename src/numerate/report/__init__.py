@@ -1,7 +1,7 @@
-"""Results as figures, tables and pages: what was measured, so that it can be seen; docs/report.md lists it all.
+"""Figures, tables and pages of results; docs/report.md lists them.
 
-Every function of a figure takes tensors, lists or objects of ours and gives a `matplotlib.figure.Figure`; `save` writes
-it. Figures need `pip install "numerate[plots]"`, tables and pages of tables do not.
+Functions that draw take tensors, lists or numerate objects and return a `matplotlib.figure.Figure`; `save` writes it.
+Figures need `pip install "numerate[plots]"`; tables and pages of tables do not.
 
 Example:
     >>> from numerate import report
@@ -14,7 +14,7 @@ Example:
 """
 
 from numerate.report.curves import learning_curves, predicted_against_true
-from numerate.report.figure_files import save
+from numerate.report.figure_style import save
 from numerate.report.first_digit_plots import benford, first_digit_shares, first_digits
 from numerate.report.number_lines import number_line
 from numerate.report.pages import page

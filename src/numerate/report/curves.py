@@ -1,4 +1,4 @@
-"""Predictions against the truth, and how learning went."""
+"""Plots of predictions against true values, and learning curves."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 __all__ = ["learning_curves", "predicted_against_true"]
 
 _MOST_DECADES = 15
-"""How many decades an axis shows on each side of 0; what is smaller lies in its straight part."""
+"""Number of decades on each side of 0; smaller values are in the linear part of the axis."""
 _LARGEST_THRESHOLD = 1e290
-"""matplotlib places numbers in units of it, which overflow beyond."""
+"""matplotlib divides values by the threshold; larger ones overflow."""
 _MANY = 3_000
-"""More points than this are drawn as one picture: each as a mark of its own would make a slow and large file."""
+"""More points than this are rasterised: a mark for each would make the file large and slow."""
 
 
 def predicted_against_true(
     predicted: Numbers, gold: Numbers, unit: str | None = None, threshold: float | None = None, title: str = ""
 ) -> Figure:
-    """Each prediction over its gold value, on axes that are logarithmic on both sides of 0.
+    """Plots predictions over gold values, on axes that are logarithmic on both sides of 0.
 
-    Pairs of which one is not finite cannot be shown; the figure says how many there are.
+    Pairs with a value that is not finite are left out; the legend says how many.
 
     Args:
-        predicted: (N,).
-        gold: (N,).
-        unit: Of both, for the labels.
-        threshold: Up to which size the axes are straight; by default the power of ten below 95 % of all values other
-            than 0, and no more than 15 decades below the largest.
-        title: Above the figure.
+        predicted: (N,) predictions.
+        gold: (N,) true values.
+        unit: Unit of both, for the labels.
+        threshold: Absolute value up to which the axes are linear; by default the power of ten below 95 % of all values
+            other than 0, but at most 15 decades below the largest.
+        title: Title of the figure.
 
     Example:
         >>> figure = predicted_against_true([90.0, -5.0, float("nan")], [100.0, -4.0, 7.0], unit="kg")
@@ -49,7 +49,7 @@ def predicted_against_true(
         ([[100.0, 90.0], [-4.0, -5.0]], 'gold value (kg)')
     """
     if threshold is not None and not 0 < threshold <= _LARGEST_THRESHOLD:
-        raise ValueError(f"threshold must lie between 0 and {_LARGEST_THRESHOLD:g}, got {threshold=}")
+        raise ValueError(f"threshold must be between 0 and {_LARGEST_THRESHOLD:g}, got {threshold=}")
     guesses, truth = as_pair(predicted, gold)
     known = guesses.isfinite() & truth.isfinite()
     x, y = truth[known].cpu(), guesses[known].cpu()
@@ -60,13 +60,13 @@ def predicted_against_true(
     low, high = -end if bool((both < 0).any()) else -straight / 2, end if bool((both > 0).any()) else straight / 2
     suffix = f" ({unit})" if unit else ""
     with figure_and_axes(title, 4.8, 4.6) as (figure, axes):
-        # Limits come first: finding them by itself, matplotlib overflows at the end of float64.
+        # Limits are set first: matplotlib's own search for them overflows at the end of float64.
         axes.set_xscale("symlog", linthresh=straight)
         axes.set_yscale("symlog", linthresh=straight)
         axes.set(xlim=(low, high), ylim=(low, high), xlabel=f"gold value{suffix}", ylabel=f"prediction{suffix}")
         signed_ticks(axes.xaxis, straight)
         signed_ticks(axes.yaxis, straight)
-        axes.plot([low, high], [low, high], color=GREY, linewidth=1, label="as true")
+        axes.plot([low, high], [low, high], color=GREY, linewidth=1, label="prediction = gold value")
         axes.plot(
             x.numpy(), y.numpy(), linestyle="", marker="o", markersize=4, markeredgewidth=0, color=PALETTE[0],
             alpha=0.5 if len(x) <= _MANY else 0.15, rasterized=len(x) > _MANY, label=f"{len(x):,} numbers",
@@ -89,14 +89,14 @@ def learning_curves(
     curves: Mapping[str, tuple[Numbers, Numbers]], ylabel: str = "loss", xlabel: str = "step", *, log: bool = False,
     title: str = "",
 ) -> Figure:  # fmt: skip
-    """Values over steps, one line a name; where a value is not finite, the line has a gap.
+    """Plots values over steps, one line for each name; a value that is not finite leaves a gap.
 
     Args:
-        curves: Names to steps (N,) and values (N,).
-        ylabel: What the values are.
-        xlabel: What the steps are.
-        log: Whether the values' axis is logarithmic.
-        title: Above the figure.
+        curves: Steps (N,) and values (N,) by name.
+        ylabel: Label of the values.
+        xlabel: Label of the steps.
+        log: Whether the axis of values is logarithmic.
+        title: Title of the figure.
 
     Example:
         >>> figure = learning_curves({"mog": ([0, 10], [3.0, 2.0]), "softmax": ([0, 10], [3.5, 2.5])})
@@ -104,14 +104,14 @@ def learning_curves(
         [('mog', [3.0, 2.0]), ('softmax', [3.5, 2.5])]
     """
     if not curves:
-        raise ValueError(f"there must be at least one curve, got {curves!r}")
+        raise ValueError(f"curves must have at least one entry, got {curves!r}")
     with figure_and_axes(title) as (figure, axes):
         for index, (name, (steps, values)) in enumerate(curves.items()):
             x, y = as_floats(steps, "steps").cpu(), as_floats(values, "values").cpu()
             if len(x) != len(y):
-                raise ValueError(f"steps and values of {name!r} must be equally many, got {len(x)} and {len(y)}")
+                raise ValueError(f"steps and values of {name!r} must have the same length, got {len(x)} and {len(y)}")
             y = torch.where(y.isfinite(), y, torch.nan)
-            # A single value is no line; a mark shows it.
+            # A single value gets a mark, because it makes no line.
             axes.plot(x.numpy(), y.numpy(), marker="o" if len(x) == 1 else "", label=name, **stroke(index))
         axes.set(xlabel=xlabel, ylabel=ylabel)
         if log:

@@ -1,17 +1,24 @@
-"""The one look that all figures share, and the only place that loads matplotlib.
+"""The common style of all figures, their files, and the only place that imports matplotlib.
 
-No figure touches pyplot: each is a `matplotlib.figure.Figure` of its own, made and drawn under the same settings
-whatever the user's are, so that it is the same file every time.
+No figure uses pyplot: each is a `matplotlib.figure.Figure` that is made and drawn with the same settings, whatever the
+user's are, so that the same data give the same file.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import math
 from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.files import read_yaml, write_atomically
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from matplotlib.axes import Axes
@@ -19,54 +26,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BAND",
-    "GREY",
-    "INK",
-    "PALETTE",
-    "drawing",
-    "figure_and_axes",
-    "load",
-    "number_label",
-    "power_ticks",
-    "stroke",
-]
+    "BAND", "GREY", "INK", "PALETTE", "drawing", "figure_and_axes", "load", "number_label", "power_ticks", "rendered",
+    "save", "signed_ticks", "stroke",
+]  # fmt: skip
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
-"""Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, which white swallows."""
+"""Colours of Okabe and Ito, which people with any kind of colour vision can tell apart; without yellow."""
 INK, GREY, BAND = "#222222", "#8A8A8A", "#D9D9D9"
 _MOST_TICKS = 6
 _DASHES = ("-", "--", ":", "-.")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_SETTINGS: dict[str, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": GREY,
-    "axes.grid": True,
-    "axes.labelcolor": INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "figure.dpi": 100,
-    "figure.facecolor": "white",
-    "font.size": 9.5,
-    "grid.color": "#EBEBEB",
-    "grid.linewidth": 0.8,
-    "image.cmap": "PuOr_r",  # two hues that all kinds of colour vision tell apart, white at 0
-    "image.interpolation": "none",  # a cell of a map is one pixel of the file
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "savefig.dpi": 150,
-    "svg.fonttype": "none",  # text stays text: small, searched, read aloud
-    "svg.hashsalt": "numerate",  # ids are random without it
-    "text.color": INK,
-    "text.parse_math": False,  # a label that speaks of $5 and $7 is no formula
-    "xtick.color": INK,
-    "ytick.color": INK,
+# Metadata without date and version, which would make the files of equal figures differ.
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": "numerate"},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 
 
 def load(module: str = "matplotlib") -> Any:
-    """A module of matplotlib, or one line that says how to get it.
+    """Imports a module of matplotlib, or raises an error that says how to install it.
 
     Example:
         >>> load("matplotlib.figure").Figure.__name__
@@ -78,20 +57,26 @@ def load(module: str = "matplotlib") -> Any:
         raise ImportError('figures need matplotlib: pip install "numerate[plots]"') from None
 
 
+@cache
+def _settings() -> dict[str, Any]:
+    name = "figure_settings.yaml"
+    return read_yaml(resources.files("numerate").joinpath("data", name).read_text("utf-8"), name)
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Within it, matplotlib's settings are ours: its own defaults, and the house style on top."""
+    """Context in which matplotlib has its default settings and the common style."""
     matplotlib = load()
     with matplotlib.rc_context():
-        # Those that name a backend or its toolbars are not a matter of looks, and loading them would start one.
+        # Backends and toolbars are not part of the style, and setting them would start a backend.
         kept = {key: value for key, value in matplotlib.rcParamsDefault.items() if "backend" not in key}
-        matplotlib.rcParams.update({key: value for key, value in kept.items() if key != "toolbar"} | _SETTINGS)
+        matplotlib.rcParams.update({key: value for key, value in kept.items() if key != "toolbar"} | _settings())
         yield
 
 
 @contextmanager
 def figure_and_axes(title: str = "", width: float = 6.4, height: float = 3.8) -> Iterator[tuple[Figure, Axes]]:
-    """A new figure of some inches with one pair of axes, to be drawn into under the house style.
+    """Context with a new figure (size in inches) and its axes, in the common style.
 
     Example:
         >>> with figure_and_axes("Costs $5, not $7") as (figure, axes):
@@ -106,8 +91,32 @@ def figure_and_axes(title: str = "", width: float = 6.4, height: float = 3.8) ->
         yield figure, axes
 
 
+def rendered(figure: Figure, kind: str = "svg") -> bytes:
+    """The figure as `svg`, `png` or `pdf`: the same bytes for the same data.
+
+    Example:
+        >>> from numerate.report import learning_curves
+        >>> rendered(learning_curves({"loss": ([0, 1], [2.0, 1.0])}))[:5]
+        b'<?xml'
+    """
+    if kind not in _METADATA:
+        raise ValueError(f"kind must be svg, png or pdf, got {kind!r}")
+    buffer = io.BytesIO()
+    with drawing():
+        figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Writes a figure atomically to a file named `.svg`, `.png` or `.pdf`; makes folders, replaces an older file."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        raise ValueError(f"a figure's file must end in .svg, .png or .pdf, got {str(path)!r}")
+    return write_atomically(path, rendered(figure, kind))
+
+
 def stroke(index: int) -> dict[str, Any]:
-    """Colour and dashes of the index-th series: 28 that differ.
+    """Colour and dashes of the series with this index; the first 28 differ.
 
     Example:
         >>> stroke(0)["color"] == stroke(7)["color"], stroke(0)["linestyle"] == stroke(7)["linestyle"]
@@ -118,7 +127,7 @@ def stroke(index: int) -> dict[str, Any]:
 
 
 def number_label(value: float) -> str:
-    """A tick of a logarithmic axis: plain where that is short, a power of ten where it is not.
+    """Label of a tick of a logarithmic axis: a plain number if that is short, else a power of ten.
 
     Example:
         >>> [number_label(value) for value in (0.0, -100.0, 0.01, 1e6, -2e-9)]
@@ -134,7 +143,7 @@ def number_label(value: float) -> str:
 
 
 def power_ticks(axis: Axis) -> None:
-    """Labels the ticks of a logarithmic axis by `number_label`; 2 and 5 as well where it shows hardly a decade."""
+    """Labels the ticks of a logarithmic axis with `number_label`; on a short axis also those at 2 and 5."""
     ticker = load("matplotlib.ticker")
 
     def between(value: float, _: int | None) -> str:
@@ -147,16 +156,16 @@ def power_ticks(axis: Axis) -> None:
 
 
 def signed_ticks(axis: Axis, threshold: float) -> None:
-    """Ticks for an axis that is logarithmic on both sides of 0: 0 and few enough powers of ten to be read.
+    """Sets ticks of a symlog axis, whose scale and limits are set: 0 and a readable number of powers of ten.
 
-    `axis` has its scale and limits; up to `threshold` it is straight, with 0 as the only tick inside.
+    The axis is linear up to `threshold`, with 0 as the only tick in the linear part.
     """
     ticker = load("matplotlib.ticker")
     low, high = axis.get_view_interval()
     first = math.ceil(math.log10(threshold) - 1e-9)
     tops = {sign: math.floor(math.log10(end)) for sign, end in ((-1, -low), (1, high)) if end > threshold}
     step = max(1, math.ceil(sum(top - first + 1 for top in tops.values()) / _MOST_TICKS))
-    last = first + max(0, math.ceil(0.6 * step - 1.1))  # the straight part is 1.1 decades wide; 0 has its label there
+    last = first + max(0, math.ceil(0.6 * step - 1.1))  # the linear part is 1.1 decades wide and has the label of 0
     ticks = [sign * float(f"1e{power}") for sign, top in tops.items() for power in range(top, last - 1, -step)]
     axis.set_major_locator(ticker.FixedLocator(sorted([0.0, *ticks])))
     axis.set_minor_locator(ticker.NullLocator())

@@ -1,4 +1,4 @@
-"""Which digits numbers begin with, in data and in what models predict."""
+"""Distribution of first significant digits, of data and of predictions."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def benford() -> Tensor:
 def first_digit_shares(
     source: NumberDistribution | NumberTable | Tensor | Sequence[Any], samples: int = 256, seed: int = 0
 ) -> Tensor:
-    """How often numbers begin with 1 ... 9, leading zeros and signs aside: (9,) float64, with the sum 1.
+    """Shares of the first significant digits 1 ... 9: (9,) float64 with sum 1.
 
-    - Numbers: the first digit other than 0 of each, as Python writes it. 0, NaN and the infinities have none.
-    - The digit-RNN: the probability that each is the first symbol, or the first behind "-"; summed over all rows and
-      renormalised without 0, as in the 2018 paper, so that numbers below 1 have no part in it.
+    - Numbers: the first digit other than 0 of each, as Python writes it. 0, NaN and the infinities are left out.
+    - The digit-RNN: the probability of each digit as the first symbol, or the first after "-"; summed over all rows and
+      normalised without 0 as in the 2018 paper, so that numbers below 1 are left out.
     - Other distributions: the digits of samples.
 
     Args:
         source: Numbers, or N distributions.
-        samples: How many are drawn from each distribution.
-        seed: Of the samples.
+        samples: Number of samples from each distribution.
+        seed: Seed of the samples.
 
     Example:
         >>> first_digit_shares([0.03, -314.0, 0.0, 2e9, 1.0]).tolist()
@@ -65,7 +65,7 @@ def first_digit_shares(
             source = source.values().flatten()
         weights = _counted(as_floats(source))
     if not float(weights.sum()) > 0:
-        raise ValueError("no number has a first digit: all are 0 or not finite, or there are none")
+        raise ValueError("source must have a number other than 0, NaN and infinity, got none")
     return weights / weights.sum()
 
 
@@ -80,7 +80,7 @@ def _first_symbols(distribution: DigitDistribution) -> Tensor:
 
 
 def _counted(values: Tensor) -> Tensor:
-    # By the shortest decimal that means the float64: 0.3 begins with 3, though it lies below it. Each value once.
+    # From the shortest decimal of the float64: 0.3 starts with 3, although the float64 is below 0.3.
     known = values[values.isfinite() & (values != 0)].abs()
     distinct, counts = known.cpu().unique(return_counts=True)
     digits = [int(repr(value).lstrip("0.")[0]) - 1 for value in distinct.tolist()]
@@ -89,11 +89,11 @@ def _counted(values: Tensor) -> Tensor:
 
 
 def first_digits(shares: Mapping[str, Tensor | Sequence[float]], title: str = "") -> Figure:
-    """Distributions of the first significant digit, beside Benford's law (2018 paper, Fig. 6).
+    """Plots distributions of the first significant digit beside Benford's law (2018 paper, Fig. 6).
 
     Args:
-        shares: Names of models and data to (9,) shares of the digits 1 ... 9, as `first_digit_shares` gives them.
-        title: Above the figure.
+        shares: Shares (9,) of the digits 1 ... 9 by name, as `first_digit_shares` returns them.
+        title: Title of the figure.
 
     Example:
         >>> figure = first_digits({"data": first_digit_shares([1.0, 15.0, 2.0, 0.7])})
@@ -106,7 +106,7 @@ def first_digits(shares: Mapping[str, Tensor | Sequence[float]], title: str = ""
         for index, (name, given) in enumerate(shares.items()):
             values = as_floats(given, f"shares of {name!r}").cpu()
             if len(values) != 9 or not bool((values >= 0).all()) or abs(float(values.sum()) - 1) > 1e-4:
-                raise ValueError(f"shares of {name!r} must be 9 that sum to 1, got {values.tolist()}")
+                raise ValueError(f"shares of {name!r} must be 9 values with sum 1, got {values.tolist()}")
             axes.plot(places, values.tolist(), marker="o", markersize=4, label=name, **stroke(index))
         axes.set_xticks(places)
         axes.set(xlabel="first significant digit", ylabel="share")

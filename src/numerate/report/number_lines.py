@@ -1,8 +1,9 @@
-"""Where on the number line a prediction puts its probability, by how precisely a number is written."""
+"""Plot of the probability of every numeral in a range, for each number of decimals."""
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["number_line"]
 
 _EXACT = 2**53
-"""Up to here, float64 tells one unit of the last digit from the next."""
+"""Up to here, float64 represents every unit of the last digit."""
 _DEPTH = 1e-12
-"""How far below the highest point the axis goes."""
+"""Ratio of the lowest to the highest point of the axis."""
 
 
 @torch.no_grad()
@@ -43,24 +44,24 @@ def number_line(
     points: int = 2_000,
     title: str = "",
 ) -> Figure:
-    """Probability of every numeral of a range as it is written, one line for each number of decimals (2018, Fig. 5).
+    """Plots the probability of every numeral of a range, one line for each number of decimals (2018 paper, Fig. 5).
 
-    Heads that predict numbers as they are written give the probability of that writing, p(decimals) and all; others
-    that of all which rounds to it. Vocabularies give it without their place for unknown numbers. A numeral without any
-    probability has no mark.
+    Heads that predict written numerals give the probability of the numeral, including p(decimals); others give that of
+    all numbers that round to it. Vocabularies give it without their entry for unknown numbers. A numeral with
+    probability 0 has no mark.
 
     Args:
         distribution: N distributions.
-        row: Which of them.
+        row: Index of the distribution.
         precisions: Numbers of decimals.
-        low: From here; by default, from where 5 % of the probability lies below (or from the gold value).
-        high: Up to here; by default, up to where 5 % lies above (or up to the gold value).
-        gold: The true value, marked by a vertical line.
-        points: How many numerals a line shows at most. If the range has more, one of each of so many equal stretches is
-            chosen at random, with a fixed seed (evenly spaced ones would all end in the same digits), and with them the
-            numeral nearest to the gold value and those that a vocabulary or the digit-RNN's draws have; the legend says
-            so.
-        title: Above the figure.
+        low: Start of the range; by default the 5 % quantile (or the gold value, if that is lower).
+        high: End of the range; by default the 95 % quantile (or the gold value, if that is higher).
+        gold: True value, marked by a vertical line.
+        points: Maximum number of numerals of a line. If the range has more, one numeral of each of `points` equal
+            intervals is drawn with a fixed seed (evenly spaced ones would all end in the same digits); the numeral
+            nearest to the gold value and those with a probability of their own (vocabularies, samples of the digit-RNN)
+            are added. The legend states the selection.
+        title: Title of the figure.
 
     Example:
         >>> from numerate.registry import heads
@@ -70,9 +71,9 @@ def number_line(
         [('0 decimals', 3), ('1 decimal', 21), ('gold value', 2)]
     """
     if not -len(distribution) <= row < len(distribution):
-        raise ValueError(f"there is no such row of {len(distribution)}, got {row=}")
+        raise ValueError(f"row must be an index below {len(distribution)}, got {row=}")
     if not precisions or not all(isinstance(r, int) and 0 <= r <= 15 for r in precisions):
-        raise ValueError(f"precisions must be numbers of decimals from 0 to 15, got {precisions!r}")
+        raise ValueError(f"precisions must be at least one number from 0 to 15, got {precisions!r}")
     if points < 2:
         raise ValueError(f"points must be at least 2, got {points=}")
     one = distribution[row].without_unknown()
@@ -92,7 +93,7 @@ def number_line(
             label = f"{decimals} decimal{'s' * (decimals != 1)}"
             label += f" ({len(units):,} of {of:,})" if len(units) < of else ""
             look: dict[str, Any] = stroke(index) | {"linewidth": 1.0}
-            if bool((~seen).any()) or int(seen.sum()) < 2:  # single numerals, with nothing between them
+            if bool((~seen).any()) or int(seen.sum()) < 2:  # marks, because there is nothing between single numerals
                 look |= {"linestyle": "", "marker": "o", "markersize": 3}
             axes.plot(values[seen].numpy(), masses[seen].numpy(), label=label, **look)
         if gold is not None:
@@ -109,32 +110,30 @@ def number_line(
 def _range(
     one: NumberDistribution, low: float | None, high: float | None, gold: float | None, decimals: int
 ) -> tuple[float, float]:
-    given = {"low": low, "high": high, "gold": gold}
-    for name, value in given.items():
+    for name, value in (("low", low), ("high", high), ("gold", gold)):
         if value is not None and not math.isfinite(value):
             raise ValueError(f"{name} must be finite, got {value}")
     most = _EXACT / 10**decimals
     if low is None or high is None:
         ends = [float(end) for end in one.interval(0.9)]
-        gold_or = [gold] if gold is not None else []
-        # Whole numbers, so that there is one to show; and no further than each numeral can be told from the next.
-        low = float(math.floor(max(-most, min([ends[0], *gold_or])))) if low is None else low
-        high = float(math.ceil(min(most, max([ends[1], *gold_or])))) if high is None else high
+        inside = [gold] if gold is not None else []
+        # Whole numbers, so that the range has at least one; and not beyond the precision of float64.
+        low = float(math.floor(max(-most, min([ends[0], *inside])))) if low is None else low
+        high = float(math.ceil(min(most, max([ends[1], *inside])))) if high is None else high
         if low == high:
             low, high = low - 1, high + 1
     if not low < high:
-        raise ValueError(f"low must lie below high, got {low} and {high}")
+        raise ValueError(f"low must be less than high, got {low} and {high}")
     if max(-low, high) > most:
-        raise ValueError(f"with {decimals} decimals, numbers up to {most:g} are told apart, got {low} to {high}")
+        raise ValueError(f"with {decimals} decimals, numbers must be at most {most:g}, got {low} to {high}")
     return low, high
 
 
 def _units(low: float, high: float, decimals: int, points: int, always: Tensor) -> tuple[list[int], int]:
-    """Numerals of the range as integers in units of their last digit, in order; and how many there are in all."""
-    # By way of exact fractions: 0.1 · 10 must not become 1.0000000000000002.
+    """Selected numerals of the range as integers in units of the last digit, and the number of all numerals."""
+    # With the exact fractions that were written: 0.1 · 10 must not become 1.0000000000000002.
     scale = 10**decimals
-    (a, b), (c, d) = _ratio(low), _ratio(high)
-    first, last = -(-a * scale // b), c * scale // d
+    first, last = math.ceil(Fraction(repr(float(low))) * scale), math.floor(Fraction(repr(float(high))) * scale)
     count = last - first + 1
     if count <= points:
         return list(range(first, last + 1)), max(count, 0)
@@ -146,7 +145,7 @@ def _units(low: float, high: float, decimals: int, points: int, always: Tensor) 
 
 
 def _enumerated(one: NumberDistribution) -> Tensor:
-    """Values that have a probability of their own, (S,): without them, a vocabulary would be thinned out at random."""
+    """Values with a probability of their own, (S,), which must be kept when numerals are selected at random."""
     if isinstance(one, EnumeratedDistribution):
         return one.support().values.reshape(-1)
     if isinstance(one, CombinationDistribution):
@@ -154,12 +153,5 @@ def _enumerated(one: NumberDistribution) -> Tensor:
     return torch.zeros(0, dtype=torch.float64, device=one.device)
 
 
-def _ratio(value: float) -> tuple[int, int]:
-    """What a number is as it is written, as a fraction: 0.1 is 1/10."""
-    return Fraction(repr(float(value))).as_integer_ratio()
-
-
 def _written(units: int, decimals: int) -> str:
-    digits = str(abs(units)).rjust(decimals + 1, "0")
-    sign = "-" if units < 0 else ""
-    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}" if decimals else sign + digits
+    return f"{Decimal(units).scaleb(-decimals):f}"

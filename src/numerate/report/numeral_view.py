@@ -1,4 +1,4 @@
-"""Texts with their numerals in colour, for people."""
+"""Coloured views of texts and their numerals, for terminals."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ COLOURS = {
     "version": "bright_blue",
     "identifier": "bright_black",
 }
-"""One colour for each kind of numeral."""
+"""Colour of each kind of numeral."""
 
-# Control characters become their pictures, one for one, so that a file cannot steer the terminal and offsets stay true.
+# Control characters become symbols, one for one, so that a file cannot control the terminal and offsets stay valid.
 _PICTURES = {code: 0x2400 + code for code in range(32) if code != 9} | {0x7F: 0x2421, 9: 0x20}
 _PICTURES |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD) | dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters and lone surrogates made visible, at the same length.
+    r"""Replaces control characters and lone surrogates by visible symbols; the length stays the same.
 
     Example:
         >>> visible("a\x1bb")
@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def highlighted(text: str, numerals: Sequence[Numeral]) -> Text:
-    """The text with each numeral in its kind's colour and its unit underlined."""
+    """The text with each numeral in the colour of its kind and each unit underlined."""
     shown = Text(visible(text), style="" if numerals else "dim")
     for numeral in numerals:
         shown.stylize(COLOURS.get(numeral.kind, "bold"), numeral.start, numeral.end)
@@ -54,7 +54,7 @@ def highlighted(text: str, numerals: Sequence[Numeral]) -> Text:
 
 
 def meanings(numerals: Sequence[Numeral]) -> Text:
-    """What the numerals mean, on one line: `3.2% = 0.032 percent`."""
+    """Values of the numerals on one line: `3.2% = 0.032 percent`."""
     parts: list[Text] = []
     for numeral in numerals:
         part = Text(visible(numeral.text), style=COLOURS.get(numeral.kind, "bold"))
@@ -65,13 +65,13 @@ def meanings(numerals: Sequence[Numeral]) -> Text:
 
 
 def meaning(numeral: Numeral) -> str:
-    """Value and unit of a numeral; years, dates and codes are not grouped."""
+    """Value and unit of a numeral; years, dates and codes have no thousands separators."""
     grouped = numeral.kind in ("quantity", "money", "percent", "range", "ratio", "ordinal")
     return f"{format_value(numeral.value, grouped=grouped)} {numeral.unit or ''}".rstrip()
 
 
 def format_value(value: float, *, grouped: bool = True) -> str:
-    """A value for human eyes: grouped when it is whole, short otherwise.
+    """Formats a value: a whole number with thousands separators, any other as Python does.
 
     Example:
         >>> format_value(1.5e9), format_value(0.032), format_value(6.02e23), format_value(float("nan"))

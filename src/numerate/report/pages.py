@@ -1,14 +1,15 @@
-"""Results as one file that anyone can open: no network, no scripts, figures and all inside."""
+"""Results as one self-contained HTML file: no network, no scripts, figures included."""
 
 from __future__ import annotations
 
 import base64
 import html
 from collections.abc import Mapping
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from numerate.files import write_atomically
-from numerate.report.figure_files import rendered
+from numerate.report.figure_style import rendered
 from numerate.report.tables import Table
 
 if TYPE_CHECKING:
@@ -18,24 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-# The browser itself is told to load nothing, whatever a result's text may say.
+# The browser loads nothing, whatever the texts of a result contain.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-_CSS = """
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ddd; --soft: #666; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e4e4; --paper: #181818; --line: #3a3a3a; --soft: #a0a0a0; } }
-body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1, h2 { line-height: 1.2; font-weight: 600; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child { text-align: left; }
-tbody th { font-weight: normal; }
-.note { color: var(--soft); font-size: .9rem; margin: .3rem 0; }
-img { max-width: 100%; background: #fff; border-radius: 4px; }
-"""
 
 
 def page(
@@ -43,15 +28,15 @@ def page(
     sections: Mapping[str, Iterable[Any]] | Iterable[tuple[str, Iterable[Any]]],
     path: str | os.PathLike[str],
 ) -> Path:
-    """Writes one HTML file, whole or not at all; light or dark as the reader's system is.
+    """Writes one HTML file atomically; it follows the system's light or dark mode.
 
-    Texts are taken as they are: no markup in them has any effect. Figures are SVG, each within its own image, so that
-    their ids do not meet, and on white in the dark, too.
+    Texts are escaped: markup in them has no effect. Each figure is an SVG image of its own, so that ids do not collide,
+    with a white background in dark mode, too.
 
     Args:
-        title: Of the page.
-        sections: Headings to what stands below them: texts (a paragraph each), tables (`table`) and figures.
-        path: Where to.
+        title: Title of the page.
+        sections: Headings with their parts: texts (one paragraph each), tables (`table`) and figures.
+        path: File to write.
 
     Returns:
         The path.
@@ -65,17 +50,18 @@ def page(
         >>> "if a &lt; b" in written, "<script" in written
         (True, False)
     """
+    css = resources.files("numerate").joinpath("data", "page.css").read_text("utf-8")
     pairs: Any = sections.items() if isinstance(sections, Mapping) else sections
     body = [f"<h1>{html.escape(title)}</h1>"]
     for heading, parts in pairs:
         if isinstance(parts, str):
-            raise TypeError(f"what stands below {heading!r} must be a list of parts, got {parts!r}")
+            raise TypeError(f"section {heading!r} must be a list of parts, got {parts!r}")
         body += [f"<h2>{html.escape(heading)}</h2>", *map(_part, parts)]
     head = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html.escape(title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>",
+        f"<title>{html.escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>",
     ]
     return write_atomically(path, "\n".join([*head, *body, "</body>\n</html>\n"]).encode())
 
@@ -87,7 +73,7 @@ def _part(part: Any) -> str:
         return f'<div class="scroll">{part.html()}</div>'
     if hasattr(part, "savefig"):
         return _image(part)
-    raise TypeError(f"a page holds texts, tables and figures, got {part!r}")
+    raise TypeError(f"a part of a page must be a text, table or figure, got {part!r}")
 
 
 def _image(figure: Any) -> str:

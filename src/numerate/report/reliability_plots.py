@@ -1,4 +1,4 @@
-"""Whether predicted distributions can be believed, and what sampling noise alone would look like."""
+"""Calibration plots of predicted distributions, with the band that sampling noise alone would give."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["binomial_band", "pit_histogram", "reliability"]
 
 _REACH = 12
-"""Standard deviations on each side of the mean within which quantiles of a binomial distribution are looked for."""
+"""Standard deviations around the mean in which quantiles of a binomial distribution are searched."""
 
 
 def binomial_band(count: int, shares: Numbers, level: float = 0.95) -> tuple[Tensor, Tensor]:
-    """Between which shares `level` of all experiments end in which each of `count` has that share's probability.
+    """Interval of observed shares of `count` trials that has the probability `level`, for each true share.
 
     Both ends are quantiles of the binomial distribution, divided by the count.
 
     Shape:
-        Shares (P,), in [0, 1]. Output: two of (P,) float64, lower and upper ends.
+        Shares (P,), in [0, 1]. Output: lower and upper ends, (P,) float64 each.
 
     Example:
         >>> low, high = binomial_band(100, [0.5, 1.0])
@@ -40,10 +40,10 @@ def binomial_band(count: int, shares: Numbers, level: float = 0.95) -> tuple[Ten
     if count < 1:
         raise ValueError(f"count must be positive, got {count=}")
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level=}")
+        raise ValueError(f"level must be between 0 and 1, got {level=}")
     wanted = as_floats(shares, "shares").cpu()
     if not bool(((wanted >= 0) & (wanted <= 1)).all()):
-        raise ValueError(f"shares must lie in [0, 1], got {wanted.tolist()}")
+        raise ValueError(f"shares must be in [0, 1], got {wanted.tolist()}")
     ends = [_quantiles(count, share, (1 - level) / 2, (1 + level) / 2) for share in wanted.tolist()]
     low, high = torch.tensor(ends, dtype=torch.float64).reshape(-1, 2).T / count
     return low, high
@@ -52,7 +52,7 @@ def binomial_band(count: int, shares: Numbers, level: float = 0.95) -> tuple[Ten
 def _quantiles(count: int, share: float, *levels: float) -> list[int]:
     if share in (0.0, 1.0):
         return [round(count * share)] * len(levels)
-    # No more than the middle is summed: what lies outside it has no weight in float64.
+    # Only the middle is summed: the rest has no weight in float64.
     reach = _REACH * math.sqrt(count * share * (1 - share)) + _REACH
     first, last = max(0, math.floor(count * share - reach)), min(count, math.ceil(count * share + reach))
     k = torch.arange(first, last + 1, dtype=torch.float64)
@@ -66,17 +66,17 @@ def _quantiles(count: int, share: float, *levels: float) -> list[int]:
 def reliability(
     pit: Numbers | tuple[Numbers, Numbers], *, count: int | None = None, level: float = 0.95, title: str = ""
 ) -> Figure:
-    """Observed shares over nominal ones, beside the diagonal on which believable distributions lie.
+    """Reliability diagram: observed over nominal shares; calibrated distributions are on the diagonal.
 
-    The grey band holds `level` of what right distributions would show at each place by chance alone. Places are not
-    independent of each other: a curve that leaves the band at one of twenty is no news.
+    The grey band contains a share `level` of the points of calibrated distributions. The points are not independent:
+    one of twenty outside the band is expected.
 
     Args:
-        pit: PIT values (N,), of which NaN are left out: the shares up to 0.05, 0.1 ... 0.95 are shown. Or nominal and
-            observed shares, (P,) each, as of intervals of some levels.
-        count: On how many numbers observed shares stand; without it they have no band. PIT values are counted.
-        level: Of the band.
-        title: Above the figure.
+        pit: PIT values (N,) without NaN: the shares up to 0.05, 0.1 ... 0.95 are shown. Or nominal and observed shares,
+            (P,) each, for example of intervals.
+        count: Number of observations behind observed shares; without it there is no band. Not for PIT values.
+        level: Probability of the band.
+        title: Title of the figure.
 
     Example:
         >>> figure = reliability(([0.5, 0.9], [0.4, 0.85]), count=100)
@@ -88,12 +88,12 @@ def reliability(
         observed, nominal = observed.cpu(), nominal.cpu()
     else:
         if count is not None:
-            raise ValueError(f"PIT values are counted; count belongs to observed shares, got {count=}")
+            raise ValueError(f"count must be None for PIT values, got {count=}")
         places = _places(pit)
         count, nominal = len(places), torch.arange(1, 20, dtype=torch.float64) / 20
         observed = torch.searchsorted(places, nominal, right=True).to(torch.float64) / count
     with figure_and_axes(title, 4.4, 4.2) as (figure, axes):
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="believable")
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="calibrated")
         if count is not None:
             grid = torch.linspace(0, 1, 101, dtype=torch.float64)
             low, high = binomial_band(count, grid, level)
@@ -106,15 +106,15 @@ def reliability(
 
 
 def pit_histogram(pit: Numbers, bins: int = 10, *, level: float = 0.95, title: str = "") -> Figure:
-    """How PIT values lie in [0, 1]: flat if the distributions are right, as a U if they are too narrow.
+    """Histogram of PIT values: flat if the distributions are calibrated, U-shaped if they are too narrow.
 
-    The grey band holds `level` of what flat values would show in each bin by chance alone.
+    The grey band contains a share `level` of the bins of uniform PIT values.
 
     Args:
         pit: PIT values (N,); NaN are left out.
-        bins: How many, of equal width; a boundary belongs to the bin above it, 1 to the last.
-        level: Of the band.
-        title: Above the figure.
+        bins: Number of bins of equal width; a boundary belongs to the bin above it, 1 to the last bin.
+        level: Probability of the band.
+        title: Title of the figure.
 
     Example:
         >>> figure = pit_histogram([0.1, 0.2, 0.3, 0.9], bins=2)
@@ -133,7 +133,7 @@ def pit_histogram(pit: Numbers, bins: int = 10, *, level: float = 0.95, title: s
         axes.bar(starts, heights.tolist(), 1 / bins, align="edge", color=PALETTE[0], edgecolor="white")
         label = f"{level:.0%} by chance (n = {len(places):,})"
         axes.fill_between([0, 1], low, high, color=INK, alpha=0.18, linewidth=0, label=label)
-        axes.plot([0, 1], [1, 1], color=INK, linewidth=1, label="believable")
+        axes.plot([0, 1], [1, 1], color=INK, linewidth=1, label="calibrated")
         axes.set(xlim=(0, 1), xlabel="probability below the gold value (PIT)", ylabel="density")
         axes.set_ylim(0, 1.3 * max(high, float(heights.max())))  # room for the legend
         axes.legend(loc="upper center", ncols=2)
@@ -141,11 +141,11 @@ def pit_histogram(pit: Numbers, bins: int = 10, *, level: float = 0.95, title: s
 
 
 def _places(pit: Any) -> Tensor:
-    """PIT values in order, without NaN."""
+    """Sorted PIT values without NaN."""
     values = as_floats(pit, "PIT values").cpu()
     values = values[~values.isnan()].sort().values
     if not len(values):
-        raise ValueError("at least one PIT value is needed that is not NaN, got 0")
+        raise ValueError("there must be at least one PIT value other than NaN, got 0")
     if not 0 <= float(values[0]) <= float(values[-1]) <= 1:
-        raise ValueError(f"PIT values must lie in [0, 1], got {float(values[0])} to {float(values[-1])}")
+        raise ValueError(f"PIT values must be in [0, 1], got {float(values[0])} to {float(values[-1])}")
     return values

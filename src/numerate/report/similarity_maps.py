@@ -1,4 +1,4 @@
-"""Which numerals a model takes to be alike."""
+"""Maps of the similarity of number vectors."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _MOST_TICKS = 40
 
 
 def cosine_map(vectors: Tensor | Sequence[Any], labels: Sequence[str | float], title: str = "") -> Figure:
-    """Cosine similarities of vectors of numerals or digits, in the order of their values (2018 paper, Figs. 3 and 4).
+    """Plots cosine similarities of vectors of numerals or digits, sorted by value (2018 paper, Figs. 3 and 4).
 
-    Labels that are no numbers (a point, the end of a string) come last, in the order given. The colours go from -1 to 1
-    in every map, so that two can be compared. A vector of zeros is like nothing and leaves a gap.
+    Labels that are not numbers (a point, the end of a string) come last, in the given order. Colours always go from -1
+    to 1, so that maps can be compared. A zero vector has no similarity and leaves a gap.
 
     Args:
-        vectors: (N, D), one a numeral.
+        vectors: (N, D), one for each label.
         labels: N numerals or numbers.
-        title: Above the map.
+        title: Title of the figure.
 
     Example:
         >>> figure = cosine_map([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]], ["10", "9.5", "."], "Digits")
@@ -41,14 +41,14 @@ def cosine_map(vectors: Tensor | Sequence[Any], labels: Sequence[str | float], t
     """
     rows = as_floats(vectors, "vectors", dims=2).cpu()
     if len(rows) != len(labels):
-        raise ValueError(f"there must be one label a vector, got {len(labels)} for {len(rows)} vectors")
+        raise ValueError(f"there must be one label for each vector, got {len(labels)} for {len(rows)} vectors")
     if not len(rows):
-        raise ValueError("a map needs at least one vector, got 0")
+        raise ValueError("there must be at least one vector, got 0")
     names = [label if isinstance(label, str) else f"{label:.6g}" for label in labels]
     keys = [_value(label) for label in labels]
     order = sorted(range(len(keys)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
     rows, names = rows[order], [names[i] for i in order]
-    # By the largest part first: the square of a large float64 is infinite.
+    # Scaled by the largest entry first: the square of a large float64 overflows.
     units = functional.normalize(rows / rows.abs().amax(1, keepdim=True), dim=1)
     cosines = (units @ units.T).clamp(-1.0, 1.0)
     size = min(8.0, 3.0 + 0.08 * len(rows))
@@ -64,7 +64,7 @@ def cosine_map(vectors: Tensor | Sequence[Any], labels: Sequence[str | float], t
 
 
 def _value(label: str | float) -> float | None:
-    """The number that a label is, None if it is none; strictly, since `float` reads "1_000", "nan" and "infinity"."""
+    """Value of a label, None if it is not a number; stricter than `float`, which reads "1_000", "nan", "infinity"."""
     if not isinstance(label, str):
         value = float(label)
     elif _NUMBER.fullmatch(text := label.strip().replace(",", "")):

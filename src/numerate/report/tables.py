@@ -1,4 +1,4 @@
-"""One table of results, as Markdown, as rich text and as HTML, from the same data."""
+"""Tables of results as Markdown, rich text and HTML, from the same data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#])")
 
 
 class Cell(NamedTuple):
-    """A figure with a mark behind it that a note explains.
+    """A value followed by a mark that a note explains.
 
     Attributes:
-        value: A number, a `Score`, a text that stands as it is, or None for what is not known.
-        mark: Such as "*" or "†".
+        value: A number, a `Score`, a text, or None if it is not known.
+        mark: Mark such as "*" or "†".
     """
 
     value: float | Score | str | None
@@ -43,13 +43,13 @@ class _Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts, ready to be shown; `table` makes it.
+    """A table of formatted cells; `table` makes it.
 
     Attributes:
-        head: Names of the columns, that of the row names first.
-        body: Rows of cells as they are shown, the row's name first.
-        title: Above it.
-        notes: Lines below it.
+        head: Names of the columns, starting with that of the row names.
+        body: Rows of formatted cells, starting with the row's name.
+        title: Title above the table.
+        notes: Lines below the table.
     """
 
     head: tuple[str, ...]
@@ -58,7 +58,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """GitHub's Markdown, with a line break at the end; nothing in a name or cell is taken as markup."""
+        """The table as GitHub Markdown with a final line break; names and cells are escaped."""
         lines = [f"**{_escaped(self.title)}**", ""] if self.title else []
         lines.append("| " + " | ".join(map(_escaped, self.head)) + " |")
         lines.append("|---|" + "---:|" * (len(self.head) - 1))
@@ -69,8 +69,14 @@ class Table:
             lines += ["", _escaped(note)]
         return "\n".join(lines) + "\n"
 
+    def transposed(self) -> Table:
+        """The table with rows and columns exchanged."""
+        names, *columns = zip(*self.body, strict=True)
+        body = tuple((_Shown(name), *column) for name, column in zip(self.head[1:], columns, strict=True))
+        return replace(self, head=(self.head[0], *(name.text for name in names)), body=body)
+
     def rich(self) -> rich.table.Table:
-        """A table for a terminal: `rich.print` shows it."""
+        """The table for a terminal, as a rich table."""
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -83,7 +89,7 @@ class Table:
         return shown
 
     def html(self) -> str:
-        """A `<table>` and, below it, the notes; everything is escaped."""
+        """The table as an HTML `<table>` followed by the notes; everything is escaped."""
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.head)
         lines = [f"<table>{caption}", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
@@ -105,21 +111,21 @@ def table(
     title: str = "",
     notes: Sequence[str] = (),
 ) -> Table:
-    """A table of results: one row a model, one column a figure.
+    """Makes a table of results, for example with one row for each model and one column for each metric.
 
-    What is None or missing is a dash: it is not known. NaN is shown as "nan": it was measured and has no value. The
-    best of each column is bold, with all that look the same to as many digits; a paper's figures stand beside ours in
-    columns of their own and never count among them.
+    A missing cell or None is a dash (not known); NaN is "nan" (measured, but undefined). The best value of each column
+    is bold, together with all that are equal to it as formatted. The values of a paper are in columns of their own
+    beside ours and are never bold.
 
     Args:
-        rows: Names of rows to their cells by column, or in the order of the columns. A cell is a number, a
-            `metrics.Score`, a `Cell` (with a mark), a text or None.
-        columns: Names; as a mapping, to their formats, such as ".3f" (".2f" if none are given).
-        best: Whether the smallest or the largest is the best: for all columns, or by column.
-        paper: A paper's figures, in the same form. Rows that we lack are put below ours, with dashes.
-        corner: What stands above the names of the rows.
-        title: Above the table.
-        notes: Lines below it.
+        rows: Cells of each row, by column or in the order of the columns. A cell is a number, a `metrics.Score`, a
+            `Cell` (with a mark), a text or None.
+        columns: Names of the columns, or a mapping of names to formats such as ".3f" (default ".2f").
+        best: Whether the smallest or the largest value is best, for all columns or by column.
+        paper: Values of a paper, in the form of `rows`. Rows that only the paper has come last.
+        corner: Heading of the row names.
+        title: Title above the table.
+        notes: Lines below the table.
 
     Example:
         >>> rows = {"mog": {"APP": 683.2, "MdAPE": 90.0}, "d-RNN": {"APP": 519.8, "MdAPE": None}}
@@ -132,7 +138,7 @@ def table(
     """
     formats = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns, ".2f")
     if not formats:
-        raise ValueError(f"a table needs columns, got {columns!r}")
+        raise ValueError(f"columns must have at least one name, got {columns!r}")
     wanted = dict.fromkeys(formats, best) if best is None or isinstance(best, str) else dict(best)
     for name, choice in wanted.items():
         if name not in formats or choice not in ("min", "max", None):
@@ -162,7 +168,7 @@ def _by_column(name: str, cells: Any, formats: Mapping[str, str]) -> dict[str, A
     if isinstance(cells, Mapping):
         unknown = [column for column in cells if column not in formats]
         if unknown:
-            raise ValueError(f"row {name!r} has a cell of no column: {unknown[0]!r}")
+            raise ValueError(f"row {name!r} has a cell for an unknown column, got {unknown[0]!r}")
         return dict(cells)
     if isinstance(cells, str) or len(cells) != len(formats):
         raise ValueError(f"row {name!r} must have {len(formats)} cells, got {cells!r}")
@@ -170,7 +176,7 @@ def _by_column(name: str, cells: Any, formats: Mapping[str, str]) -> dict[str, A
 
 
 def _plain(cell: Any) -> float | None:
-    """The number in a cell, None for texts and what is not known; a whole one stays whole, however large."""
+    """Number of a cell, None for texts and unknown values; integers stay integers, so that large ones are exact."""
     value = cell.value if isinstance(cell, Cell) else cell
     return None if value is None or isinstance(value, str) else value if isinstance(value, int) else float(value)
 
@@ -192,7 +198,7 @@ def _text(cell: Any, form: str) -> str:
     try:
         return format(number, form) + mark
     except ValueError:
-        raise ValueError(f"a number cannot be written in the format of its column, {form!r}: {number}") from None
+        raise ValueError(f"the column's format {form!r} does not fit the number {number}") from None
 
 
 def _escaped(text: str) -> str:

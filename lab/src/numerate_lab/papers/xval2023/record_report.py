@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.files import write_atomically
-from numerate.report.figure_files import save
+from numerate.report.figure_style import save
 from numerate.report.pages import page
 from numerate.report.tables import Cell, Table, table
 from numerate.training.results import read_predictions, write
