@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from numerate.config import ConfigError
-from numerate.embedders.rescaled import LevelledEmbedder
+from numerate.embedders.rescaled import RescaledEmbedder
 from numerate.processing.number_table import NumberTable
 from numerate_lab.engine.trial import CellConfig, build
 from numerate_lab.tasks.asked_number.named_tasks import task_of
@@ -19,7 +19,7 @@ VALUES = torch.logspace(-2, 6, 300, dtype=torch.float64)
 )
 def test_what_tells_numbers_apart_gets_the_size(kind: str) -> None:
     torch.manual_seed(0)
-    embedder = LevelledEmbedder.build(32, members=[{"kind": kind}], size=3.0)
+    embedder = RescaledEmbedder.build(32, members=[{"kind": kind}], size=3.0)
     table = NumberTable.of_values(VALUES.tolist())
     before = embedder(table).detach()
     torch.testing.assert_close(before, embedder.members[0](table))
@@ -37,14 +37,14 @@ def _distances(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def test_an_embedder_that_knows_no_numbers_apart_stays() -> None:
-    embedder = LevelledEmbedder.build(8, members=[{"kind": "num"}])
+    embedder = RescaledEmbedder.build(8, members=[{"kind": "num"}])
     embedder.fit(VALUES)
     embedder.fit(VALUES[:0])
     assert embedder.gain.item() == 1 and not embedder.shift.any()
 
 
 def test_what_was_fitted_is_saved() -> None:
-    first, second = (LevelledEmbedder.build(8, members=[{"kind": "bits"}]) for _ in range(2))
+    first, second = (RescaledEmbedder.build(8, members=[{"kind": "bits"}]) for _ in range(2))
     first.fit(VALUES)
     second.load_state_dict(first.state_dict())
     table = NumberTable.of_values([1.5, -2.0])
@@ -61,22 +61,22 @@ def test_what_was_fitted_is_saved() -> None:
 )
 def test_bad_options(options: dict[str, object], what: str) -> None:
     with pytest.raises(ConfigError, match=what):
-        LevelledEmbedder.build(8, **options)
+        RescaledEmbedder.build(8, **options)
 
 
 @pytest.mark.parametrize(("encoding", "levelled"), [("fourier", True), ("xval", False), ("p10", False)])
 def test_cells_bring_numbers_to_the_size_of_words(encoding: str, levelled: bool) -> None:
     config = CellConfig(task="add-6", encoding=encoding, examples=300, width=32, layers=1, heads=2)
     model = build(config, task_of("add-6", {}))
-    assert isinstance(model.embedder, LevelledEmbedder) == levelled
+    assert isinstance(model.embedder, RescaledEmbedder) == levelled
     assert model.own_rows.square().mean().sqrt().item() == pytest.approx(1.0, rel=0.3)
     as_it_comes = build(dataclasses.replace(config, loudness=0.0), task_of("add-6", {}))
-    assert not isinstance(as_it_comes.embedder, LevelledEmbedder)
+    assert not isinstance(as_it_comes.embedder, RescaledEmbedder)
     assert as_it_comes.own_rows.square().mean().sqrt().item() < 0.3
-    if isinstance(model.embedder, LevelledEmbedder):
+    if isinstance(model.embedder, RescaledEmbedder):
         batch = model.processor(task_of("add-6", {}).texts("train", 300), padding=True, return_tensors="pt")
         values = batch["number_bits"].view(torch.float64)[batch["number_given"] == 1]
-        embedder: LevelledEmbedder = model.embedder
+        embedder: RescaledEmbedder = model.embedder
         size = embedder(NumberTable.of_values(values.tolist())).square().mean().sqrt()
         words = model.backbone.get_input_embeddings().weight.square().mean().sqrt()
         assert (size / words).item() == pytest.approx(2.0, rel=0.05)
