@@ -10,7 +10,7 @@ import torch
 
 from numerate.heads.combination import CombinationDistribution, CombinationHead
 from numerate.heads.number_strings import packed, strings_of
-from numerate.heads.pointer import _REACH, CopiedDistribution, Earlier
+from numerate.heads.pointer import _REACH, CopiedDistribution, PointerContext
 from numerate.heads.vocabulary import VocabularyDistribution
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
@@ -29,7 +29,7 @@ def written(texts: list[str]) -> NumberTable:
     return NumberTable.of_numerals([Numeral(text, 0, len(text), float(text)) for text in texts])
 
 
-def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> Earlier:
+def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> PointerContext:
     flat = written([text for row in TEXTS for text in row])
     numbers = NumberTable(
         flat.bits.reshape(2, 4),
@@ -39,7 +39,7 @@ def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> 
     )
     told, asked = (states(8, seed).reshape(2, 4, DIM).to(dtype).requires_grad_(requires_grad) for seed in (3, 4))
     seen = torch.arange(4) < torch.tensor(NUMBERS)[:, None]
-    return Earlier(numbers, told, asked, torch.tensor(ROWS), torch.tensor(NUMBERS), seen)
+    return PointerContext(numbers, told, asked, torch.tensor(ROWS), torch.tensor(NUMBERS), seen)
 
 
 def copying(members: Any = OPEN, seed: int = 0, **options: Any) -> CombinationHead:
@@ -51,7 +51,7 @@ def copying(members: Any = OPEN, seed: int = 0, **options: Any) -> CombinationHe
     return head.eval()
 
 
-def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: Earlier) -> list[dict[int, float]]:
+def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: PointerContext) -> list[dict[int, float]]:
     """Each candidate's score, one product after another."""
     pointer = head.pointer
     assert pointer is not None
@@ -185,7 +185,7 @@ def test_gradients() -> None:
     hidden, gold = states(5).double().requires_grad_(), written(["7", "7", "1.50", "3.5", "8"])
 
     def log_prob(hidden: torch.Tensor, told: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
-        where = Earlier(earlier.table, told, asked, earlier.rows, earlier.numbers, earlier.seen)
+        where = PointerContext(earlier.table, told, asked, earlier.rows, earlier.numbers, earlier.seen)
         return head(hidden, where).log_prob(gold)
 
     assert torch.autograd.gradcheck(log_prob, (hidden, earlier.told, earlier.asked), fast_mode=True)
@@ -200,7 +200,7 @@ def test_nothing_is_predicted_from_no_numbers() -> None:
     none = NumberTable(flat.bits.reshape(2, 0), flat.characters.reshape(2, 0, 0), *(
         column.reshape(2, 0) for column in (flat.precision, flat.given)))  # fmt: skip
     empty, index = torch.zeros(2, 0, DIM), torch.zeros(0, dtype=torch.int64)
-    earlier = Earlier(none, empty, empty, index, index, torch.zeros(0, 0, dtype=torch.bool))
+    earlier = PointerContext(none, empty, empty, index, index, torch.zeros(0, 0, dtype=torch.bool))
     mixed = head(states(1)[:0], earlier)
     assert mixed.log_prob(table([])).shape == mixed.median().shape == mixed.mode().shape == (0,)
     head.loss(states(1)[:0], table([]), earlier).sum().backward()
@@ -211,7 +211,7 @@ def test_nothing_is_predicted_from_no_numbers() -> None:
 def test_half_precision_is_computed_in_float32(dtype: torch.dtype) -> None:
     head, earlier, gold = copying().to(dtype), context(dtype=dtype), written(["7", "7", "1.50", "3.5", "8"])
     half = head.loss(states(5).to(dtype), gold, earlier)
-    wide = Earlier(
+    wide = PointerContext(
         earlier.table, earlier.told.float(), earlier.asked.float(), *(earlier.rows, earlier.numbers), earlier.seen
     )
     assert half.dtype == torch.float32

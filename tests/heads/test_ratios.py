@@ -8,20 +8,20 @@ import pytest
 import torch
 
 from numerate.heads.mixture import MixtureDistribution, MixtureHead, signed_log
-from numerate.heads.pointer import Earlier
+from numerate.heads.pointer import PointerContext
 from numerate.processing.number_table import NumberTable
 
 from .examples import DIM, states, table
 
 
-def context(values: list[list[float]], seen: list[list[bool]], told: torch.Tensor | None = None) -> Earlier:
+def context(values: list[list[float]], seen: list[list[bool]], told: torch.Tensor | None = None) -> PointerContext:
     """One predicted number a text, which is its last."""
     numbers = NumberTable.of_values([value for row in values for value in row])
     shape = (len(values), len(values[0]))
     index = torch.arange(shape[0] * shape[1]).reshape(shape)
     told = torch.zeros(*shape, DIM) if told is None else told
     rows = torch.arange(len(values))
-    return Earlier(numbers[index], told, told, rows, torch.full_like(rows, shape[1] - 1), torch.tensor(seen))
+    return PointerContext(numbers[index], told, told, rows, torch.full_like(rows, shape[1] - 1), torch.tensor(seen))
 
 
 def test_each_other_number_has_a_component_of_its_own() -> None:
@@ -68,7 +68,7 @@ def test_ratios_are_learnt_by_unit() -> None:
     kinds, optimizer = torch.randn(3, DIM), torch.optim.Adam(head.parameters(), lr=3e-3)
     factors = torch.tensor([1.609, 0.3048])
 
-    def drawn(count: int) -> tuple[torch.Tensor, NumberTable, Earlier]:
+    def drawn(count: int) -> tuple[torch.Tensor, NumberTable, PointerContext]:
         unit, place = torch.randint(2, (count,)), torch.randint(2, (count,))
         values = torch.exp(6 * torch.rand(count, 3)).double()
         told = kinds[2].expand(count, 3, DIM).clone()

@@ -13,7 +13,7 @@ from numerate.processing.number_table import ASKED, GIVEN, PADDING, NumberTable
 from numerate.processing.slot_positions import first_tokens, number_positions, table_of
 
 if TYPE_CHECKING:
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
 
 
 def table(rows: list[list[float]], given: list[list[int]] | None = None) -> NumberTable:
@@ -135,7 +135,7 @@ NAN, SLOTS = float("nan"), torch.tensor([[0, -1, 1, 0, 2, 0, 3, 4], [1, 2, 2, 0,
 """Two texts of four numbers: one is written by two tokens, one is NaN, one is asked for, one has no token."""
 
 
-def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, Earlier]:
+def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, PointerContext]:
     numbers = table([[7.0, NAN, 3.0, 5.0], [1.0, 2.0, 3.0, 4.0]], [[GIVEN] * 4, [GIVEN, GIVEN, ASKED, GIVEN]])
     fields = {"number_slots": SLOTS, "number_bits": numbers.bits, "number_given": numbers.given}
     hidden = torch.arange(2 * 8 * 3).reshape(2, 8, 3).float()
@@ -149,7 +149,7 @@ def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, E
     return hidden, earlier
 
 
-def seen_by(earlier: Earlier) -> list[list[int]]:
+def seen_by(earlier: PointerContext) -> list[list[int]]:
     return [row.nonzero()[:, 0].tolist() for row in earlier.seen]
 
 

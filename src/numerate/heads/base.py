@@ -13,7 +13,7 @@ from numerate.processing.number_table import PADDING
 
 if TYPE_CHECKING:
     from numerate.config import Config
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
     from numerate.processing.number_table import NumberTable
 
 __all__ = ["LARGEST", "Head", "NumberDistribution", "ValueDistribution", "from_order", "to_order"]
@@ -56,7 +56,7 @@ class Head(nn.Module):
 
     @property
     def looks_back(self) -> bool:
-        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.pointer.Earlier`, too."""
+        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.pointer.PointerContext`, too."""
         return False
 
     def fit(self, numbers: NumberTable) -> None:
@@ -93,7 +93,7 @@ class Head(nn.Module):
         """Which valid numbers are beyond what the head can say, and learnt from as the nearest it can: (N,) bool."""
         return torch.zeros_like(numbers.bits, dtype=torch.bool)
 
-    def loss(self, hidden: Tensor, numbers: NumberTable, earlier: Earlier | None = None) -> Tensor:
+    def loss(self, hidden: Tensor, numbers: NumberTable, earlier: PointerContext | None = None) -> Tensor:
         """What training lowers, one term a number: (N,), float32 (float64 for float64 states), 0 where not `valid`.
 
         Args:

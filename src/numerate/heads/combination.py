@@ -20,7 +20,7 @@ from numerate.registry import UnknownNameError, heads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
 
 __all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
 
@@ -259,7 +259,7 @@ class CombinationHead(Head):
     def _heads(self) -> list[Head]:
         return [member for member in self.members if isinstance(member, Head)]
 
-    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> CombinationDistribution:
+    def forward(self, hidden: Tensor, earlier: PointerContext | None = None) -> CombinationDistribution:
         """The distributions that (N, dim) hidden states stand for; `earlier` is what `copies` may copy."""
         members: list[NumberDistribution] = [member(hidden) for member in self.members]
         if self._several and self.is_open:

@@ -19,7 +19,7 @@ from numerate.processing.number_table import PADDING
 from numerate.registry import heads
 
 if TYPE_CHECKING:
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
     from numerate.processing.number_table import NumberTable
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
@@ -242,7 +242,9 @@ class MixtureHead(Head):
         """Whether other numbers of the text are hints."""
         return self.config.ratios
 
-    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> MixtureDistribution | WrittenDistribution:
+    def forward(
+        self, hidden: Tensor, earlier: PointerContext | None = None
+    ) -> MixtureDistribution | WrittenDistribution:
         """The distributions that (N, dim) hidden states stand for; `earlier` is what `ratios` are to."""
         config = self.config
         outputs = self._run(self.layers, hidden)

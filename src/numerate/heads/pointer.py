@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numerate.processing.number_table import NumberTable
 
-__all__ = ["CopiedDistribution", "Earlier", "Pointer", "log_sum"]
+__all__ = ["CopiedDistribution", "Pointer", "PointerContext", "log_sum"]
 
 _REACH = 16
 """From so many numbers away on, all distances are one."""
@@ -40,7 +40,7 @@ def log_sum(terms: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class PointerContext:
     """What N predicted numbers may point at: the numbers of their own texts, as far as each is allowed to see them.
 
     Shape:
@@ -85,7 +85,7 @@ class CopiedDistribution(StringDistribution):
     values: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, earlier: Earlier) -> CopiedDistribution:
+    def of(cls, scores: Tensor, earlier: PointerContext) -> CopiedDistribution:
         """The softmax of (N, M) scores, which are -inf where nothing may be pointed at."""
         total = log_sum(scores)
         log_masses = scores - total.masked_fill(total == -torch.inf, 0.0)[:, None]
@@ -172,7 +172,7 @@ class Pointer(nn.Module):
         self.distance = nn.Embedding(2 * _REACH + 1, 1)
         nn.init.constant_(self.distance.weight, _AT_FIRST)
 
-    def forward(self, hidden: Tensor, earlier: Earlier, run: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
+    def forward(self, hidden: Tensor, earlier: PointerContext, run: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
         """Scores in float64; `run` runs a layer in the precision that heads run in."""
         keys = run(self.told, earlier.told) + run(self.asked, earlier.asked)
         at = (earlier.rows, earlier.numbers)

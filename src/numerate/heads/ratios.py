@@ -10,7 +10,7 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
 
 __all__ = ["Ratios"]
 
@@ -35,7 +35,7 @@ class Ratios(nn.Module):
         self.says = nn.Sequential(nn.GELU(), nn.Linear(hidden, 3))
 
     def forward(
-        self, hidden: Tensor, earlier: Earlier, run: Callable[[nn.Module, Tensor], Tensor]
+        self, hidden: Tensor, earlier: PointerContext, run: Callable[[nn.Module, Tensor], Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """In float64; `run` runs layers in the precision that heads run in."""
         own, other = run(self.own, hidden), run(self.other, earlier.told)
