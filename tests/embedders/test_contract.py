@@ -50,7 +50,7 @@ def test_registered_name_is_the_kind_of_its_config(embedder: Embedder) -> None:
     assert embedders[name] is type(embedder)
     assert issubclass(embedders[name], Embedder)
     assert dataclasses.is_dataclass(embedder.Config)
-    assert type(embedder).__doc__ and "**Shape**" in type(embedder).__doc__
+    assert type(embedder).__doc__ and "Shape:" in type(embedder).__doc__
 
 
 def test_package_answers_like_its_registry() -> None:

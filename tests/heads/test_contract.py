@@ -68,7 +68,7 @@ def column(distribution: NumberDistribution, value: float) -> torch.Tensor:
 def test_registered_name_is_the_kind_of_its_config(head: Head) -> None:
     assert heads[head.config.kind] is type(head)
     assert dataclasses.is_dataclass(head.Config)
-    assert type(head).__doc__ and "**Shape**" in type(head).__doc__
+    assert type(head).__doc__ and "Shape:" in type(head).__doc__
     assert head.is_written == head(states(1)).is_written
     with torch.device("meta"):  # for its shapes alone
         type(head)(DIM, head.config)

@@ -26,7 +26,7 @@ def small(rows: int = 3) -> DigitsDistribution:
 def enumerated(distribution: DigitsDistribution, row: int) -> dict[float, float]:
     """Each value's probability, by going through all signs and digits."""
     result: dict[float, float] = {}
-    plus = 1 / (1 + math.exp(-distribution.lean[row].item()))
+    plus = 1 / (1 + math.exp(-distribution.plus_logit[row].item()))
     chances = distribution.log_digits[row].exp().tolist()
     for sign, a, b, c in itertools.product((1, -1), range(10), range(10), range(10)):
         value = sign * float(f"{a}{b}.{c}") + 0.0

@@ -59,7 +59,7 @@ def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: Pointer
     for state, row, number in zip(hidden, ROWS, NUMBERS, strict=True):
         query, scores = pointer.query.weight @ state + pointer.query.bias, {}
         for place in range(number):
-            told, asked = earlier.told[row, place], earlier.asked[row, place]
+            told, asked = earlier.read_states[row, place], earlier.query_states[row, place]
             key = pointer.told.weight @ told + pointer.told.bias + pointer.asked.weight @ asked
             bias = pointer.distance.weight[_REACH + number - place, 0]
             scores[place] = float(query @ key) / math.sqrt(DIM) + float(bias)
@@ -119,7 +119,7 @@ def test_without_a_context_the_members_are_all() -> None:
 
 def distribution() -> CopiedDistribution:
     earlier = context()
-    scores = states(5, seed=9)[:, :4].double().masked_fill(~earlier.seen, -math.inf)
+    scores = states(5, seed=9)[:, :4].double().masked_fill(~earlier.visible, -math.inf)
     return CopiedDistribution.of(scores, earlier)
 
 
@@ -185,10 +185,10 @@ def test_gradients() -> None:
     hidden, gold = states(5).double().requires_grad_(), written(["7", "7", "1.50", "3.5", "8"])
 
     def log_prob(hidden: torch.Tensor, told: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
-        where = PointerContext(earlier.table, told, asked, earlier.rows, earlier.numbers, earlier.seen)
+        where = PointerContext(earlier.table, told, asked, earlier.rows, earlier.numbers, earlier.visible)
         return head(hidden, where).log_prob(gold)
 
-    assert torch.autograd.gradcheck(log_prob, (hidden, earlier.told, earlier.asked), fast_mode=True)
+    assert torch.autograd.gradcheck(log_prob, (hidden, earlier.read_states, earlier.query_states), fast_mode=True)
     head.loss(hidden, gold, earlier).sum().backward()
     assert head.pointer is not None
     for name, weight in head.pointer.named_parameters():
@@ -212,7 +212,7 @@ def test_half_precision_is_computed_in_float32(dtype: torch.dtype) -> None:
     head, earlier, gold = copying().to(dtype), context(dtype=dtype), written(["7", "7", "1.50", "3.5", "8"])
     half = head.loss(states(5).to(dtype), gold, earlier)
     wide = PointerContext(
-        earlier.table, earlier.told.float(), earlier.asked.float(), *(earlier.rows, earlier.numbers), earlier.seen
+        earlier.table, earlier.read_states.float(), earlier.query_states.float(), *(earlier.rows, earlier.numbers), earlier.visible
     )
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, head.float().loss(states(5).to(dtype).float(), gold, wide))

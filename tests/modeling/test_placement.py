@@ -150,30 +150,30 @@ def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, P
 
 
 def seen_by(earlier: PointerContext) -> list[list[int]]:
-    return [row.nonzero()[:, 0].tolist() for row in earlier.seen]
+    return [row.nonzero()[:, 0].tolist() for row in earlier.visible]
 
 
 def test_earlier_numbers_of_a_causal_model() -> None:
     hidden, earlier = pointed(0, before=torch.ones_like(SLOTS))
     assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
-    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
-    assert torch.equal(earlier.told[1, :2], hidden[1, [0, 2]])
-    assert torch.equal(earlier.asked[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
-    assert not earlier.told[0, 1].any() and not earlier.told[1, 2:].any()
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
+    assert torch.equal(earlier.read_states[1, :2], hidden[1, [0, 2]])
+    assert torch.equal(earlier.query_states[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
+    assert not earlier.read_states[0, 1].any() and not earlier.read_states[1, 2:].any()
 
 
 def test_earlier_numbers_of_a_decoder_are_read_a_token_later() -> None:
     hidden, earlier = pointed(1)
     assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [3, 7, 7]])
-    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [3, 7, 7]])
+    assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
 def test_earlier_numbers_of_a_model_that_sees_both_sides_are_all_others() -> None:
     hidden, earlier = pointed(None)
     assert seen_by(earlier) == [[2, 3], [0, 2, 3], [0, 3], [0, 2], [1], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
 def test_no_number_table_has_no_earlier_numbers() -> None:

@@ -1,7 +1,6 @@
-"""Whole numbers by their remainders: which moduli tell so many digits apart, and the way there and back.
+"""Residue number system: integers as remainders by coprime moduli, and back (Chinese remainder theorem).
 
-Sums, differences and products of remainders are the remainders of sums, differences and products, each modulus by
-itself (Chinese remainder theorem): what carries from digit to digit in decimals carries nowhere here.
+Sums, differences and products are computed for each modulus on its own, without carries between places.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from numerate.embedders.digit_grid import check_digits
 __all__ = ["from_residues", "moduli_for", "residues_of"]
 
 _MODULI = (5, 7, 8, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41)
-"""Small, and no two with a common factor; all together they tell 3.6e15 numbers apart."""
+"""Small and pairwise coprime; their product distinguishes 3.6e15 numbers."""
 
 
 def moduli_for(digits: int) -> tuple[int, ...]:
-    """The first moduli that tell all numbers of so many digits apart, with either sign.
+    """The first moduli whose product distinguishes all numbers of up to `digits` digits, negative ones included.
 
     Example:
         >>> moduli_for(6), math.prod(moduli_for(6))
@@ -32,25 +31,25 @@ def moduli_for(digits: int) -> tuple[int, ...]:
 
 
 def residues_of(units: Tensor, moduli: tuple[int, ...]) -> Tensor:
-    """Remainders from 0 on, of negative numbers too: int64 (...) to (..., K).
+    """Non-negative remainders of int64 numbers: (...) to (..., K).
 
     Example:
         >>> residues_of(torch.tensor([12, -1]), (5, 7)).tolist()
         [[2, 5], [4, 6]]
     """
-    # Modulus by modulus: a tensor of them could not be made while a step is recorded.
+    # Modulus by modulus: a tensor of moduli cannot be created during CUDA graph capture.
     return torch.stack([torch.remainder(units, modulus) for modulus in moduli], dim=-1)
 
 
 def from_residues(residues: Tensor, moduli: tuple[int, ...]) -> Tensor:
-    """The number nearest to 0 that has these remainders: int64 (..., K) to (...).
+    """The integer nearest to 0 with these remainders: int64 (..., K) to (...).
 
     Example:
         >>> from_residues(torch.tensor([[2, 5], [4, 6]]), (5, 7)).tolist()
         [12, -1]
     """
     product = math.prod(moduli)
-    # 1 for its own modulus, 0 for the others; a sum of such multiples stays below 2^61.
+    # Each is 1 modulo its own modulus and 0 modulo the others; their weighted sum stays below 2^61.
     ones = [(product // m) * pow(product // m, -1, m) for m in moduli]
     whole = (residues * torch.tensor(ones, device=residues.device)).sum(-1) % product
     return torch.where(whole > product // 2, whole - product, whole)

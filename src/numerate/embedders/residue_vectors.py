@@ -1,21 +1,18 @@
-"""Remainders of a number, in which sums and products are local."""
+"""Residue number system embedder: one-hot remainders by several moduli, mapped linearly."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder, finite_values
+from numerate.embedders.base import Embedder, NumberTable, finite_values
 from numerate.embedders.digit_grid import beyond_grid, check_digits, grid_units
 from numerate.embedders.residue_codes import moduli_for, residues_of
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["ResiduesConfig", "ResiduesEmbedder"]
 
@@ -25,8 +22,8 @@ class ResiduesConfig(Config):
     """Options of `residues`.
 
     Attributes:
-        integer_digits: Digits before the point; from 10^integer_digits on, a number overflows.
-        fraction_digits: Digits after the point; finer ones are rounded away.
+        integer_digits: Digits before the point (m); numbers from 10^m on overflow.
+        fraction_digits: Digits after the point (n); further digits are rounded.
     """
 
     kind: ClassVar[str] = "residues"
@@ -39,22 +36,18 @@ class ResiduesConfig(Config):
 
 @embedders.register("residues")
 class ResiduesEmbedder(Embedder):
-    """A vector for each remainder of round(x · 10^n) by some small moduli, summed; overflow and NaN have vectors, too.
+    """Sum of learned vectors, one for each remainder of round(x · 10^n) by small moduli, plus overflow and NaN flags.
 
-    The remainders of a sum are the sums of the remainders, and of whole numbers (`fraction_digits=0`) those of a
-    product are the products, modulus by modulus, whatever the sign. A model that computes needs small tables and no
-    carries; compare `fourier`, in which sums are local and products are not. Ours, after the residue number systems of
-    hardware. The moduli are 5, 7, 8, 9, 11, 13, 17, ..., as many as tell all numbers apart. How large a number is,
-    remainders hide: put `log-fourier` beside them (`sum`) where that matters. -0 is 0. From 10^m on, and at infinities,
-    a number shows the highest that fits and a flag; NaN shows its flag alone.
+    The remainder of a sum is the sum of the remainders, modulus by modulus; for integers (`fraction_digits=0`) the same
+    holds for products. So arithmetic needs small tables and no carries (in `fourier`, this holds for sums only). Our
+    design, after the residue number systems of computer hardware. The moduli are 5, 7, 8, 9, 11, 13, 17, ..., as many
+    as distinguish all numbers. Remainders do not show the magnitude: add `log-fourier` (`sum`) where it matters. -0 is
+    0. Overflow (|x| ≥ 10^m, infinities) is the largest number that fits, with a flag; NaN has its flag alone.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Shape:
+        N numbers to `(N, dim)`.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = ResiduesEmbedder.build(dim=8, integer_digits=2, fraction_digits=1)
         >>> embedder.moduli, embedder.features(NumberTable.of_values([0.1])).nonzero()[:, 1].tolist()
         ((5, 7, 8, 9), [1, 6, 13, 21])
@@ -71,7 +64,7 @@ class ResiduesEmbedder(Embedder):
         self.project = nn.Linear(sum(self.moduli) + 2, dim)
 
     def features(self, numbers: NumberTable) -> Tensor:
-        """float64 (N, sum of the moduli + 2): a 1 for each remainder, then overflow, NaN."""
+        """float64 (N, sum of the moduli + 2): one-hot remainders, then flags for overflow and NaN."""
         values, specials = finite_values(numbers)
         places = self.config.fraction_digits
         residues = residues_of(grid_units(values, self.digits, places), self.moduli)

@@ -1,10 +1,9 @@
-"""Other numbers of the text as hints: what is asked for may be one of them times a ratio, as 28 km are 17 mi."""
+"""Predicted ratios between a number and the other numbers of its text (28 km are 17 mi)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
@@ -12,20 +11,19 @@ if TYPE_CHECKING:
 
     from numerate.heads.pointer import PointerContext
 
-__all__ = ["Ratios"]
+__all__ = ["RatioPredictor"]
 
 
-class Ratios(nn.Module):
-    """What the states of a predicted number and of another one of its text say of the ratio between them.
+class RatioPredictor(nn.Module):
+    """Predicts, for each visible number of the text, how the predicted number relates to it.
 
-    **Shape**
-
-    - Input: `(N, dim)` and the M numbers that each may look at
-    - Output: three times `(N, M)`: the ratio's logarithm, how sure it is, and how much the other number is to the point
+    Shape:
+        `(N, dim)` and a `PointerContext` to three tensors `(N, M)`: logarithm of the ratio, its certainty, and a score
+        for the relevance of the other number.
 
     Args:
         dim: Width of the states.
-        hidden: Width of the layer in which both meet.
+        hidden: Width of the hidden layer, the sum of a map of each of the two states.
     """
 
     def __init__(self, dim: int, hidden: int) -> None:
@@ -35,13 +33,9 @@ class Ratios(nn.Module):
         self.says = nn.Sequential(nn.GELU(), nn.Linear(hidden, 3))
 
     def forward(
-        self, hidden: Tensor, earlier: PointerContext, run: Callable[[nn.Module, Tensor], Tensor]
+        self, hidden: Tensor, context: PointerContext, run: Callable[[nn.Module, Tensor], Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """In float64; `run` runs layers in the precision that heads run in."""
-        own, other = run(self.own, hidden), run(self.other, earlier.told)
-        logarithm, sureness, score = run(self.says, own[:, None] + other[earlier.rows]).unbind(-1)
-        return logarithm, sureness, score
-
-    def nothing(self) -> Tensor:
-        """A 0 that all weights have a gradient by, of 0: where there is nothing to look at, training goes on."""
-        return 0.0 * torch.stack([weight.sum() for weight in self.parameters()]).sum()
+        """Outputs in float64; `run` is `Head._run`, which runs layers in float32 at least."""
+        own, other = run(self.own, hidden), run(self.other, context.read_states)
+        logarithm, certainty, score = run(self.says, own[:, None] + other[context.rows]).unbind(-1)
+        return logarithm, certainty, score
