@@ -12,9 +12,10 @@ import safetensors.torch
 import torch
 from torch.autograd import gradcheck
 
-from numerate.heads.base import Head, NumberDistribution, from_order, to_order
+from numerate.heads.base import Head, NumberDistribution
 from numerate.heads.combination import CombinationDistribution
 from numerate.heads.digit_rnn import DigitDistribution
+from numerate.heads.distribution import from_order, to_order
 from numerate.heads.enumerated import EnumeratedDistribution, StringDistribution
 from numerate.heads.number_strings import strings_of_texts
 from numerate.processing.number_table import PADDING

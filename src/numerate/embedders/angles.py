@@ -51,9 +51,6 @@ class DiceEmbedder(Embedder):
     all above 5e34 like infinity. v and -v differ in the sign coordinate alone (0 for 0 and -0), a jump at 0. Mode
     "value": angle π · v / 200000 with v clamped to ±100000, sign included. NaN is 0; infinities clamp.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> DiceEmbedder.build(dim=8, size=2, mode="value").point(NumberTable.of_values([0])).tolist()
         [[1.0, 0.0]]
@@ -135,9 +132,6 @@ class PeriodicEmbedder(Embedder):
     Continuous through 0; -0 and NaN are 0. Infinities are the largest float64 on the logarithmic scale; on the plain
     scale values are clamped to ±10^15. Angles are computed in float64.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> PeriodicEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
@@ -180,9 +174,6 @@ class Time2VecEmbedder(Embedder):
 
     Continuous through 0; -0 and NaN are 0. Infinities are the largest float64 on the logarithmic scale; on the plain
     scale values are clamped to ±10^15. The linear coordinate is clamped to the square root of the type's maximum.
-
-    Shape:
-        N numbers to `(N, dim)`.
 
     Example:
         >>> Time2VecEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape

@@ -62,9 +62,6 @@ class ExponentEmbedder(Embedder):
     for 0 and -0, a vector added to negatives, a bin for NaN. Edges are compared with |x| itself in float64, not with
     its rounded logarithm, so powers of ten fall into the right bin.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> ExponentEmbedder.build(dim=8).bin_ids(NumberTable.of_values([329, 1, 1e-9, 0])).tolist()
         [130, 79, 0, 200]
@@ -143,9 +140,6 @@ class PiecewiseEmbedder(Embedder):
     continue linearly outside of the edges, up to ±1000. Edges are quantiles after `fit`, and evenly spaced over ±12 on
     the scale (about ±10^12) before. Equal edges are merged and constant data get one bin of width 1, so `fit` accepts
     any data. Continuous through 0; -0 and NaN are 0; infinities and overflow are the largest float64.
-
-    Shape:
-        N numbers to `(N, dim)`.
 
     Example:
         >>> embedder = PiecewiseEmbedder.build(dim=8, edges=(0, 1, 2, 4), scale="none")

@@ -112,8 +112,7 @@ class CharLSTMEmbedder(Embedder):
     and `nan` are unknown letters; numbers beyond float64 are read like others; at most 32 characters are read. A number
     without characters is one padding character. Sequences are packed, so padding has no effect.
 
-    Shape:
-        N numbers with characters (N, L) to `(N, dim)`.
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
         >>> CharLSTMEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape
@@ -158,8 +157,7 @@ class CharFormerEmbedder(Embedder):
     As released: 4 heads, feed-forward width 2048, post-norm. Unlike the released code, padding is masked in the
     transformer and packed away in the LSTM. 0, -0, signs, `inf`, `nan` and overflow are treated as by `char-lstm`.
 
-    Shape:
-        N numbers with characters (N, L) to `(N, dim)`.
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
         >>> CharFormerEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape

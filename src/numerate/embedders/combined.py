@@ -83,9 +83,6 @@ class SumEmbedder(Combined):
 
     0, -0, negatives, infinities, NaN and overflow are treated by each member in its own way.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> embedder = SumEmbedder.build(dim=8, members=[{"kind": "num"}, {"kind": "float", "bits": 64}])
         >>> embedder(NumberTable.of_values([1.5, -2.0])).shape
@@ -128,9 +125,6 @@ class ConcatEmbedder(Combined):
 
     0, -0, negatives, infinities, NaN and overflow are treated by each member in its own way. `scaled-value` can be a
     member of width 1, which gives a network the plain number beside other features.
-
-    Shape:
-        N numbers to `(N, dim)`.
 
     Example:
         >>> embedder = ConcatEmbedder.build(dim=9, members=[{"kind": "num"}, {"kind": "float"}])

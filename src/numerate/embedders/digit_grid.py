@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from numerate.config import ConfigError
+from numerate.config import Config, ConfigError
 
-__all__ = ["beyond_grid", "check_digits", "grid_units"]
+__all__ = ["DigitsConfig", "beyond_grid", "check_digits", "grid_units"]
 
 _LARGE = 1e300
 """Values are clamped here, so that multiplying by a power of ten stays finite."""
@@ -19,6 +21,22 @@ def check_digits(integer_digits: int, fraction_digits: int) -> None:
         raise ConfigError(f"digits must not be negative, got {integer_digits=}, {fraction_digits=}")
     if not 1 <= integer_digits + fraction_digits <= 15:
         raise ConfigError(f"a float64 holds 1 to 15 digits in all, got {integer_digits=}, {fraction_digits=}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsConfig(Config):
+    """Options of embedders and heads with a fixed number of digits.
+
+    Attributes:
+        integer_digits: Digits before the point (m); numbers from 10^m on overflow.
+        fraction_digits: Digits after the point (n); further digits are rounded.
+    """
+
+    integer_digits: int = 10
+    fraction_digits: int = 5
+
+    def __post_init__(self) -> None:
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from numerate.config import Config
 from numerate.embedders.base import Embedder, NumberTable, finite_values
-from numerate.embedders.digit_grid import beyond_grid, check_digits, grid_units
+from numerate.embedders.digit_grid import DigitsConfig, beyond_grid, grid_units
 from numerate.embedders.option_checks import check_dim, check_option, check_positive
 from numerate.registry import embedders
 
@@ -19,22 +19,15 @@ __all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEm
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourierConfig(Config):
-    """Options of `fourier`.
+class FourierConfig(DigitsConfig):
+    """Options of `fourier`: those of `DigitsConfig`, and `map`.
 
     Attributes:
-        integer_digits: Digits before the point (m); numbers from 10^m on overflow.
-        fraction_digits: Digits after the point (n); further digits are rounded.
         map: "linear", a learned matrix; "pad", the features padded with zeros, without weights.
     """
 
     kind: ClassVar[str] = "fourier"
-    integer_digits: int = 10
-    fraction_digits: int = 5
     map: Literal["linear", "pad"] = "linear"
-
-    def __post_init__(self) -> None:
-        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @embedders.register("fourier", "fone")
@@ -45,8 +38,7 @@ class FourierEmbedder(Embedder):
     cosines 1, unlike padding and unlike the released code's zero vector. Our additions: the sign, 1 or -1; a flag for
     overflow (|x| ≥ 10^m, infinities), whose digits are all 9; a flag for NaN, whose other features are 0.
 
-    Shape:
-        N numbers to `(N, dim)`; with `map="pad"` dim must be at least 2 · (m + n) + 3.
+    Shape: N numbers to `(N, dim)`; with `map="pad"` dim must be at least 2 · (m + n) + 3.
 
     Example:
         >>> embedder = FourierEmbedder.build(dim=8, integer_digits=2, fraction_digits=1)
@@ -139,12 +131,8 @@ class LogFourierEmbedder(Embedder):
 
     Numbers that are relatively close have similar vectors at every magnitude. The features of |x| and the sign fade
     linearly (in log10|x|) to 0 between 10^-90 and 10^-100, where a flag for zero fades in: so the embedding is
-    continuous through 0, and everything below 10^-100, as well as -0, is 0. The integer flag, which is not set at 0,
-    makes a jump at integers (`integer_flag=False` removes it). Infinities are the largest float64 with a flag each; NaN
-    has its flag alone. Nothing overflows. xVal names logarithmic features as future work.
-
-    Shape:
-        N numbers to `(N, dim)`.
+    continuous through 0, and -0 and everything below 10^-100 is 0. The integer flag, not set at 0, makes a jump at
+    integers. Infinities are the largest float64 with a flag each; NaN has its flag alone. Nothing overflows.
 
     Example:
         >>> LogFourierEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape

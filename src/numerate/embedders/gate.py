@@ -13,12 +13,8 @@ __all__ = ["ZeroGate"]
 class ZeroGate(nn.Module):
     """Multiplies vectors by a learned factor that is initialised to 0.
 
-    With the gate at 0 the output is exactly 0 (embedders give finite vectors), so `hidden + gate(vectors)` is `hidden`.
-    The gradient of the gate, the inner product of the vectors and the incoming gradient, is not 0: the first training
-    step opens it. The embedder gets no gradient before that.
-
-    Shape:
-        `(*, width)` to `(*, width)`.
+    With the gate at 0, `hidden + gate(vectors)` is exactly `hidden`. The gradient of the gate is not 0, so the first
+    training step opens it; the embedder gets no gradient before that.
 
     Args:
         width: Size of the vectors.
@@ -37,5 +33,5 @@ class ZeroGate(nn.Module):
         self.gate = nn.Parameter(torch.zeros(width if per_dim else 1))
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """The gated vectors."""
+        """Gated vectors: (..., width) to (..., width)."""
         return vectors * self.gate

@@ -44,12 +44,10 @@ class GatedCharsEmbedder(Embedder):
 
     Frequent values (`fit`) have a token vector each, all other numbers share one; the character vector is the last
     state of an LSTM over the written form; the gate is a sigmoid of a linear map of both. Values are compared as
-    float64, so `1.50` and `1.5` share a token vector (in the paper they do not) but not the character vector; 0 and -0
-    share it, too. A sign is a character; `inf` and `nan` are unknown letters and may be frequent values; overflow is
-    read from the characters, at most 32 of them.
+    float64, so `1.50` and `1.5`, or 0 and -0, share a token vector (in the paper they do not). A sign is a character;
+    `inf` and `nan` are unknown letters; overflow is read from the characters, at most 32 of them.
 
-    Shape:
-        N numbers with characters (N, L) to `(N, dim)`.
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
         >>> embedder = GatedCharsEmbedder.build(dim=8, known=2)

@@ -75,13 +75,9 @@ class FloatConfig(Config):
 class FloatEmbedder(Embedder):
     """IEEE-754 bits (0 and 1) through a residual network without biases (Floating-Point Embedding, Symmetry 2024).
 
-    Numbers are rounded to float32 (or `bits`): 16777217 and 16777216 share a vector. Numbers beyond the format's range
-    are clamped to its largest finite number, which differs from infinity; 0 is the all-zero pattern and, without
-    biases, gets the zero vector; -0 and negatives have the sign bit; every NaN is the canonical one; denormals follow
-    IEEE. Outputs are not negative.
-
-    Shape:
-        N numbers to `(N, dim)`.
+    Numbers are rounded to float32 (or `bits`): 16777217 and 16777216 share a vector. Finite overflow is clamped to the
+    largest finite number; 0 is the all-zero pattern and, without biases, gets the zero vector; -0 and negatives have
+    the sign bit; every NaN is the canonical one. Outputs are not negative.
 
     Example:
         >>> embedder = FloatEmbedder.build(dim=768)
@@ -134,8 +130,7 @@ class BitsEmbedder(Embedder):
     sign bit, infinities have their IEEE pattern, every NaN is the canonical one. 1/0, and 1/x for |x| < 5.6e-309, is
     infinity. Formats of 16 and 32 bits clamp finite overflow to their largest finite number.
 
-    Shape:
-        N numbers to `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`).
+    Shape: N numbers to `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`).
 
     Example:
         >>> BitsEmbedder.build(dim=66, map="pad")(NumberTable.of_values([-2.0]))[0, :4].tolist()

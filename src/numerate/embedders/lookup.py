@@ -28,9 +28,6 @@ class NumEmbedder(Embedder):
 
     The model learns that a number is there, not which one. 0, -0, negatives, infinities and NaN are all the same.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> NumEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])

@@ -44,12 +44,10 @@ class PrototypeEmbedder(Embedder):
     """Radial basis functions of the mantissa and a learned vector for the exponent (NumGPT 2021).
 
     x = m · 10^e: three quarters of the columns are exp(-(m - q_i)² / σ²) with q_i evenly spaced on [-10, 10], one
-    quarter is the vector of e. The mantissa carries the sign. 0 and -0 are m = 0, e = 0. Exponents below -8 share a
-    vector, and so do those above 12. Infinities are m = ±10 with the upper exponent. NaN is m = 0 with a vector of its
-    own (our addition). The embedding jumps between 9.99 and 10, by construction.
+    quarter is the vector of e. 0 and -0 are m = 0, e = 0. Exponents below -8 share a vector, and so do those above 12.
+    Infinities are m = ±10 with the upper exponent. NaN is m = 0 with a vector of its own (our addition).
 
-    Shape:
-        N numbers to `(N, dim)`, dim at least 4.
+    Shape: N numbers to `(N, dim)`, dim at least 4.
 
     Example:
         >>> mantissas, exponents = PrototypeEmbedder.build(dim=8).split(NumberTable.of_values([-250.0, 0.001, 0]))

@@ -56,15 +56,10 @@ class RescaledConfig(Config):
 class RescaledEmbedder(Combined):
     """Another embedder's vectors, centred and scaled to a root mean square of `size` by `fit`; unchanged before.
 
-    Fresh embedders often give number vectors that are small beside word vectors: for words drawn from N(0, 1), Fourier
-    features have a third of the words' size, log-Fourier features a tenth, an LSTM's states a hundredth. A model then
-    needs many steps before it uses the numbers. With FoNE's vectors scaled to twice the words' size, 600 steps teach a
-    small model 99 % of four-digit sums, and 0.1 % without (docs/arithmetic.md).
-
-    0, -0, negatives, infinities, NaN and overflow are treated as by the member.
-
-    Shape:
-        N numbers to `(N, dim)`.
+    Untrained embedders often give vectors that are small beside those of words (Fourier features a third, an LSTM's
+    states a hundredth), and a model then needs many steps before it uses them. With FoNE's vectors at twice the words'
+    size, 600 steps teach a small model 99 % of four-digit sums, and 0.1 % without (docs/arithmetic.md). 0, -0,
+    negatives, infinities, NaN and overflow are treated as by the member.
 
     Example:
         >>> values = torch.linspace(1, 1000, 500, dtype=torch.float64)

@@ -89,9 +89,6 @@ class ValueEmbedder(_Projection):
     infinities are the largest float64 with a learned flag each; NaN is 0 with a learned flag. The layers run outside of
     autocast; in a float16 module, values saturate at 256.
 
-    Shape:
-        N numbers to `(N, dim)`.
-
     Example:
         >>> ValueEmbedder.build(dim=8, hidden=16)(NumberTable.of_values([0.5, 1e300])).shape
         torch.Size([2, 8])
@@ -127,9 +124,6 @@ class LogValueEmbedder(_Projection):
     Positive numbers are embedded as in the paper. Our additions are learned flags for negatives, for 0 and -0 (whose
     logarithm is set to 0), for NaN (likewise) and for each infinity (the logarithm of the largest float64). Nothing
     overflows. Continuous except at 0.
-
-    Shape:
-        N numbers to `(N, dim)`.
 
     Example:
         >>> LogValueEmbedder.build(dim=8)(NumberTable.of_values([0.0, -5e-324])).shape
@@ -171,8 +165,7 @@ class ScaledValueEmbedder(Embedder):
     the method. Infinities and overflow are clamped to ±limit, or to the square root of the type's maximum (2e19 in
     float32).
 
-    Shape:
-        N numbers to `(N, 1)`, for placement `scale`.
+    Shape: N numbers to `(N, 1)`, for placement `scale`.
 
     Example:
         >>> ScaledValueEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).tolist()

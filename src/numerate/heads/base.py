@@ -9,24 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from numerate.embedders.option_checks import check_dim
-from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution, from_order, to_order
+from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution
 from numerate.processing.number_table import PADDING, NumberTable
 
 if TYPE_CHECKING:
     from numerate.config import Config
     from numerate.heads.pointer import PointerContext
 
-__all__ = [
-    "LARGEST",
-    "GatedHead",
-    "Head",
-    "NumberDistribution",
-    "NumberTable",
-    "ValueDistribution",
-    "from_order",
-    "to_order",
-    "zero_term",
-]
+__all__ = ["LARGEST", "GatedHead", "Head", "NumberDistribution", "NumberTable", "ValueDistribution", "run_wide"]
 
 
 class Head(nn.Module):
@@ -120,16 +110,6 @@ class Head(nn.Module):
         """Loss of each number, by default the negative log-probability; invalid numbers are 0 here and masked later."""
         return -self.forward(hidden).log_prob(numbers)
 
-    def _run(self, layers: nn.Module, hidden: Tensor) -> Tensor:
-        """float64 output of layers that run outside autocast and in float32 at least."""
-        own = next(layers.parameters()).dtype
-        wide = torch.promote_types(own, torch.float32)
-        with torch.autocast(hidden.device.type, enabled=False):
-            if own == wide:
-                return layers(hidden.to(wide)).to(torch.float64)
-            weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
-            return torch.func.functional_call(layers, weights, (hidden.to(wide),)).to(torch.float64)
-
 
 class GatedHead(Head):
     """Base class of heads with an option `gate`, the way in which the model chooses between a word and a number.
@@ -144,6 +124,12 @@ class GatedHead(Head):
         return words + own if getattr(self.config, "gate", "class") == "class" else own
 
 
-def zero_term(module: nn.Module) -> Tensor:
-    """A 0 that depends on all weights of a module: they get a gradient (of 0) where the module is not used."""
-    return 0.0 * torch.stack([weight.sum() for weight in module.parameters()]).sum()
+def run_wide(layers: nn.Module, hidden: Tensor) -> Tensor:
+    """Output of layers that run outside autocast and in float32 at least, as float64."""
+    own = next(layers.parameters()).dtype
+    wide = torch.promote_types(own, torch.float32)
+    with torch.autocast(hidden.device.type, enabled=False):
+        if own == wide:
+            return layers(hidden.to(wide)).to(torch.float64)
+        weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
+        return torch.func.functional_call(layers, weights, (hidden.to(wide),)).to(torch.float64)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
 from numerate.registry import heads
@@ -161,8 +161,7 @@ class BitsHead(Head):
     The loss is the mean binary cross-entropy of the bits, so -0 differs from 0. NaN and the infinities are not targets
     and are never predicted: the distribution is conditional on a finite number.
 
-    Shape:
-        `(N, dim)` to N distributions over all finite float64.
+    Shape: `(N, dim)` to N distributions over all finite float64.
 
     Example:
         >>> head = BitsHead.build(dim=8)
@@ -178,8 +177,8 @@ class BitsHead(Head):
 
     def forward(self, hidden: Tensor) -> BitsDistribution:
         """Distributions for (N, dim) hidden states."""
-        return BitsDistribution(self._run(self.layers, hidden))
+        return BitsDistribution(run_wide(self.layers, hidden))
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        bits, logits = _bits_of(numbers.bits, 64).to(torch.float64), self._run(self.layers, hidden)
+        bits, logits = _bits_of(numbers.bits, 64).to(torch.float64), run_wide(self.layers, hidden)
         return functional.binary_cross_entropy_with_logits(logits, bits, reduction="none").mean(-1)

@@ -10,16 +10,14 @@ from torch import Tensor, nn
 
 from numerate.config import Config, ConfigError
 from numerate.embedders.option_checks import check_option, check_positive
-from numerate.heads.base import GatedHead, Head, NumberDistribution, zero_term
-from numerate.heads.pointer import CopiedDistribution, Pointer, log_sum
+from numerate.heads.base import GatedHead, Head, NumberDistribution, run_wide
+from numerate.heads.pointer import CopiedDistribution, Pointer, PointerContext, log_sum, zero_term
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.processing.number_table import NumberTable
 from numerate.registry import UnknownNameError, heads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numerate.heads.pointer import PointerContext
 
 __all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
 
@@ -132,8 +130,6 @@ class CombinationDistribution(NumberDistribution):
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples, each from a member drawn by the weights."""
-        if not len(self):
-            return torch.zeros(count, 0, dtype=torch.float64, device=self.device)
         weights = self.log_weights.detach().exp()
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator).T[None]
         samples = torch.stack([member.sample(count, generator) for member in self.members])
@@ -182,14 +178,10 @@ class CombinationHead(GatedHead):
     All members predict numbers as they are written: the mass of a member that predicts values is multiplied by
     p(decimals) of a shared LSTM. If one member is open (has a probability for every number), members with a vocabulary
     lose their entry for unknown numbers, and unfitted ones are left out. A single member without copying is left
-    unchanged, `loss` included. The paper's members are `h-softmax`, `digit-rnn` and `mog`; its released code has
-    `h-softmax-rnn` for the first, and so have we.
+    unchanged, `loss` included. The default members are those of the released code. With `copies`, the softmax runs over
+    the members and every visible number of the text, as in pointer sentinel models (Merity et al., 2016).
 
-    With `copies`, the softmax runs over the members and every visible number of the text, as in pointer sentinel models
-    (Merity et al., 2016), so that the probability of copying depends on the best match.
-
-    Shape:
-        `(N, dim)` to N distributions of m members, and of copied numbers as the last member.
+    Shape: `(N, dim)` to N distributions of m members, and of copied numbers as the last member.
 
     Example:
         >>> head = CombinationHead.build(dim=8, members=({"kind": "mog", "granularities": 3}, {"kind": "digit-rnn"}))
@@ -248,11 +240,11 @@ class CombinationHead(GatedHead):
                 member if member.is_written else WrittenDistribution(member, hidden, self.decimals)
                 for member in members
             ]
-        scores = self._run(self.choice, hidden)
+        scores = run_wide(self.choice, hidden)
         if self.pointer is not None:
             scores, copying = scores.split([len(members), 1], dim=-1)
             if earlier is not None:
-                pointed = self.pointer(hidden, earlier, self._run)
+                pointed = self.pointer(hidden, earlier)
                 scores = torch.cat([scores, copying + log_sum(pointed)[:, None]], dim=-1)
                 members.append(CopiedDistribution.of(pointed, earlier))
         if self._several and self.is_open:
@@ -265,6 +257,6 @@ class CombinationHead(GatedHead):
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         if not self._several:
-            return self._heads()[0]._loss(hidden, numbers) + 0.0 * self._run(self.choice, hidden)[:, 0]
+            return self._heads()[0]._loss(hidden, numbers) + 0.0 * run_wide(self.choice, hidden)[:, 0]
         terms = super()._loss(hidden, numbers)
         return terms if self.pointer is None else terms + zero_term(self.pointer)

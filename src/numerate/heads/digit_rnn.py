@@ -163,8 +163,7 @@ class DigitRNNHead(GatedHead):
     infinities are not targets. The LSTM is as wide as the hidden state; it predicts 14 symbols: the digits, "-", ".",
     "e" and the end.
 
-    Shape:
-        `(N, dim)` to N distributions over strings.
+    Shape: `(N, dim)` to N distributions over strings.
 
     Example:
         >>> head = DigitRNNHead.build(dim=8)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import torch
 from torch import Tensor
 
+from numerate.embedders.base import LARGEST
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ __all__ = [
     "where_finite",
 ]
 
-LARGEST = 1.7976931348623157e308
-"""The largest float64."""
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
 """Mask of all bits of a float64 except the sign bit."""
 _INFINITY = 0x7FF0000000000000
@@ -80,10 +79,10 @@ class NumberDistribution(ABC):
     _written: ClassVar[bool] = False
 
     def _row_fields(self) -> dict[str, Any]:
-        """The fields that have one entry for each row: tensors, distributions, tuples of distributions."""
+        """Fields with one entry for each row: tensors, distributions, plain tuples of distributions (no NamedTuple)."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         rows = (Tensor, NumberDistribution)
-        return {k: v for k, v in fields.items() if isinstance(v, rows) or _is_mixture(v)}
+        return {k: v for k, v in fields.items() if isinstance(v[0] if type(v) is tuple and v else v, rows)}
 
     def __len__(self) -> int:
         return len(next(iter(self._row_fields().values())))
@@ -222,10 +221,6 @@ class NumberDistribution(ABC):
             best, chosen = best.topk(min(k, best.shape[1]), dim=1)
             where = where.gather(1, chosen)
         return best, where
-
-
-def _is_mixture(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(part, NumberDistribution) for part in value) and bool(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from torch.nn import functional
 from numerate.heads.base import LARGEST, NumberDistribution, NumberTable
 from numerate.heads.number_strings import strings_of
 
-__all__ = ["EnumeratedDistribution", "NumberTable", "StringDistribution", "Support"]
+__all__ = ["EnumeratedDistribution", "StringDistribution", "Support"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,6 @@ class Support:
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
-        if len(self.log_masses) == 0:
-            return self.log_masses.new_zeros(count, 0)
         chosen = torch.multinomial(self.shares().detach(), count, replacement=True, generator=generator)
         return self._pick(chosen).T + 0.0
 

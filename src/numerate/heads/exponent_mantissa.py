@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_option, check_positive, check_within
-from numerate.heads.base import Head, NumberTable, ValueDistribution
+from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.normal import log_interval, log_normal
 from numerate.registry import heads
 
@@ -127,13 +127,9 @@ class ExponentMantissaDistribution(ValueDistribution):
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
-
-        def draw(log_chances: Tensor) -> Tensor:
-            if not len(log_chances):
-                return torch.zeros(0, count, dtype=torch.int64, device=self.device)
-            return torch.multinomial(log_chances.exp(), count, replacement=True, generator=generator)
-
-        sign, index = draw(self.log_signs) - _ZERO, draw(self.log_exponents)
+        classes = (self.log_signs.exp(), self.log_exponents.exp())
+        sign, index = (torch.multinomial(c, count, replacement=True, generator=generator) for c in classes)
+        sign = sign - _ZERO
         center, spread = self.centers.gather(1, index), self.spreads.gather(1, index)
         chance = torch.rand(index.shape, generator=generator, dtype=torch.float64, device=self.device)
         start = torch.special.ndtr((1 - center) / spread)
@@ -174,8 +170,7 @@ class ExponentMantissaHead(Head):
     classes for the sign and zero. Numbers outside the exponents are trained on and scored as the nearest number inside
     (`clamped`). NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N distributions of E exponents.
+    Shape: `(N, dim)` to N distributions of E exponents.
 
     Example:
         >>> head = ExponentMantissaHead.build(dim=8, lowest=0, highest=2)
@@ -197,7 +192,7 @@ class ExponentMantissaHead(Head):
     def forward(self, hidden: Tensor) -> ExponentMantissaDistribution:
         """Distributions for (N, dim) hidden states."""
         count = self.exponents
-        signs, exponents, centers, widths = self._run(self.layers, hidden).tensor_split(
+        signs, exponents, centers, widths = run_wide(self.layers, hidden).tensor_split(
             [3, 3 + count, 3 + 2 * count], dim=-1
         )
         centers = 1 + 9 * centers.sigmoid()

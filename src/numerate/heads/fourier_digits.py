@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.config import Config
-from numerate.embedders.digit_grid import beyond_grid, check_digits
-from numerate.heads.base import Head, NumberTable, ValueDistribution
+from numerate.embedders.digit_grid import DigitsConfig, beyond_grid
+from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
 from numerate.registry import heads
@@ -117,20 +116,10 @@ class DigitsDistribution(ValueDistribution):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourierDigitsConfig(Config):
-    """Options of `fourier-digits`.
-
-    Attributes:
-        integer_digits: Digits before the point (m).
-        fraction_digits: Digits after the point (n); further digits are rounded.
-    """
+class FourierDigitsConfig(DigitsConfig):
+    """Options of `fourier-digits`: those of `DigitsConfig`."""
 
     kind: ClassVar[str] = "fourier-digits"
-    integer_digits: int = 10
-    fraction_digits: int = 5
-
-    def __post_init__(self) -> None:
-        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @heads.register("fourier-digits", "fone")
@@ -142,8 +131,7 @@ class FourierDigitsHead(Head):
     all digits are 0; numbers with too many digits are trained on as the highest number (`clamped`). NaN and the
     infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N distributions over ±(m + n) digits.
+    Shape: `(N, dim)` to N distributions over ±(m + n) digits.
 
     Example:
         >>> head = FourierDigitsHead.build(dim=8, integer_digits=3, fraction_digits=1)
@@ -161,7 +149,7 @@ class FourierDigitsHead(Head):
 
     def forward(self, hidden: Tensor) -> DigitsDistribution:
         """Distributions for (N, dim) hidden states."""
-        outputs = self._run(self.layers, hidden)
+        outputs = run_wide(self.layers, hidden)
         angles = 2 * math.pi / 10 * torch.arange(10, dtype=torch.float64, device=outputs.device)
         circle = torch.stack([angles.cos(), angles.sin()])
         scores = outputs[:, :-1].reshape(-1, self.places, 2) @ circle

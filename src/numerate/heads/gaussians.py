@@ -51,10 +51,9 @@ def evenly_spread(count: int, unit: float = 1e-3, largest: float = 1e9) -> Gauss
 def fit_gaussians(values: Tensor, count: int, steps: int = 100, tolerance: float = 1e-3) -> Gaussians:
     """A mixture of at most `count` normal distributions, fitted by expectation maximisation.
 
-    Initial means are evenly spaced percentiles, minimum and maximum included; initial spreads half the distance to the
-    nearer neighbour; initial weights the share of the numbers nearest to each mean. (K-means initialisation gives no
-    narrow component where a few numbers are a million times larger than the rest.) Where percentiles coincide, the
-    remaining components start at other distinct values; there are at most as many components as distinct values.
+    Initial means are evenly spaced percentiles (k-means gives no narrow component where a few numbers are a million
+    times larger than the rest); where percentiles coincide, other distinct values. Initial spreads are half the
+    distance to the nearer neighbour. There are at most as many components as distinct values.
 
     Args:
         values: (N,) float64; NaN and infinities are dropped, the rest is clamped to ±1e100.
@@ -68,9 +67,21 @@ def fit_gaussians(values: Tensor, count: int, steps: int = 100, tolerance: float
     """
     if count < 1:
         raise DistributionError(f"count must be positive, got {count}")
-    values = values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST)
-    points, times = torch.unique(values, return_counts=True)
-    return _fitted(points, times.to(torch.float64), count, steps, tolerance)
+    points, times = torch.unique(values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST), return_counts=True)
+    if not len(points):
+        raise DistributionError(f"no finite number to fit {count} components to")
+    times, sizes = times.to(torch.float64), points[points != 0].abs()
+    middle = sizes.median().item() if len(sizes) else 1.0
+    least = max(_SMALLEST_SPREAD, _LEAST_SPREAD * min(1.0, middle))
+    mixture = _start(points, times, count, least)
+    before = -math.inf
+    for _ in range(steps):
+        mixture, gained = _step(points, times, mixture, least)
+        if gained - before < tolerance:
+            break
+        before = gained
+    order = torch.sort(mixture.means, stable=True).indices
+    return Gaussians(*(part[order] for part in mixture))
 
 
 def pooled_gaussians(values: Tensor, granularities: int) -> Gaussians:
@@ -83,35 +94,15 @@ def pooled_gaussians(values: Tensor, granularities: int) -> Gaussians:
         >>> pooled_gaussians(torch.arange(100).double(), 8).means.shape
         torch.Size([255])
     """
-    values = values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST)
-    points, times = torch.unique(values, return_counts=True)
-    if not len(points):
+    if not values.isfinite().any():
         return evenly_spread(2**granularities - 1)
-    fits = [_fitted(points, times.to(torch.float64), 2**power) for power in range(granularities)]
+    fits = [fit_gaussians(values, 2**power) for power in range(granularities)]
     missing = 2**granularities - 1 - sum(len(fit.means) for fit in fits)
     if missing:
         fits.append(evenly_spread(missing)._replace(weights=torch.zeros(missing, dtype=torch.float64)))
     means, spreads, weights = (torch.cat([part.cpu() for part in parts]) for parts in zip(*fits, strict=True))
     order = torch.sort(means, stable=True).indices
     return Gaussians(means[order], spreads[order], weights[order] / granularities)
-
-
-def _fitted(points: Tensor, times: Tensor, count: int, steps: int = 100, tolerance: float = 1e-3) -> Gaussians:
-    """Fits distinct points in ascending order, each with its number of occurrences."""
-    if not len(points):
-        raise DistributionError(f"no finite number to fit {count} components to")
-    sizes = points[points != 0].abs()
-    middle = sizes.median().item() if len(sizes) else 1.0
-    least = max(_SMALLEST_SPREAD, _LEAST_SPREAD * min(1.0, middle))
-    mixture = _start(points, times, count, least)
-    before = -math.inf
-    for _ in range(steps):
-        mixture, gained = _step(points, times, mixture, least)
-        if gained - before < tolerance:
-            break
-        before = gained
-    order = torch.sort(mixture.means, stable=True).indices
-    return Gaussians(*(part[order] for part in mixture))
 
 
 def _start(points: Tensor, times: Tensor, count: int, least: float) -> Gaussians:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_dropout, check_positive
-from numerate.heads.base import Head, NumberTable, ValueDistribution
+from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.distribution import half_unit
 from numerate.heads.normal import log_cdf, log_interval, log_normal, normal_samples, rounding_interval
 from numerate.registry import heads
@@ -115,8 +115,7 @@ class LogSignHead(Head):
     s, read as normal around -1 or 1, gives log-odds of 2·s / sign_spread² for plus; the logarithm is normal around its
     output, and the part below ln 1e-7 is the mass of 0. NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N distributions.
+    Shape: `(N, dim)` to N distributions.
 
     Example:
         >>> head = LogSignHead.build(dim=8)
@@ -140,8 +139,8 @@ class LogSignHead(Head):
 
     def forward(self, hidden: Tensor) -> LogSignDistribution:
         """Distributions for (N, dim) hidden states."""
-        center, sign = self._run(self.layers, hidden).unbind(-1)
+        center, sign = run_wide(self.layers, hidden).unbind(-1)
         return LogSignDistribution(center, 2 * sign / self.config.sign_spread**2, self.config.spread, self.config.eps)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        return (self._run(self.layers, hidden) - self.targets(numbers)).square().mean(-1)
+        return (run_wide(self.layers, hidden) - self.targets(numbers)).square().mean(-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +12,11 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_dropout, check_option, check_positive, check_within
-from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, zero_term
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.pointer import PointerContext, RatioPredictor, zero_term
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
-from numerate.heads.ratios import RatioPredictor
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.heads.pointer import PointerContext
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
 
@@ -176,14 +173,12 @@ class MixtureConfig(Config):
 class MixtureHead(Head):
     """Mixture density network: weights, means and widths of normal distributions of asinh(x / unit).
 
-    Our design; xVal names a mixture as the next step after its scalar. Components start at anchors that are evenly
-    spaced over all magnitudes and both signs, as wide as the gaps between them; `fit` moves the anchors to quantiles of
-    data. With `ratios`, other numbers of the text have components of their own: `28 km (17 mi)` states one quantity
-    twice. The density is that of the value, Jacobian included. Every finite float64, 0 included, can be scored; NaN and
-    the infinities are not targets.
+    Our design. Components start at anchors that are evenly spaced over all magnitudes and both signs, as wide as the
+    gaps between them; `fit` moves the anchors to quantiles of data. With `ratios`, other numbers of the text have
+    components of their own: `28 km (17 mi)` states one quantity twice. The density is that of the value, Jacobian
+    included. Every finite float64, 0 included, can be scored; NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N mixtures of K components, plus 1 with the atom, plus M with ratios to M other numbers.
+    Shape: `(N, dim)` to N mixtures of K components, plus 1 with the atom, plus M with ratios to M other numbers.
 
     Example:
         >>> head = MixtureHead.build(dim=8, components=4)
@@ -235,7 +230,7 @@ class MixtureHead(Head):
     ) -> MixtureDistribution | WrittenDistribution:
         """Distributions for (N, dim) hidden states; `earlier` holds the numbers that ratios refer to."""
         config = self.config
-        outputs = self._run(self.layers, hidden)
+        outputs = run_wide(self.layers, hidden)
         shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
         gaps = self.gaps.view(torch.float64)
         means = self.anchors.view(torch.float64) + gaps * (_MEAN_RATE * shifts)
@@ -243,7 +238,7 @@ class MixtureHead(Head):
         if config.atom:
             means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
         if self.ratios is not None and earlier is not None:
-            shifts, stretches, more = self.ratios(hidden, earlier, self._run)
+            shifts, stretches, more = self.ratios(hidden, earlier)
             others = earlier.table.values()[earlier.rows].masked_fill(~earlier.visible, 0.0)
             # Ratios are positive: the sign stays.
             related = signed_log(others, config.unit) + others.sign() * _RATIO_RATE * shifts

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_positive, check_within
-from numerate.heads.base import LARGEST, GatedHead, NumberTable, ValueDistribution
+from numerate.heads.base import LARGEST, GatedHead, NumberTable, ValueDistribution, run_wide
 from numerate.heads.distribution import where_finite
 from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
@@ -177,8 +177,7 @@ class MogHead(GatedHead):
     numbers of the training text before training; without it, the components cover all magnitudes and both signs. Every
     finite float64 has a probability; NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N mixtures of 2^granularities - 1 components, as written.
+    Shape: `(N, dim)` to N mixtures of 2^granularities - 1 components, as written.
 
     Example:
         >>> head = MogHead.build(dim=8)
@@ -218,5 +217,5 @@ class MogHead(GatedHead):
     def forward(self, hidden: Tensor) -> WrittenDistribution:
         """Distributions for (N, dim) hidden states."""
         components = Components(self.means.view(torch.float64), self.spreads.view(torch.float64))
-        values = MogDistribution(self._run(self.layers, hidden).log_softmax(-1), components)
+        values = MogDistribution(run_wide(self.layers, hidden).log_softmax(-1), components)
         return WrittenDistribution(values, hidden, self.decimals)

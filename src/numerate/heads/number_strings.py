@@ -93,13 +93,12 @@ def values_of(strings: Tensor) -> Tensor:
     front, back = digit & ~after_e, digit & after_e
     behind = (point & ~after_e).cumsum(-1) > 0
     before = functional.pad(ids, (1, 0))[:, :-1]
-    started = before == 0
     well = (
         front.any(-1)
         & (point.sum(-1) <= 1)
         & ~(point & after_e).any(-1)
         & ((ids == _E).sum(-1) == back.any(-1))  # at most one "e", with digits after it
-        & ~(minus & ~(_at_start(started, ids) | (before == _E))).any(-1)
+        & ~(minus & (before != _E))[:, 1:].any(-1)  # signs at the start or after the "e" only
         & ~((point | (ids == _E)) & ~((before >= _ZERO) & (before <= _NINE))).any(-1)  # both follow a digit
         & (_last(ids) <= _NINE)
     )
@@ -137,12 +136,6 @@ def hashes_of(pairs: Tensor) -> Tensor:
 
 def _shifts(device: torch.device) -> Tensor:
     return torch.arange(60, -1, -4, device=device)
-
-
-def _at_start(started: Tensor, ids: Tensor) -> Tensor:
-    first = torch.zeros_like(started)
-    first[:, 0] = True
-    return first & (ids != 0)
 
 
 def _last(ids: Tensor) -> Tensor:

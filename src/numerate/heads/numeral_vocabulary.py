@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
@@ -11,45 +9,22 @@ from numerate.heads.base import LARGEST, NumberTable
 from numerate.heads.number_strings import floats_of, hashes_of, packed, strings_of, texts_of, unpacked
 from numerate.processing.number_table import PADDING
 
-__all__ = ["KnownNumerals", "NumeralTable"]
+__all__ = ["KnownNumerals"]
 
 _ROWS = 1 << 16
 """Number of numbers that are converted to strings at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class NumeralTable:
-    """V entries for numerals, sorted by value; some may be unused.
+class KnownNumerals(nn.Module):
+    """V entries for numerals, sorted by value, some of them unused; all are unused before `fit`.
+
+    All buffers are int64, which `.to(dtype)` does not round.
 
     Shape:
-        pairs: (V, 2) int64, the strings as `packed` gives them; 0 for an unused entry.
-        values: (V,) float64.
-        hashes: (V,) int64, sorted; `places`: (V,) int64, the entry of each hash.
-        oov_types: () int64, number of types in the training table that are not in the vocabulary.
-    """
-
-    pairs: Tensor
-    values: Tensor
-    hashes: Tensor
-    places: Tensor
-    oov_types: Tensor
-
-    def free(self) -> Tensor:
-        """Which entries are unused: (V,) bool."""
-        return (self.pairs == 0).all(-1)
-
-    def find(self, strings: Tensor) -> Tensor:
-        """Entry of each (N, 32) string: (N,) int64, V if unknown."""
-        pairs = packed(strings)
-        near = torch.searchsorted(self.hashes, hashes_of(pairs)).clamp_max(len(self.hashes) - 1)
-        place = self.places[near]
-        # Hashes may collide, so the strings are compared, too.
-        known = (self.pairs[place] == pairs).all(-1) & (strings[:, 0] != 0)
-        return torch.where(known, place, len(self.pairs))
-
-
-class KnownNumerals(nn.Module):
-    """Buffers of a fixed size for a `NumeralTable`, in int64, which `.to(dtype)` does not round; empty before `fit`.
+        pairs: (V, 2), the strings as `packed` gives them; 0 for an unused entry.
+        value_bits: (V,), float64 bit patterns.
+        hashes: (V,), sorted; `places`: (V,), the entry of each hash.
+        oov_types: (), number of types in the training table that are not in the vocabulary.
 
     Example:
         >>> from numerate import find
@@ -95,14 +70,27 @@ class KnownNumerals(nn.Module):
         self.places.copy_(places)
         self.oov_types.fill_(len(types) - size)
 
-    def table(self) -> NumeralTable:
-        """The numerals as a table for distributions."""
-        values = self.value_bits.view(torch.float64)
-        return NumeralTable(self.pairs, values, self.hashes, self.places, self.oov_types)
+    @property
+    def values(self) -> Tensor:
+        """Values of the entries: (V,) float64."""
+        return self.value_bits.view(torch.float64)
+
+    def unused(self) -> Tensor:
+        """Which entries are unused: (V,) bool."""
+        return (self.pairs == 0).all(-1)
+
+    def find(self, strings: Tensor) -> Tensor:
+        """Entry of each (N, 32) string: (N,) int64, V if unknown."""
+        pairs = packed(strings)
+        near = torch.searchsorted(self.hashes, hashes_of(pairs)).clamp_max(len(self.hashes) - 1)
+        place = self.places[near]
+        # Hashes may collide, so the strings are compared, too.
+        known = (self.pairs[place] == pairs).all(-1) & (strings[:, 0] != 0)
+        return torch.where(known, place, len(self.pairs))
 
     def strings(self) -> Tensor:
         """The numerals, sorted by value, without unused entries: (at most V, 32) uint8."""
-        return unpacked(self.pairs[(self.pairs != 0).any(-1)])
+        return unpacked(self.pairs[~self.unused()])
 
     def texts(self) -> list[str]:
         """The numerals as texts, sorted by value."""

@@ -1,22 +1,19 @@
-"""Pointer network over the other numbers of a text, and the distribution of copying one of them."""
+"""Attention to the other numbers of a text: copying one of them, or predicting the ratio to them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.heads.enumerated import NumberTable, StringDistribution, Support
+from numerate.heads.base import NumberTable, run_wide
+from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.number_strings import hashes_of, packed, strings_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["CopiedDistribution", "Pointer", "PointerContext", "log_sum"]
+__all__ = ["CopiedDistribution", "Pointer", "PointerContext", "RatioPredictor", "log_sum", "zero_term"]
 
 _REACH = 16
 """Largest distance, counted in numbers, that has a bias of its own; larger distances share it."""
@@ -33,6 +30,11 @@ def log_sum(terms: Tensor) -> Tensor:
     """
     never = (terms == -torch.inf).all(-1)  # its gradient would be NaN
     return terms.masked_fill(never[..., None], 0.0).logsumexp(-1).masked_fill(never, -torch.inf)
+
+
+def zero_term(module: nn.Module) -> Tensor:
+    """A 0 that depends on all weights of a module: they get a gradient (of 0) where the module is not used."""
+    return 0.0 * torch.stack([weight.sum() for weight in module.parameters()]).sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +138,7 @@ class Pointer(nn.Module):
     The key of a number is made of two states: that of the token which has read it (`told`), and that from which it was
     predicted itself (`asked`), which encodes the kind of number expected there.
 
-    Shape:
-        `(N, dim)` and a `PointerContext` to `(N, M)`, -inf for numbers that are not visible.
+    Shape: `(N, dim)` and a `PointerContext` to `(N, M)`, -inf for numbers that are not visible.
     """
 
     def __init__(self, dim: int) -> None:
@@ -146,15 +147,38 @@ class Pointer(nn.Module):
         self.distance = nn.Embedding(2 * _REACH + 1, 1)
         nn.init.constant_(self.distance.weight, _INITIAL_BIAS)
 
-    def forward(self, hidden: Tensor, context: PointerContext, run: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
-        """Scores in float64; `run` is `Head._run`, which runs a layer in float32 at least."""
-        keys = run(self.told, context.read_states) + run(self.asked, context.query_states)
+    def forward(self, hidden: Tensor, context: PointerContext) -> Tensor:
+        """Scores of the numbers of each row's text, in float64: (N, M)."""
+        keys = run_wide(self.told, context.read_states) + run_wide(self.asked, context.query_states)
         at = (context.rows, context.numbers)
         # With the queries at the places of their own numbers, one matrix product per text needs no copies of the keys.
-        queries = torch.zeros_like(keys).index_put(at, run(self.query, hidden))
+        queries = torch.zeros_like(keys).index_put(at, run_wide(self.query, hidden))
         scores = torch.bmm(queries, keys.mT)[at] / math.sqrt(keys.shape[-1])
         places = torch.arange(scores.shape[1], device=scores.device)
         distance = (context.numbers[:, None] - places).clamp(-_REACH, _REACH) + _REACH
         bias = self.distance.weight.to(scores.dtype)[:, 0]
         scores = scores + functional.embedding(distance, bias[:, None])[..., 0]
         return scores.masked_fill(~context.visible, -torch.inf)
+
+
+class RatioPredictor(nn.Module):
+    """Predicts the ratio between a number and each other number of its text (28 km are 17 mi).
+
+    Shape: `(N, dim)` and a `PointerContext` to three tensors `(N, M)`.
+
+    Args:
+        dim: Width of the states.
+        hidden: Width of the hidden layer, the sum of a map of each of the two states.
+    """
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.own = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden))
+        self.other = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden, bias=False))
+        self.says = nn.Sequential(nn.GELU(), nn.Linear(hidden, 3))
+
+    def forward(self, hidden: Tensor, context: PointerContext) -> tuple[Tensor, Tensor, Tensor]:
+        """Logarithm of the ratio, certainty and relevance, in float64: (N, M) each."""
+        own, other = run_wide(self.own, hidden), run_wide(self.other, context.read_states)
+        logarithm, certainty, score = run_wide(self.says, own[:, None] + other[context.rows]).unbind(-1)
+        return logarithm, certainty, score

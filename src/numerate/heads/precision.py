@@ -34,12 +34,10 @@ def decimals_of(numbers: NumberTable) -> Tensor:
 class DecimalsRNN(nn.Module):
     """p(r | h) of r decimals: a small LSTM generates START, r times DIGIT, END (Spithourakis & Riedel, 2018).
 
-    It starts from the hidden state (with cell 0) and decides r + 1 times whether one more digit follows. The paper's
-    symbols for the integer part and the point follow with certainty, as in the released code; unlike there, START
-    cannot follow. At `MOST_DECIMALS` the end is certain, so the p(r) sum to 1.
+    It starts from the hidden state (with cell 0) and decides r + 1 times whether one more digit follows; at
+    `MOST_DECIMALS` the end is certain, so the p(r) sum to 1.
 
-    Shape:
-        `(N, dim)` to `(N, R + 1)`, log p(r) of r = 0 ... R.
+    Shape: `(N, dim)` to `(N, R + 1)`, log p(r) of r = 0 ... R.
 
     Args:
         dim: Width of the hidden states.
@@ -69,12 +67,17 @@ class DecimalsRNN(nn.Module):
             raise DistributionError(f"longest must lie in 0 to {MOST_DECIMALS}, got {longest}")
         own = self.more.weight.dtype
         wide = torch.promote_types(own, torch.float32)
+        if own != wide:
+            weights = {name: weight.to(wide) for name, weight in self.named_parameters()}
+            return torch.func.functional_call(self, weights, (hidden, longest))
         with torch.autocast(hidden.device.type, enabled=False):
-            weights = {} if own == wide else {name: weight.to(wide) for name, weight in self.named_parameters()}
-            steps = _Steps(self, min(longest + 1, MOST_DECIMALS))
-            odds = torch.func.functional_call(
-                steps, {f"rnn.{name}": weight for name, weight in weights.items()}, (hidden.to(wide),)
-            ).to(torch.float64)
+            state = self.start(hidden.to(wide))
+            cell, steps = torch.zeros_like(state), []
+            for step in range(min(longest + 1, MOST_DECIMALS)):
+                symbol = self.symbols.weight[_START if step == 0 else _DIGIT].expand_as(state)
+                state, cell = self.cell(symbol, (state, cell))
+                steps.append(self.more(state))
+            odds = torch.cat(steps, dim=-1).to(torch.float64)
         so_far = functional.pad(functional.logsigmoid(odds).cumsum(-1), (1, 0))
         return (so_far + functional.pad(functional.logsigmoid(-odds), (0, 1)))[:, : longest + 1]
 
@@ -82,24 +85,6 @@ class DecimalsRNN(nn.Module):
         """Log p(r) of one number of decimals for each row, at most `MOST_DECIMALS`: (N,), float64."""
         longest = int(decimals.max()) if len(decimals) else 0
         return self(hidden, longest).gather(1, decimals[:, None])[:, 0]
-
-
-class _Steps(nn.Module):
-    """The unrolled LSTM as a module, for `functional_call`: log-odds of one more digit at each step."""
-
-    def __init__(self, rnn: DecimalsRNN, count: int) -> None:
-        super().__init__()
-        self.rnn, self.count = rnn, count
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        rnn = self.rnn
-        state = rnn.start(hidden)
-        cell, odds = torch.zeros_like(state), []
-        for step in range(self.count):
-            symbol = rnn.symbols.weight[_START if step == 0 else _DIGIT].expand_as(state)
-            state, cell = rnn.cell(symbol, (state, cell))
-            odds.append(rnn.more(state))
-        return torch.cat(odds, dim=-1)
 
 
 @dataclass(frozen=True, eq=False)

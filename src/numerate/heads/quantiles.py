@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_option, check_positive, check_within
-from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.mixture import from_signed_log, signed_log, signed_log_slope
 from numerate.heads.normal import rounding_interval
 from numerate.registry import heads
@@ -194,8 +194,7 @@ class QuantilesHead(Head):
     CRPS); `log_prob` is not part of it. `fit` sets the initial quantiles to those of data. Every finite float64 can be
     scored; NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N distributions of Q quantiles.
+    Shape: `(N, dim)` to N distributions of Q quantiles.
 
     Example:
         >>> head = QuantilesHead.build(dim=8, levels=(0.1, 0.5, 0.9))
@@ -231,7 +230,7 @@ class QuantilesHead(Head):
     def forward(self, hidden: Tensor) -> QuantilesDistribution:
         """Distributions for (N, dim) hidden states."""
         config, anchors = self.config, self.anchors.view(torch.float64)
-        outputs = self._run(self.layers, hidden)
+        outputs = run_wide(self.layers, hidden)
         steps = anchors.diff().clamp_min(_LEAST_STEP)
         middle = len(config.levels) // 2
         center = anchors[middle] + steps.sum() / 2 * outputs[:, :1]

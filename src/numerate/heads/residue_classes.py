@@ -8,11 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from numerate.config import Config
-from numerate.embedders.digit_grid import beyond_grid, check_digits, grid_units
+from numerate.embedders.digit_grid import DigitsConfig, beyond_grid, grid_units
 from numerate.embedders.option_checks import check_positive
-from numerate.embedders.residue_codes import from_residues, moduli_for, residues_of
-from numerate.heads.base import Head, NumberTable, ValueDistribution
+from numerate.embedders.residues import from_residues, moduli_for, residues_of
+from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.distribution import half_unit
 from numerate.heads.enumerated import EnumeratedDistribution, Support
 from numerate.registry import heads
@@ -80,23 +79,19 @@ class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResiduesHeadConfig(Config):
-    """Options of `residues`.
+class ResiduesHeadConfig(DigitsConfig):
+    """Options of `residues`: those of `DigitsConfig`, and `candidates`.
 
     Attributes:
-        integer_digits: Digits before the point (m).
-        fraction_digits: Digits after the point (n); further digits are rounded.
         candidates: Number of numbers that the distribution enumerates.
     """
 
     kind: ClassVar[str] = "residues"
-    integer_digits: int = 10
-    fraction_digits: int = 5
     candidates: int = 64
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(self, "candidates")
-        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @heads.register("residues")
@@ -108,8 +103,7 @@ class ResiduesHead(Head):
     the magnitude; use `mixture` where it matters. Numbers with too many digits are trained on as the highest number
     (`clamped`). NaN and the infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N distributions over the integer multiples of 10^-n.
+    Shape: `(N, dim)` to N distributions over the integer multiples of 10^-n.
 
     Example:
         >>> head = ResiduesHead.build(dim=8, integer_digits=3, fraction_digits=1)
@@ -128,7 +122,7 @@ class ResiduesHead(Head):
 
     def forward(self, hidden: Tensor) -> ResiduesDistribution:
         """Distributions for (N, dim) hidden states."""
-        scores = self._run(self.layers, hidden).split(self.moduli, dim=1)
+        scores = run_wide(self.layers, hidden).split(self.moduli, dim=1)
         log_residues = torch.cat([one.log_softmax(-1) for one in scores], dim=1)
         config = self.config
         return ResiduesDistribution(log_residues, self.moduli, self.digits, config.fraction_digits, config.candidates)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_option, check_positive
-from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.registry import heads
 
@@ -83,8 +83,7 @@ class ScalarHead(Head):
     is normal around the output. Targets beyond ±limit are clamped (`clamped`), but not in `log_prob`; NaN and the
     infinities are not targets.
 
-    Shape:
-        `(N, dim)` to N normal distributions.
+    Shape: `(N, dim)` to N normal distributions.
 
     Example:
         >>> head = ScalarHead.build(dim=8)
@@ -102,7 +101,7 @@ class ScalarHead(Head):
 
     def forward(self, hidden: Tensor) -> NormalDistribution:
         """Distributions for (N, dim) hidden states."""
-        return NormalDistribution(self._run(self.layers, hidden)[:, 0], self.config.spread)
+        return NormalDistribution(run_wide(self.layers, hidden)[:, 0], self.config.spread)
 
     def clamped(self, numbers: NumberTable) -> Tensor:
         """Targets beyond ±limit: (N,) bool."""
@@ -110,4 +109,4 @@ class ScalarHead(Head):
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         target = numbers.values().clamp(-self.config.limit, self.config.limit)
-        return (self._run(self.layers, hidden)[:, 0] - target).square()
+        return (run_wide(self.layers, hidden)[:, 0] - target).square()

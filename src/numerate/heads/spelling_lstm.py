@@ -107,8 +107,7 @@ class SpellingDecoder(SpellingCell):
 class SpellingLSTM(nn.Module):
     """Symbol embedding and one LSTM layer whose forget gates start open (bias 1, as in 2018).
 
-    Shape:
-        strings (N, 32) of character ids, none empty to `(N, width)`, the states after their last characters.
+    Shape: strings (N, 32) of character ids, none empty to `(N, width)`, the states after their last characters.
 
     Example:
         >>> from numerate.heads.number_strings import strings_of_texts

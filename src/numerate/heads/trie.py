@@ -76,8 +76,7 @@ class Trie:
 
     def scores(self, decoder: SpellingDecoder, hidden: Tensor) -> Tensor:
         """Log-probability of each candidate for each of N states: (N, C), -inf for empty ones; differentiable."""
-        parts = [self._scores(decoder, rows) for rows in self._chunks(hidden)]
-        return torch.cat(parts) if parts else hidden.new_zeros(0, self.count, dtype=torch.float64)
+        return torch.cat([self._scores(decoder, rows) for rows in self._chunks(hidden)])
 
     def _scores(self, decoder: SpellingDecoder, hidden: Tensor) -> Tensor:
         rows, width = hidden.shape
@@ -107,9 +106,6 @@ class Trie:
         the k-th best string found so far are dropped.
         """
         parts = [self._best(decoder, rows, k) for rows in self._chunks(hidden)]
-        if not parts:
-            empty = hidden.new_zeros(0, min(k, self.count))
-            return empty.to(torch.float64), empty.to(torch.int64)
         return torch.cat([scores for scores, _ in parts]), torch.cat([where for _, where in parts])
 
     def _best(self, decoder: SpellingDecoder, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:

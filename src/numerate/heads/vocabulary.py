@@ -12,10 +12,10 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_positive
-from numerate.heads.base import GatedHead, Head, NumberTable
+from numerate.heads.base import GatedHead, Head, NumberTable, run_wide
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.number_strings import strings_of
-from numerate.heads.numeral_vocabulary import KnownNumerals, NumeralTable
+from numerate.heads.numeral_vocabulary import KnownNumerals
 from numerate.heads.spelling_lstm import SpellingLSTM
 from numerate.registry import heads
 
@@ -34,7 +34,7 @@ class VocabularyDistribution(StringDistribution):
     """
 
     log_masses: Tensor
-    numerals: NumeralTable
+    numerals: KnownNumerals
 
     def _support(self) -> Support:
         """The vocabulary, sorted by value."""
@@ -118,8 +118,7 @@ class SoftmaxHead(Head):
     All unknown numbers share one probability (`VocabularyDistribution.log_prob_adjusted`). NaN and the infinities are
     not targets. The logit of [NUM] is the logsumexp of all scores, which makes the softmax flat.
 
-    Shape:
-        `(N, dim)` to N distributions over `size` numerals and the unknown one.
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> head = SoftmaxHead.build(dim=8, size=2)
@@ -153,19 +152,19 @@ class SoftmaxHead(Head):
 
     def is_oov(self, numbers: NumberTable) -> Tensor:
         """Which numbers are not in the vocabulary: (N,) bool."""
-        return self.known.table().find(strings_of(numbers)) == self.config.size
+        return self.known.find(strings_of(numbers)) == self.config.size
 
     def numeral_scores(self, hidden: Tensor) -> Tensor:
         """Scores of all numerals, "unknown" last: (..., size + 1), float64, -inf for an unused entry."""
-        free = functional.pad(self.known.table().free(), (0, 1))
+        free = functional.pad(self.known.unused(), (0, 1))
         return self._raw_scores(hidden).masked_fill(free, -torch.inf)
 
     def _raw_scores(self, hidden: Tensor) -> Tensor:
-        return self._run(self.out, hidden)
+        return run_wide(self.out, hidden)
 
     def forward(self, hidden: Tensor) -> VocabularyDistribution:
         """Distributions for (N, dim) hidden states."""
-        return VocabularyDistribution(self.numeral_scores(hidden).log_softmax(-1), self.known.table())
+        return VocabularyDistribution(self.numeral_scores(hidden).log_softmax(-1), self.known)
 
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
         """The logsumexp of all scores: numerals and words share one softmax. (...)."""
@@ -181,8 +180,7 @@ class SoftmaxRNNHead(SoftmaxHead):
 
     The score of "unknown", which has no characters, is not changed.
 
-    Shape:
-        `(N, dim)` to N distributions over `size` numerals and the unknown one.
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> SoftmaxRNNHead.build(dim=8, size=2)(torch.zeros(3, 8)).log_masses.shape
@@ -209,8 +207,7 @@ class HSoftmaxHead(GatedHead, SoftmaxHead):
 
     The vocabulary is that of `softmax`.
 
-    Shape:
-        `(N, dim)` to N distributions over `size` numerals and the unknown one.
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> head = HSoftmaxHead.build(dim=8, size=2)
@@ -225,8 +222,7 @@ class HSoftmaxHead(GatedHead, SoftmaxHead):
 class HSoftmaxRNNHead(GatedHead, SoftmaxRNNHead):
     """`h-softmax` with h · e(numeral) added to each score, as in `softmax-rnn`.
 
-    Shape:
-        `(N, dim)` to N distributions over `size` numerals and the unknown one.
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> HSoftmaxRNNHead.build(dim=8, size=2)(torch.zeros(3, 8)).log_masses.shape
