@@ -391,6 +391,12 @@ def test_accelerator_agrees_with_cpu() -> None:
         there = head(hidden)
         torch.testing.assert_close(there.cdf(numbers.values()).cpu(), expected, rtol=1e-3, atol=1e-3, equal_nan=True)
         torch.testing.assert_close(head.loss(hidden, numbers).cpu(), loss, rtol=1e-3, atol=1e-3)
-        estimates = (there.quantile(0.5), there.mode(), there.mean(), there.rank(numbers, 2)[0], there.log_mass(numbers))
+        estimates = (
+            there.quantile(0.5),
+            there.mode(),
+            there.mean(),
+            there.rank(numbers, 2)[0],
+            there.log_mass(numbers),
+        )
         assert {result.device.type for result in estimates} == {"cuda"}, case
         assert there.sample(3, torch.Generator("cuda").manual_seed(0)).device.type == "cuda", case

@@ -212,7 +212,11 @@ def test_half_precision_is_computed_in_float32(dtype: torch.dtype) -> None:
     head, earlier, gold = copying().to(dtype), context(dtype=dtype), written(["7", "7", "1.50", "3.5", "8"])
     half = head.loss(states(5).to(dtype), gold, earlier)
     wide = PointerContext(
-        earlier.table, earlier.read_states.float(), earlier.query_states.float(), *(earlier.rows, earlier.numbers), earlier.visible
+        earlier.table,
+        earlier.read_states.float(),
+        earlier.query_states.float(),
+        *(earlier.rows, earlier.numbers),
+        earlier.visible,
     )
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, head.float().loss(states(5).to(dtype).float(), gold, wide))
