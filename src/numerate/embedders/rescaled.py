@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -12,9 +12,6 @@ from numerate.config import Config, ConfigError
 from numerate.embedders.combined import Combined, build_member, check_members
 from numerate.processing.number_table import NumberTable
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 __all__ = ["RescaledConfig", "RescaledEmbedder"]
 
@@ -72,8 +69,8 @@ class RescaledEmbedder(Combined):
     Config = RescaledConfig
     config: RescaledConfig
     members: Any
-    shift: Tensor
-    gain: Tensor
+    shift: torch.Tensor
+    gain: torch.Tensor
 
     def __init__(self, dim: int, config: RescaledConfig) -> None:
         super().__init__(dim, config)
@@ -82,7 +79,7 @@ class RescaledEmbedder(Combined):
         self.register_buffer("gain", torch.ones(()))
 
     @torch.no_grad()
-    def fit(self, values: Tensor) -> None:
+    def fit(self, values: torch.Tensor) -> None:
         """Fits the member, then sets shift and scale from its vectors; a member with one constant vector is kept."""
         super().fit(values)
         evenly = torch.linspace(0, max(0, len(values) - 1), min(len(values), _MEASURED)).long().to(values.device)
@@ -98,6 +95,6 @@ class RescaledEmbedder(Combined):
             if not self.members[0].scale_(factor):
                 self.gain.fill_(factor)
 
-    def forward(self, numbers: NumberTable) -> Tensor:
+    def forward(self, numbers: NumberTable) -> torch.Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
         return self.members[0](numbers).to(self._dtype()) * self.gain - self.shift

@@ -37,7 +37,7 @@ _CHUNK = 1 << 18
 
 
 class DistributionError(NumerateError, ValueError):
-    """An argument that a distribution cannot be asked for, such as a probability above 1."""
+    """An argument outside of its range, such as a probability above 1."""
 
 
 def to_order(values: Tensor) -> Tensor:

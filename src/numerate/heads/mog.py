@@ -106,20 +106,13 @@ class MogDistribution(ValueDistribution):
 
     def scores(self, candidates: NumberTable) -> Tensor:
         """`log_prob` of each of C candidates for each row, by one table and a matrix product: (N, C)."""
-
-        def score(values: Tensor, precision: Tensor) -> Tensor:
-            del precision
-            return log_product(self.log_weights, self.components.log_densities(values))
-
-        return where_finite(score, candidates.values(), candidates.precision)
+        values, precision, table = candidates.values(), candidates.precision, self.components.log_densities
+        return where_finite(lambda v, _: log_product(self.log_weights, table(v)), values, precision)
 
     def mass_scores(self, candidates: NumberTable) -> Tensor:
         """`log_mass` of each of C candidates for each row, by one table and a matrix product: (N, C)."""
-
-        def score(values: Tensor, precision: Tensor) -> Tensor:
-            return log_product(self.log_weights, self.components.log_masses(values, precision))
-
-        return where_finite(score, candidates.values(), candidates.precision)
+        values, precision, table = candidates.values(), candidates.precision, self.components.log_masses
+        return where_finite(lambda v, p: log_product(self.log_weights, table(v, p)), values, precision)
 
     def mean(self) -> Tensor:
         """Expected value, Σ w · mean: (N,)."""

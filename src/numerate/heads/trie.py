@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from numerate.heads.spelling_lstm import EDGE, to_symbols
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numerate.heads.spelling_lstm import SpellingDecoder
+from numerate.heads.spelling_lstm import EDGE, SpellingDecoder, to_symbols
 
 __all__ = ["Level", "Trie"]
 
@@ -70,9 +64,9 @@ class Trie:
             levels.append(Level(prefixes // 16, prefixes % 16, ended, node[ended]))
         return cls(levels, len(strings), (lengths == 0).nonzero()[:, 0])
 
-    def _chunks(self, hidden: Tensor) -> Iterator[Tensor]:
+    def _chunks(self, hidden: Tensor) -> tuple[Tensor, ...]:
         widest = max((len(level.symbols) for level in self.levels), default=1)
-        yield from hidden.split(max(1, _PAIRS // widest))
+        return hidden.split(max(1, _PAIRS // widest))
 
     def scores(self, decoder: SpellingDecoder, hidden: Tensor) -> Tensor:
         """Log-probability of each candidate for each of N states: (N, C), -inf for empty ones; differentiable."""

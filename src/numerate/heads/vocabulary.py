@@ -156,8 +156,7 @@ class SoftmaxHead(Head):
 
     def numeral_scores(self, hidden: Tensor) -> Tensor:
         """Scores of all numerals, "unknown" last: (..., size + 1), float64, -inf for an unused entry."""
-        free = functional.pad(self.known.unused(), (0, 1))
-        return self._raw_scores(hidden).masked_fill(free, -torch.inf)
+        return self._raw_scores(hidden).masked_fill(functional.pad(self.known.unused(), (0, 1)), -torch.inf)
 
     def _raw_scores(self, hidden: Tensor) -> Tensor:
         return run_wide(self.out, hidden)
@@ -203,9 +202,7 @@ class SoftmaxRNNHead(SoftmaxHead):
 
 @heads.register("h-softmax")
 class HSoftmaxHead(GatedHead, SoftmaxHead):
-    """Hierarchical softmax: word or number first, by the [NUM] logit (`gate`), then a softmax over the numerals.
-
-    The vocabulary is that of `softmax`.
+    """Hierarchical softmax: word or number first, by the [NUM] logit (`gate`), then the numerals as in `softmax`.
 
     Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
