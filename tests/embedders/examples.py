@@ -1,4 +1,4 @@
-"""Numbers that the embedder tests share."""
+"""Numbers shared by the tests of embedders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXTREMES = (
     *(65504.0, 65520.0, 70000.0, 999999.5, 16777217.0, -123456789.123, 2.0**53 - 1, 2.0**53 + 2),
     *(1e15, 1e16, -1e22, 3.4028234663852886e38, 3.5e38, -1e100, 1e300, 1.7976931348623157e308, -1.7976931348623157e308),
 )
-"""40 values, and one more, at which floating formats break."""
+"""41 values at the limits of floating-point formats."""
 
 ORDINARY = (0.25, -3.75, 12.0, 1987.0, 0.003, -45.5, 100.0, 6.02e23, 7.0, 7.5)
 

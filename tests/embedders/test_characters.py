@@ -1,3 +1,5 @@
+"""Character-level embedders: parameter counts of LUNA, digit places, packing, the gate of 2018."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -5,6 +7,7 @@ import dataclasses
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places
 from numerate.embedders.gated import GatedCharsEmbedder
 from numerate.processing.number_table import NumberTable, encode_characters
@@ -46,33 +49,25 @@ FORMER_COUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "dim", "expected"), LSTM_COUNTS)
-def test_char_lstm_counts(options: dict[str, object], dim: int, expected: int) -> None:
-    assert count(CharLSTMEmbedder.build(dim, **options)) == expected
+def test_parameter_counts_of_luna() -> None:
+    with torch.device("meta"):
+        for embedder, counts in ((CharLSTMEmbedder, LSTM_COUNTS), (CharFormerEmbedder, FORMER_COUNTS)):
+            for options, dim, expected in counts:
+                assert count(embedder.build(dim, **options)) == expected, (embedder, options, dim)
+        assert CharLSTMEmbedder.build(8).characters.num_embeddings == 19
 
 
-@pytest.mark.parametrize(("options", "dim", "expected"), FORMER_COUNTS)
-def test_char_former_counts(options: dict[str, object], dim: int, expected: int) -> None:
-    assert count(CharFormerEmbedder.build(dim, **options)) == expected
-
-
-def test_table_of_nineteen_characters() -> None:
-    assert CharLSTMEmbedder.build(8).characters.num_embeddings == 19
-
-
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
+def test_digit_places() -> None:
+    for text, places in (
         ("1,234.56", [4, 0, 3, 2, 1, 0, 11, 12]),
         ("-7", [0, 1]),
         (".5%", [0, 11, 0]),
         ("12345678901234", [10, 10, 10, 10, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
         ("0.123456789012", [1, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 20, 20]),
         ("1.5e-9", [1, 0, 11, 0, 0, 0]),
-    ],
-)
-def test_digit_places(text: str, places: list[int]) -> None:
-    assert digit_places(torch.tensor([[*encode_characters(text), 0, 0]]))[0].tolist() == [*places, 0, 0]
+    ):
+        found = digit_places(torch.tensor([[*encode_characters(text), 0, 0]]))[0].tolist()
+        assert found == [*places, 0, 0], text
 
 
 def test_char_lstm_equals_the_unpadded_network() -> None:
@@ -83,13 +78,13 @@ def test_char_lstm_equals_the_unpadded_network() -> None:
         torch.testing.assert_close(together[row], embedder.out(states.mean(0))[0], atol=1e-6, rtol=0)
 
 
-def test_written_forms_differ() -> None:
+def test_written_forms_of_one_value_have_different_vectors() -> None:
     for kind in (CharLSTMEmbedder, CharFormerEmbedder, GatedCharsEmbedder):
         vectors = kind.build(8).eval()(written("1000", "1,000", "1e3"))
         assert len(vectors.unique(dim=0)) == 3
 
 
-def test_gated_chars_knows_frequent_values() -> None:
+def test_gated_chars_gives_frequent_values_their_own_vectors() -> None:
     embedder = GatedCharsEmbedder.build(8, known=2)
     assert embedder.token_ids(written("7", "-0", "9")).tolist() == [2, 2, 2]
     embedder.fit(torch.tensor([7.0, 7.0, -0.0, 0.0, 9.0, float("nan")]))
@@ -98,7 +93,7 @@ def test_gated_chars_knows_frequent_values() -> None:
     assert embedder.token_ids(written("5", "7")).tolist() == [0, 2]
 
 
-def test_gated_chars_is_the_gate_of_the_paper() -> None:
+def test_gated_chars_follows_the_formula_of_the_paper() -> None:
     embedder = GatedCharsEmbedder.build(50)
     numbers = written("3.14")
     token = embedder.tokens.weight[0]
@@ -108,10 +103,13 @@ def test_gated_chars_is_the_gate_of_the_paper() -> None:
     assert embedder.gate.weight.shape == (50, 100)
 
 
-def test_bad_options_are_quoted() -> None:
-    with pytest.raises(ValueError, match="hidden=0"):
-        CharLSTMEmbedder.build(8, hidden=0)
-    with pytest.raises(ValueError, match="hidden=6"):
-        CharFormerEmbedder.build(8, hidden=6)
-    with pytest.raises(ValueError, match="known=-1"):
-        GatedCharsEmbedder.build(8, known=-1)
+def test_invalid_options_are_quoted() -> None:
+    for build, message in (
+        (lambda: CharLSTMEmbedder.build(8, hidden=0), "hidden must be positive, got 0"),
+        (lambda: CharFormerEmbedder.build(8, hidden=6), "multiple of the 4 heads, got 6"),
+        (lambda: CharFormerEmbedder.build(8, dropout=1.0), "dropout must lie in"),
+        (lambda: GatedCharsEmbedder.build(8, known=-1), "known must not be negative, got -1"),
+        (lambda: GatedCharsEmbedder.build(8, hidden=0), "hidden must be positive, got 0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            build()

@@ -1,3 +1,5 @@
+"""IEEE-754 bits against the struct module, and the embedders over them."""
+
 from __future__ import annotations
 
 import math
@@ -7,6 +9,7 @@ import struct
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.embedders.ieee_bits import BitsEmbedder, FloatEmbedder, ieee_bits
 
 from .examples import EXTREMES, table
@@ -29,29 +32,20 @@ def ours(values: list[float], n_bits: int) -> list[str]:
     return ["".join(map(str, row)) for row in bits.tolist()]
 
 
-@pytest.mark.parametrize("n_bits", [16, 32, 64])
-def test_bits_equal_struct(n_bits: int) -> None:
+def test_bits_equal_struct() -> None:
     draw = random.Random(0)
     values = [*EXTREMES, *(draw.uniform(-1, 1) * 10 ** draw.uniform(-8, 6) for _ in range(3000))]
-    # Halfway cases of float16, a hair off: rounding through float32 would get these wrong.
+    # Almost halfway between two float16 numbers: rounding by way of float32 would get these wrong.
     values += [(1 + 2**-11) * (1 + sign * 2**-40) for sign in (1, -1)] + [(1 + 3 * 2**-11) * (1 - 2**-40)]
-    assert ours(values, n_bits) == [by_struct(value, n_bits) for value in values]
-
-
-def test_vector_of_the_paper() -> None:
-    assert ours([-28.5], 32) == ["1" + "10000011" + "11001000000000000000000"]
-
-
-def test_overflow_is_not_infinity() -> None:
+    for n_bits in (16, 32, 64):
+        assert ours(values, n_bits) == [by_struct(value, n_bits) for value in values], n_bits
+    assert ours([-28.5], 32) == ["1" + "10000011" + "11001000000000000000000"], "the example of the paper"
     assert ours([3.5e38, math.inf], 32) == ["0" + "1" * 7 + "0" + "1" * 23, "0" + "1" * 8 + "0" * 23]
 
 
-@pytest.mark.parametrize(("dim", "count"), [(768, 1_204_224), (1024, 2_129_920)])
-def test_float_parameter_counts(dim: int, count: int) -> None:
-    assert sum(p.numel() for p in FloatEmbedder.build(dim).parameters()) == count
-
-
-def test_float_is_the_equation_of_the_paper() -> None:
+def test_float_follows_the_formula_of_the_paper() -> None:
+    for dim, count in ((768, 1_204_224), (1024, 2_129_920)):
+        assert sum(p.numel() for p in FloatEmbedder.build(dim).parameters()) == count
     embedder = FloatEmbedder.build(8)
     w1, w2, w3 = embedder.first.weight, embedder.blocks[0][0].weight, embedder.blocks[0][2].weight
     bits = torch.tensor([[float(bit) for bit in by_struct(-28.5, 32)]])
@@ -60,12 +54,12 @@ def test_float_is_the_equation_of_the_paper() -> None:
     torch.testing.assert_close(embedder(table([-28.5])), torch.relu(x1 + x2))
 
 
-@pytest.mark.parametrize("options", [{"blocks": 0}, {"blocks": 3}, {"residual": False}, {"bits": 16}, {"bits": 64}])
-def test_float_switches(options: dict[str, int]) -> None:
-    embedder = FloatEmbedder.build(8, **options)
-    assert len(embedder.blocks) == options.get("blocks", 1)
-    assert embedder(table(EXTREMES)).shape == (len(EXTREMES), 8)
-    assert embedder.first.in_features == options.get("bits", 32)
+def test_float_options() -> None:
+    for options in ({"blocks": 0}, {"blocks": 3}, {"residual": False}, {"bits": 16}, {"bits": 64}):
+        embedder = FloatEmbedder.build(8, **options)
+        assert len(embedder.blocks) == options.get("blocks", 1)
+        assert embedder(table(EXTREMES)).shape == (len(EXTREMES), 8)
+        assert embedder.first.in_features == options.get("bits", 32)
 
 
 def test_bits_padded() -> None:
@@ -77,17 +71,15 @@ def test_bits_padded() -> None:
     assert vectors[1, 64:128].tolist() == infinity
     assert list(embedder.parameters()) == []
 
-
-def test_bits_tell_all_float64_apart() -> None:
-    embedder = BitsEmbedder.build(64, map="pad")
-    one, other = embedder(table([0.1 + 0.2, 0.3]))
-    assert not torch.equal(one, other)
+    one, other = BitsEmbedder.build(64, map="pad")(table([0.1 + 0.2, 0.3]))
+    assert not torch.equal(one, other), "all float64 have different bits"
 
 
-def test_bad_options_are_quoted() -> None:
-    with pytest.raises(ValueError, match="dim=63"):
-        BitsEmbedder.build(63, map="pad")
-    with pytest.raises(ValueError, match="bits is 8"):
-        BitsEmbedder.build(64, bits=8)
-    with pytest.raises(ValueError, match="blocks=-1"):
-        FloatEmbedder.build(64, blocks=-1)
+def test_invalid_options_are_quoted() -> None:
+    for build, message in (
+        (lambda: BitsEmbedder.build(63, map="pad"), "dim must be at least 64, got 63"),
+        (lambda: BitsEmbedder.build(64, bits=8), "bits is 8"),
+        (lambda: FloatEmbedder.build(64, blocks=-1), "blocks must not be negative, got -1"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            build()

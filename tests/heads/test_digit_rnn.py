@@ -1,7 +1,8 @@
-"""Numerals symbol by symbol, against PyTorch's own LSTM cell one string at a time; the trie against no trie."""
+"""Digit RNN against PyTorch's LSTM cell, one string at a time; scoring with and without the trie."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -9,10 +10,11 @@ import pytest
 import torch
 from torch import nn
 
+from numerate.config import ConfigError
 from numerate.heads import trie as trie_module
-from numerate.heads.digit_rnn import DigitDistribution, DigitRNNHead
+from numerate.heads.digit_rnn import DigitRNNHead
 from numerate.heads.number_strings import strings_of_texts, texts_of, values_of
-from numerate.heads.spelling_lstm import EDGE, SYMBOLS
+from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingDecoder
 from numerate.heads.trie import Trie
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import MAX_CHARACTERS, NumberTable
@@ -26,8 +28,8 @@ def head() -> DigitRNNHead:
     return DigitRNNHead.build(DIM, samples=40).double()
 
 
-def sure(head: DigitRNNHead, size: float = 3.0) -> DigitRNNHead:
-    """A head whose distributions are far from flat, as trained ones are."""
+def sharpened(head: DigitRNNHead, size: float = 3.0) -> DigitRNNHead:
+    """A head with peaked distributions, like a trained one."""
     with torch.no_grad():
         head.out.weight.mul_(size)
         head.out.bias[EDGE] += 1.0
@@ -39,7 +41,7 @@ def numerals(texts: list[str]) -> NumberTable:
 
 
 def one_by_one(head: DigitRNNHead, hidden: torch.Tensor, text: str) -> float:
-    """Log-probability of one string after one (DIM,) state."""
+    """Log-probability of one string for one (DIM,) state, symbol by symbol."""
     cell = nn.LSTMCell(DIM, DIM).double()
     with torch.no_grad():
         cell.weight_ih.copy_(head.spelling.input.weight)
@@ -58,7 +60,7 @@ def one_by_one(head: DigitRNNHead, hidden: torch.Tensor, text: str) -> float:
 TEXTS = ["7", "1.50", "1.5", "-12", "1987", "0.001", "1.5e300", "1234567890.123456789012345678901", "0"]
 
 
-def test_log_prob_one_by_one(head: DigitRNNHead) -> None:
+def test_log_prob_equals_a_loop_over_symbols(head: DigitRNNHead) -> None:
     hidden = states(len(TEXTS)).double()
     expected = [one_by_one(head, state, text) for state, text in zip(hidden, TEXTS, strict=True)]
     assert head(hidden).log_prob(numerals(TEXTS)).tolist() == pytest.approx(expected, rel=1e-12)
@@ -68,8 +70,8 @@ def test_log_prob_one_by_one(head: DigitRNNHead) -> None:
     assert head(hidden[:1]).log_prob_strings(longer).tolist() == pytest.approx(expected, rel=1e-12)
 
 
-def test_open_prefixes(head: DigitRNNHead) -> None:
-    """A beginning is as probable as all that it can go on with, or end."""
+def test_probability_of_a_prefix(head: DigitRNNHead) -> None:
+    """A prefix is as probable as all its continuations and its end together."""
     distribution, prefix = head(states(1).double()), "1.5"
     whole = distribution.log_prob_strings(strings_of_texts([prefix]), ended=False).exp()
     parts = distribution.log_prob_strings(strings_of_texts([prefix])).exp()
@@ -78,60 +80,62 @@ def test_open_prefixes(head: DigitRNNHead) -> None:
     torch.testing.assert_close(parts, whole)
 
 
-@pytest.mark.parametrize("pairs", [1 << 15, 7], ids=["at once", "in chunks"])
-def test_trie_scores_as_one_by_one(head: DigitRNNHead, pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trie_module, "_PAIRS", pairs)
-    texts = [*TEXTS, "1.5", "19", "198"]  # one twice, some the beginning of others
+def test_trie_scores_equal_single_scores(head: DigitRNNHead, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*TEXTS, "1.5", "19", "198"]  # one string twice, some prefixes of others
     hidden = states(3).double()
     expected = [[one_by_one(head, state, text) for text in texts] for state in hidden]
-    scores = head(hidden).scores(numerals(texts))
-    torch.testing.assert_close(scores, f64(expected), rtol=1e-12, atol=0)
+    for pairs in (1 << 15, 7):
+        monkeypatch.setattr(trie_module, "_PAIRS", pairs)
+        scores = head(hidden).scores(numerals(texts))
+        torch.testing.assert_close(scores, f64(expected), rtol=1e-12, atol=0)
     gradient = torch.autograd.grad(scores.sum(), head.out.bias)[0]
     pairwise = sum(head(hidden).log_prob(numerals([text]).expand(3)).sum() for text in texts)
     torch.testing.assert_close(gradient, torch.autograd.grad(torch.as_tensor(pairwise), head.out.bias)[0])
 
 
-def test_trie_reads_every_prefix_once(head: DigitRNNHead) -> None:
+def test_trie_scores_every_prefix_once(head: DigitRNNHead) -> None:
     texts = [f"{value:.{decimals}f}" for value in (12.3456, 12.9, 7.25) for decimals in range(4)]
     steps = 0
 
-    class Counting(DigitDistribution):
+    class Counting(SpellingDecoder):
         def step(self, symbols, state, cell):  # type: ignore[no-untyped-def]
             nonlocal steps
             steps += len(symbols)
             return super().step(symbols, state, cell)
 
     plain = head(states(2).double())
-    counting = Counting(plain.hidden, plain.cell, plain.weight, plain.bias, plain.draws)
-    torch.testing.assert_close(counting.scores(numerals(texts)), plain.scores(numerals(texts)))
-    assert steps == 2 * len({text[:end] for text in texts for end in range(1, len(text) + 1)})
+    decoder = plain.decoder
+    counting = Counting(decoder.inputs, decoder.recurrent, decoder.weight, decoder.bias)
+    counted = dataclasses.replace(plain, decoder=counting).scores(numerals(texts))
+    torch.testing.assert_close(counted, plain.scores(numerals(texts)))
+    prefixes = {text[:end] for text in texts for end in range(1, len(text) + 1)}
+    assert steps == 2 * (len(prefixes) + 1)  # and the start symbol
 
 
-@pytest.mark.parametrize("size", [1.0, 8.0], ids=["flat", "sure"])
-@pytest.mark.parametrize("k", [1, 10, 1000])
-def test_the_best_are_exact_though_most_prefixes_are_left(head: DigitRNNHead, size: float, k: int) -> None:
-    distribution = sure(head, size)(states(6).double())
+def test_branch_and_bound_finds_the_best_candidates(head: DigitRNNHead) -> None:
     texts = [f"{value / 7:.{decimals}f}" for value in range(100) for decimals in range(3)]
-    all_scores = distribution.scores(numerals(texts))
-    best, where = distribution.rank(numerals(texts), k)
-    expected = all_scores.topk(min(k, len(texts)), dim=1).values
-    torch.testing.assert_close(best, expected)
-    torch.testing.assert_close(all_scores.gather(1, where), best)
-    assert all(len(set(row)) == len(row) for row in where.tolist())
+    for size in (1.0, 8.0):
+        distribution = sharpened(head, size)(states(6).double())
+        all_scores = distribution.scores(numerals(texts))
+        for k in (1, 10, 1000):
+            best, where = distribution.rank(numerals(texts), k)
+            torch.testing.assert_close(best, all_scores.topk(min(k, len(texts)), dim=1).values)
+            torch.testing.assert_close(all_scores.gather(1, where), best)
+            assert all(len(set(row)) == len(row) for row in where.tolist()), (size, k)
 
 
-def test_candidates_that_are_no_numbers_come_last(head: DigitRNNHead) -> None:
+def test_nan_and_infinity_are_ranked_last(head: DigitRNNHead) -> None:
     distribution = head(states(2))
     best, where = distribution.rank(table([math.nan, 1.0, math.inf, 2.0]), 4)
     assert best.isfinite().tolist() == [[True, True, False, False]] * 2
     assert [sorted(row) for row in where.tolist()] == [[0, 1, 2, 3]] * 2
-    assert Trie.of(strings_of_texts([])).scores(distribution, distribution.hidden).shape == (2, 0)
+    assert Trie.of(strings_of_texts([])).scores(distribution.decoder, distribution.hidden).shape == (2, 0)
     assert distribution.rank(table([]), 3)[0].shape == (2, 0)
 
 
 def test_draws_are_unbiased(head: DigitRNNHead) -> None:
-    distribution = sure(head, 6.0)(states(2).double())
-    count = 20_000
+    distribution = sharpened(head, 6.0)(states(2).double())
+    count = 8_000
     with torch.no_grad():
         drawn = distribution.draw(count, torch.Generator().manual_seed(5))
     assert drawn.shape == (count, 2, MAX_CHARACTERS)
@@ -145,7 +149,7 @@ def test_draws_are_unbiased(head: DigitRNNHead) -> None:
 
 def test_support_holds_exact_masses(head: DigitRNNHead) -> None:
     with torch.no_grad():
-        distribution = sure(head)(states(3).double())
+        distribution = sharpened(head)(states(3).double())
         support = distribution.support()
         assert distribution.support() is support
     for row in range(3):
@@ -159,14 +163,14 @@ def test_support_holds_exact_masses(head: DigitRNNHead) -> None:
     torch.testing.assert_close(mean, (support.shares() * support.values).sum(1))
 
 
-def test_mean_can_be_differentiated(head: DigitRNNHead) -> None:
+def test_cdf_is_differentiable_after_a_median(head: DigitRNNHead) -> None:
     hidden = states(2).double().requires_grad_()
     distribution = head(hidden)
     distribution.median()  # without gradients
     assert torch.autograd.grad(distribution.cdf(torch.tensor([3.0, 4.0]).double()).sum(), hidden)[0].abs().sum() > 0
 
 
-def test_without_gradients_there_are_none_later(head: DigitRNNHead) -> None:
+def test_no_grad_distributions_never_require_gradients(head: DigitRNNHead) -> None:
     with torch.no_grad():
         distribution = head(states(2).double())
     assert not distribution.log_prob(table([1.0, 2.5])).requires_grad
@@ -175,7 +179,7 @@ def test_without_gradients_there_are_none_later(head: DigitRNNHead) -> None:
 
 def test_greedy_string_is_in_the_support(head: DigitRNNHead) -> None:
     with torch.no_grad():
-        distribution = sure(head, 30.0)(states(4).double())
+        distribution = sharpened(head, 30.0)(states(4).double())
         greedy = distribution._drawn(distribution.hidden, torch.full((33, 4), -1.0).double())
         values = values_of(greedy[0])
         for row in range(4):
@@ -186,7 +190,7 @@ def test_greedy_string_is_in_the_support(head: DigitRNNHead) -> None:
 
 
 def test_learns_numerals() -> None:
-    """Years after one state, prices that end in .50 after another: unseen ones, too."""
+    """Years for one state, prices ending in .50 for another; held-out numerals are probable, too."""
     torch.manual_seed(0)
     head = DigitRNNHead.build(DIM, samples=64)
     years, prices = [str(1950 + k) for k in range(0, 50, 2)], [f"{k}.50" for k in range(1, 26)]
@@ -210,5 +214,5 @@ def test_gate() -> None:
     own, words = torch.tensor([1.0]), torch.tensor([5.0])
     assert DigitRNNHead.build(DIM).number_logit(states(1), own, words).tolist() == [6.0]
     assert DigitRNNHead.build(DIM, gate="logit").number_logit(states(1), own, words).tolist() == [1.0]
-    with pytest.raises(ValueError, match=r"self\.samples=0"):
+    with pytest.raises(ConfigError, match="samples must be positive, got 0"):
         DigitRNNHead.build(DIM, samples=0)

@@ -1,4 +1,4 @@
-"""`mixture`: against sums by hand, many-digit arithmetic, and what it learns."""
+"""`mixture`: against arbitrary-precision arithmetic, sums over grids, and a training run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import mpmath
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.mixture import MixtureDistribution, MixtureHead, signed_log
 
-from .examples import FINITE, f64, fresh, states, table
+from .examples import DIM, FINITE, f64, fresh, states, table, unwritten_table
 
 WEIGHTS, MEANS, WIDTHS, UNIT = [0.2, 0.5, 0.3], [-3.0, 4.0, 9.0], [0.5, 1.5, 0.01], 1e-3
 
@@ -33,11 +34,10 @@ def test_signed_log() -> None:
         assert signed_log(f64(x), UNIT).item() == pytest.approx(expected, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize("value", [-0.02, 0.0, 1e-5, 0.027, 3.0, 4.05, 1987.0, -1e6])
-def test_density_and_mass_by_hand(value: float) -> None:
-    numbers = table([value])
-    with mpmath.workdps(60):
-        x = mpmath.mpf(value)
+@mpmath.workdps(60)
+def test_density_and_mass_equal_mpmath() -> None:
+    for value in (-0.02, 0.0, 1e-5, 0.027, 3.0, 4.05, 1987.0, -1e6):
+        numbers, x = table([value]), mpmath.mpf(value)
         density = mpmath.diff(cdf_by_hand, x, h=mpmath.mpf(10) ** -25)
         half = mpmath.mpf(10) ** int(numbers.precision[0]) / 2
         mass = cdf_by_hand(x + half) - cdf_by_hand(x - half)
@@ -61,7 +61,7 @@ def test_mean_and_mode() -> None:
     parts = zip(WEIGHTS, MEANS, WIDTHS, strict=True)
     expected = sum(w * UNIT * math.sinh(m) * math.exp(s * s / 2) for w, m, s in parts)
     assert example().mean().item() == pytest.approx(expected)
-    assert example().mode().item() == pytest.approx(UNIT * math.sinh(9.0))  # the narrow one
+    assert example().mode().item() == pytest.approx(UNIT * math.sinh(9.0))  # the narrow component
     grid = torch.linspace(-6, 12, 200_001, dtype=torch.float64)
     two = MixtureDistribution(
         f64([[0.5, 0.5]]).log(),
@@ -70,7 +70,7 @@ def test_mean_and_mode() -> None:
         1.0,
         False,
     )
-    density = two.scores(table(torch.sinh(grid)))[0] + torch.cosh(grid).log()
+    density = two.scores(unwritten_table(torch.sinh(grid)))[0] + torch.cosh(grid).log()
     assert two.mode().item() == pytest.approx(torch.sinh(grid[density.argmax()]).item(), rel=1e-3)
 
 
@@ -79,23 +79,23 @@ def test_starts_spread_over_all_magnitudes() -> None:
     distribution = head(torch.randn(200, 64, generator=torch.Generator().manual_seed(0)))
     values = [sign * 10.0**k for k in range(-3, 10) for sign in (1, -1)]
     share = distribution.scores(table(values)) + f64(values).abs().log()
-    assert share.exp().mean(0).min() > 2e-3  # of an e-fold, of which there are about 57
+    assert share.exp().mean(0).min() > 2e-3  # probability of a factor of e; there are about 57
     assert distribution.cdf(torch.full((200,), 1e12)).min() > 0.9
     assert MixtureHead.build(64, atom=False)(torch.zeros(1, 64)).means.shape == (1, 8)
 
 
-def test_fit_puts_the_components_where_the_numbers_are() -> None:
+def test_fit_moves_the_components_to_the_numbers() -> None:
     head = MixtureHead.build(8, components=4, atom=False)
     values = torch.linspace(1900, 2020, 1000, dtype=torch.float64)
-    before, after = head(torch.zeros(1, 8)).scores(table(values)).mean(), None
+    before = head(torch.zeros(1, 8)).scores(table(values)).mean()
     head.fit(table(values))
     after = head(torch.zeros(1, 8)).scores(table(values)).mean()
     assert after > before + 1
 
 
-@pytest.mark.parametrize("mass", [False, True])
-def test_learns_a_known_distribution(mass: bool) -> None:
-    """Years after one state, heavy-tailed counts after another: 90 % intervals hold 90 %."""
+@pytest.mark.parametrize("mass", [False, True], ids=["density", "mass"])
+def test_learns_calibrated_intervals(mass: bool) -> None:
+    """Years for one state, heavy-tailed counts for another: 90 % intervals hold 90 % of held-out numbers."""
     generator = torch.Generator().manual_seed(0)
     kind = torch.randint(2, (4000,), generator=generator)
     years = (1950 + 15 * torch.randn(4000, generator=generator).double()).round()
@@ -119,3 +119,15 @@ def test_learns_a_known_distribution(mass: bool) -> None:
         inside = ((low <= held) & (held <= high)).double().mean().item()
         assert 0.86 < inside < 0.94
         assert ((distribution.median() - 1950).abs() < 6)[kind[2000:] == 0].double().mean() > 0.95
+
+
+def test_invalid_options_are_quoted() -> None:
+    for options, message in (
+        ({"components": 0}, "components must be positive, got 0"),
+        ({"hidden": 0}, "hidden must be positive, got 0"),
+        ({"unit": 2.0, "largest": 1.0}, "unit must be below largest, .*, got unit=2.0, largest=1.0"),
+        ({"min_width": 0.0}, "min_width must lie in 1e-12 to 1, got 0.0"),
+        ({"dropout": 1.0}, r"dropout must lie in \[0, 1\), got 1.0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            MixtureHead.build(DIM, **options)

@@ -1,4 +1,4 @@
-"""`mog`: against many-digit arithmetic, sums over all that can be written, and what it learns."""
+"""`mog`: against arbitrary-precision arithmetic, sums over written numbers, and a training run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import mpmath
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.mog import Components, MogDistribution, MogHead, log_product
 from numerate.heads.precision import WrittenDistribution
 
@@ -32,10 +33,10 @@ def mog(seed: int = 0, **options: int) -> MogHead:
     return head
 
 
-@pytest.mark.parametrize("value", [-30.25, 0.0, 4.05, 12.0, 30.0, 1986.9, 1987.0, 1987.35])
-def test_masses_by_hand(value: float) -> None:
-    numbers = table([value])
-    with mpmath.workdps(400):
+@mpmath.workdps(400)
+def test_density_and_mass_equal_mpmath() -> None:
+    for value in (-30.25, 0.0, 4.05, 12.0, 30.0, 1986.9, 1987.0, 1987.35):
+        numbers = table([value])
         x, half = mpmath.mpf(value), mpmath.mpf(10) ** int(numbers.precision[0]) / 2
         mass = mpmath.log(cdf_by_hand(x + half) - cdf_by_hand(x - half))
         density = mpmath.log(mpmath.diff(cdf_by_hand, x, h=mpmath.mpf(10) ** -50))
@@ -44,8 +45,8 @@ def test_masses_by_hand(value: float) -> None:
         assert example().log_prob(numbers).item() == pytest.approx(float(density), rel=1e-9)
 
 
-def test_all_that_can_be_written_sums_to_one() -> None:
-    """At each number of decimals a grid of masses, and over them p(r)."""
+def test_probabilities_of_all_written_numbers_sum_to_one() -> None:
+    """A grid of masses for each number of decimals, times p(decimals)."""
     head = mog(granularities=2)
     head.fit(table([3.0, 4.0, 5.5, 7.25, 20.0]))
     distribution = head(states(2))
@@ -61,22 +62,21 @@ def test_all_that_can_be_written_sums_to_one() -> None:
     assert (total + rest).tolist() == pytest.approx([1.0, 1.0], abs=1e-6)
 
 
-def test_written_probability_is_the_product() -> None:
+def test_log_prob_is_the_mass_times_the_probability_of_the_decimals() -> None:
     distribution, numbers = mog()(states(3)), table([0.25, 12.0, 1e5])
     assert isinstance(distribution, WrittenDistribution)
     decimals = distribution.log_decimals()[torch.arange(3), torch.tensor([2, 0, 0])]
     torch.testing.assert_close(distribution.log_prob(numbers), distribution.log_mass(numbers) + decimals)
 
 
-@pytest.mark.parametrize("size", [1.0, 3000.0], ids=["usual", "weights that are 0 in float64"])
-def test_scores_are_those_of_one_candidate_at_a_time(size: float) -> None:
-    head = mog()
+def test_scores_equal_single_scores() -> None:
+    head, candidates = mog(), table([*EXTREMES, 3.14, 1999.0, 12.5])
     head.fit(table([1.0, 2.0, 2.0, 3.5, 10.0, 1987.0, 2001.0, 1e6] * 5))
-    distribution, candidates = head(states(4, size=size)), table([*EXTREMES, 3.14, 1999.0, 12.5])
-    alone = [distribution.log_prob(candidates[k : k + 1].expand(4)) for k in range(len(candidates))]
-    torch.testing.assert_close(distribution.scores(candidates), torch.stack(alone, 1), rtol=1e-9, atol=1e-9)
-    densities = [distribution.values.log_prob(candidates[k : k + 1].expand(4)) for k in range(len(candidates))]
-    torch.testing.assert_close(distribution.values.scores(candidates), torch.stack(densities, 1), rtol=1e-9, atol=1e-9)
+    for size in (1.0, 3000.0):  # with large states, some weights underflow in float64
+        written = head(states(4, size=size))
+        for distribution in (written, written.values):
+            alone = [distribution.log_prob(candidates[k : k + 1].expand(4)) for k in range(len(candidates))]
+            torch.testing.assert_close(distribution.scores(candidates), torch.stack(alone, 1), rtol=1e-9, atol=1e-9)
 
 
 def test_log_product(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,12 +95,12 @@ def test_mean_mode_and_samples() -> None:
     assert distribution.mean().tolist() == pytest.approx([sum(w * m for w, m in zip(WEIGHTS, MEANS, strict=True))] * 2)
     assert distribution.mode().tolist() == pytest.approx([1987.0] * 2)
     wide = MogDistribution(f64([[0.5, 0.5]]).log(), Components(f64([1.0, 2.0]), f64([1.0, 1.0])))
-    assert wide.mode().item() == pytest.approx(1.5, abs=1e-2)  # between two means, where the hill's top is
+    assert wide.mode().item() == pytest.approx(1.5, abs=1e-2)  # the maximum lies between two means
     samples = distribution.sample(50_000, torch.Generator().manual_seed(0))
     assert samples.mean(0).tolist() == pytest.approx(distribution.mean().tolist(), rel=0.03)
 
 
-def test_components_are_255_and_fixed() -> None:
+def test_weights_and_components() -> None:
     head = MogHead.build(50)
     assert head.layers.weight.shape == (255, 50)
     assert {name for name, _ in head.named_parameters()} == {
@@ -111,13 +111,12 @@ def test_components_are_255_and_fixed() -> None:
     head.fit(table([1.0, 2.0, 3.0]))
     assert not torch.equal(before, head.means)
     assert MogHead.build(50, decimals_width=8).decimals.cell.hidden_size == 8
-    for wrong in ("granularities", "decimals_width"):
-        with pytest.raises(ValueError, match=f"{wrong}=0"):
-            MogHead.build(8, **{wrong: 0})
+    for name in ("granularities", "decimals_width"):
+        with pytest.raises(ConfigError, match=f"mog config: {name} must .*, got 0"):
+            MogHead.build(8, **{name: 0})
 
 
-def test_starts_as_the_distribution_of_the_numbers() -> None:
-    """With nothing to tell the contexts apart, the median and the share of small numbers are theirs."""
+def test_fit_starts_with_the_distribution_of_the_numbers() -> None:
     generator = torch.Generator().manual_seed(0)
     values = (3 + torch.randn(3000, generator=generator).double()).exp().round()
     head = mog()
@@ -134,15 +133,15 @@ def test_gate() -> None:
     assert MogHead.build(DIM, gate="logit").number_logit(states(1), own, words).tolist() == [1.0]
 
 
-def test_unfitted_components_reach_everywhere() -> None:
+def test_unfitted_components_cover_all_magnitudes() -> None:
     distribution = mog()(torch.zeros(1, DIM))
     values = [sign * 10.0**k for k in range(-3, 9) for sign in (1, -1)]
     share = distribution.values.scores(table(values))[0] + f64(values).abs().log()
-    assert share.exp().min() > 2e-3  # of an e-fold, of which there are about 57
+    assert share.exp().min() > 2e-3  # probability of a factor of e; there are about 57
 
 
 def test_learns_values_and_decimals() -> None:
-    """Years after one state; prices with two decimals after another."""
+    """Years for one state; prices with two decimals for another."""
     generator = torch.Generator().manual_seed(0)
     kind = torch.randint(2, (1500,), generator=generator)
     years = (1950 + 15 * torch.randn(1500, generator=generator).double()).round()
@@ -162,7 +161,7 @@ def test_learns_values_and_decimals() -> None:
     with torch.no_grad():
         loss, held = head.loss(hidden[1000:], numbers[1000:]), kind[1000:]
         distribution = head(hidden[1000:])
-        # Entropies: a normal of 15 in whole numbers; a log-normal in hundredths.
+        # Entropies: a normal distribution of spread 15 in integers; a log-normal one in hundredths.
         assert loss[held == 0].mean().item() == pytest.approx(0.5 * math.log(2 * math.pi * math.e * 225), abs=0.25)
         best = 2 + 0.5 * math.log(2 * math.pi * math.e * 0.49) + math.log(100)
         assert loss[held == 1].mean().item() == pytest.approx(best, abs=0.35)

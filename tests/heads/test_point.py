@@ -1,4 +1,4 @@
-"""`scalar` and `log-sign`: the papers' losses, and the distributions around them."""
+"""`scalar` and `log-sign`: the losses of the papers, and the distributions around the predictions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.log_sign import LogSignDistribution, LogSignHead
 from numerate.heads.scalar import NormalDistribution, ScalarHead
 
@@ -32,17 +33,17 @@ def test_scalar_has_the_layers_of_the_paper() -> None:
     }
 
 
-def test_scalar_clamps_and_says_so() -> None:
+def test_scalar_targets_beyond_the_limit_are_clamped() -> None:
     head = fresh("scalar", limit=100.0)
     numbers = table([100.0, 101.0, -1e300, math.nan, math.inf])
     assert head.clamped(numbers).tolist() == [False, True, True, False, False]
     assert head.valid(numbers).tolist() == [True, True, True, False, False]
     same = states(1).expand(5, -1)
     loss = head.loss(same, numbers).tolist()
-    assert loss[0] == loss[1] and loss[3:] == [0.0, 0.0]
+    assert loss[0] == pytest.approx(loss[1]) and loss[3:] == [0.0, 0.0]
 
 
-def test_normal_distribution_by_hand() -> None:
+def test_normal_distribution_follows_the_formula() -> None:
     distribution = NormalDistribution(f64([1.0, -2.0]), spread=2.0)
     expected = -0.5 * (2.0 / 2.0) ** 2 - math.log(2.0 * math.sqrt(2 * math.pi))
     assert distribution.log_prob(table([3.0, 0.0])).tolist() == pytest.approx([expected] * 2)
@@ -73,15 +74,14 @@ def test_log_sign_has_the_layers_of_the_paper() -> None:
 
 def test_log_sign_point_estimate_and_mean() -> None:
     center = f64([math.log(5.0 + 1e-7), math.log(5.0 + 1e-7), -40.0, 800.0])
-    lean = f64([60.0, -60.0, 3.0, 60.0])
-    distribution = LogSignDistribution(center, lean, spread=0.5, eps=1e-7)
+    distribution = LogSignDistribution(center, f64([60.0, -60.0, 3.0, 60.0]), spread=0.5, eps=1e-7)
     assert distribution.mode().tolist()[:3] == pytest.approx([5.0, -5.0, 0.0])
     assert distribution.mean().tolist()[:2] == pytest.approx([5 * math.exp(0.125), -5 * math.exp(0.125)], rel=1e-6)
     assert distribution.mode().isfinite().all() and distribution.mean().isfinite().all()
     assert distribution.median().tolist()[:3] == pytest.approx([5.0, -5.0, 0.0])
 
 
-def test_log_sign_gives_zero_a_mass() -> None:
+def test_log_sign_has_an_atom_at_zero() -> None:
     head = fresh("log-sign")
     eps = math.log(1e-7)
     distribution = LogSignDistribution(f64([eps, eps + 3]), torch.zeros(2).double(), 1.0, 1e-7)
@@ -93,10 +93,22 @@ def test_log_sign_gives_zero_a_mass() -> None:
 
 
 def test_log_sign_mass_in_the_tails() -> None:
-    """Against a Riemann sum of the density, where the difference of cdfs is 0."""
+    """Equal to a Riemann sum of the density where the difference of cdfs is 0."""
     distribution = LogSignDistribution(f64([0.0]), f64([1.0]), 0.5, 1e-7)
     at = torch.linspace(199.5, 200.5, 20_001, dtype=torch.float64)
     density = distribution.scores(table(at))[0]
     expected = torch.logsumexp(density[:-1].logaddexp(density[1:]) - math.log(2), 0) - math.log(20_000)
     assert distribution.log_mass(table([200.0])).item() == pytest.approx(expected.item(), rel=1e-7)
     assert expected < -50
+
+
+def test_invalid_options_are_quoted() -> None:
+    for head, options, message in (
+        (ScalarHead, {"spread": 0.0}, "spread must be positive, got 0.0"),
+        (ScalarHead, {"hidden": 0}, "hidden must be positive, got 0"),
+        (ScalarHead, {"limit": 1e19}, "limit must lie in .*, got 1e"),
+        (LogSignHead, {"eps": 0.0}, "eps must be positive, got 0.0"),
+        (LogSignHead, {"dropout": 1.0}, "dropout must lie in"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            head.build(DIM, **options)

@@ -1,16 +1,16 @@
-"""Copies of earlier numbers: the pointer and its distribution by hand, and beside the members of a combination."""
+"""Copying other numbers of a text: the pointer, its distribution, and copying beside other heads."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
-import pytest
 import torch
 
 from numerate.heads.combination import CombinationDistribution, CombinationHead
 from numerate.heads.number_strings import packed, strings_of
-from numerate.heads.pointer import _REACH, CopiedDistribution, Earlier
+from numerate.heads.pointer import _REACH, CopiedDistribution, PointerContext
 from numerate.heads.vocabulary import VocabularyDistribution
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
@@ -20,7 +20,7 @@ from .examples import DIM, f64, states, table
 TEXTS = [["7", "1.50", "7", "1987"], ["3.5", "12", "1.5", "-4"]]
 """The numbers of two texts."""
 ROWS, NUMBERS = [0, 0, 0, 1, 1], [0, 2, 3, 1, 3]
-"""Five of them are predicted; each sees those that stand before it."""
+"""Text and index of five predicted numbers; each sees the numbers before it."""
 CLOSED = ({"kind": "h-softmax", "size": 3},)
 OPEN = (*CLOSED, {"kind": "mog", "granularities": 3})
 
@@ -29,7 +29,7 @@ def written(texts: list[str]) -> NumberTable:
     return NumberTable.of_numerals([Numeral(text, 0, len(text), float(text)) for text in texts])
 
 
-def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> Earlier:
+def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> PointerContext:
     flat = written([text for row in TEXTS for text in row])
     numbers = NumberTable(
         flat.bits.reshape(2, 4),
@@ -37,9 +37,9 @@ def context(requires_grad: bool = False, dtype: torch.dtype = torch.float32) -> 
         flat.precision.reshape(2, 4),
         flat.given.reshape(2, 4),
     )
-    told, asked = (states(8, seed).reshape(2, 4, DIM).to(dtype).requires_grad_(requires_grad) for seed in (3, 4))
-    seen = torch.arange(4) < torch.tensor(NUMBERS)[:, None]
-    return Earlier(numbers, told, asked, torch.tensor(ROWS), torch.tensor(NUMBERS), seen)
+    read, query = (states(8, seed).reshape(2, 4, DIM).to(dtype).requires_grad_(requires_grad) for seed in (3, 4))
+    visible = torch.arange(4) < torch.tensor(NUMBERS)[:, None]
+    return PointerContext(numbers, read, query, torch.tensor(ROWS), torch.tensor(NUMBERS), visible)
 
 
 def copying(members: Any = OPEN, seed: int = 0, **options: Any) -> CombinationHead:
@@ -51,15 +51,15 @@ def copying(members: Any = OPEN, seed: int = 0, **options: Any) -> CombinationHe
     return head.eval()
 
 
-def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: Earlier) -> list[dict[int, float]]:
-    """Each candidate's score, one product after another."""
+def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: PointerContext) -> list[dict[int, float]]:
+    """The score of each candidate, computed one by one."""
     pointer = head.pointer
     assert pointer is not None
     result = []
     for state, row, number in zip(hidden, ROWS, NUMBERS, strict=True):
         query, scores = pointer.query.weight @ state + pointer.query.bias, {}
         for place in range(number):
-            told, asked = earlier.told[row, place], earlier.asked[row, place]
+            told, asked = earlier.read_states[row, place], earlier.query_states[row, place]
             key = pointer.told.weight @ told + pointer.told.bias + pointer.asked.weight @ asked
             bias = pointer.distance.weight[_REACH + number - place, 0]
             scores[place] = float(query @ key) / math.sqrt(DIM) + float(bias)
@@ -68,7 +68,7 @@ def scores_by_hand(head: CombinationHead, hidden: torch.Tensor, earlier: Earlier
 
 
 @torch.no_grad()
-def test_probabilities_by_hand() -> None:
+def test_log_prob_equals_an_explicit_sum() -> None:
     head, hidden, earlier = copying(), states(5), context()
     gold = ["7", "7", "1.50", "3.5", "8"]
     choice = hidden @ head.choice.weight.T + head.choice.bias
@@ -89,7 +89,7 @@ def test_probabilities_by_hand() -> None:
 
 
 @torch.no_grad()
-def test_all_masses_together_are_one() -> None:
+def test_probabilities_sum_to_one() -> None:
     head = copying(CLOSED)
     distribution = head(states(5), context())
     assert isinstance(distribution, CombinationDistribution) and not head.is_open
@@ -100,30 +100,30 @@ def test_all_masses_together_are_one() -> None:
     others = sorted({text for row in TEXTS for text in row} - set(known))
     assert len(known) == 3 and len(others) == 4
     total = distribution.scores(written(known)).exp().sum(-1) + unknown
-    # What the vocabulary does not know has the probability of the unknown there, which is counted once.
+    # Every unknown string has the probability of "unknown" in the vocabulary, which counts once.
     total += (distribution.scores(written(others)).exp() - unknown[:, None]).sum(-1)
     torch.testing.assert_close(total, torch.ones(5).double())
 
 
 @torch.no_grad()
-def test_without_a_context_the_members_are_all() -> None:
+def test_without_a_context_nothing_is_copied() -> None:
     head, hidden, numbers = copying(), states(5), table([7.0, 3.5, 8.0, 1987.0, -0.25])
     alone = CombinationHead.build(DIM, members=OPEN)
     ours = {key: value for key, value in head.state_dict().items() if not key.startswith("pointer.")}
     ours |= {f"choice.{name}": head.state_dict()[f"choice.{name}"][:2] for name in ("weight", "bias")}
     alone.load_state_dict(ours)
-    assert torch.equal(head(hidden).log_prob(numbers), alone(hidden).log_prob(numbers))
-    assert torch.equal(head.loss(hidden, numbers), alone.loss(hidden, numbers))
+    torch.testing.assert_close(head(hidden).log_prob(numbers), alone(hidden).log_prob(numbers))
+    torch.testing.assert_close(head.loss(hidden, numbers), alone.loss(hidden, numbers))
     assert head.looks_back and not alone.looks_back
 
 
 def distribution() -> CopiedDistribution:
     earlier = context()
-    scores = states(5, seed=9)[:, :4].double().masked_fill(~earlier.seen, -math.inf)
+    scores = states(5, seed=9)[:, :4].double().masked_fill(~earlier.visible, -math.inf)
     return CopiedDistribution.of(scores, earlier)
 
 
-def test_written_forms_are_told_apart_and_equal_ones_add_up() -> None:
+def test_equal_strings_add_up_and_other_forms_differ() -> None:
     copied, candidates = distribution(), written(["7", "1.5", "1.50", "12", "7", "8"])
     masses = copied.log_masses[2].exp()
     scores = copied.scores(candidates).exp()
@@ -136,7 +136,7 @@ def test_written_forms_are_told_apart_and_equal_ones_add_up() -> None:
     assert copied.scores(written(["7"])[:0]).shape == (5, 0)
 
 
-def test_cdf_jumps_by_the_masses() -> None:
+def test_cdf_quantile_mean_and_samples() -> None:
     copied = distribution()
     filled = copied[1:]
     values = f64([-5.0, -4.0, 1.5, 3.5, 7.0, 12.0, 1987.0])
@@ -156,7 +156,7 @@ def test_cdf_jumps_by_the_masses() -> None:
     torch.testing.assert_close(shares, jumps, rtol=0, atol=0.03)
 
 
-def test_mode_counts_copies_together() -> None:
+def test_mode_adds_equal_strings() -> None:
     numbers = written(["7", "1987", "7"])
     log_masses = f64([[0.3, 0.4, 0.3], [0.3, 0.7, 0.0], [0.0, 0.0, 0.0]]).log()
     pairs = packed(strings_of(numbers)).expand(3, -1, -1)
@@ -167,7 +167,7 @@ def test_mode_counts_copies_together() -> None:
 
 
 @torch.no_grad()
-def test_combination_speaks_of_values_with_copies() -> None:
+def test_combination_with_copies_has_cdf_and_estimates() -> None:
     mixed = copying()(states(5), context())
     copied = mixed.members[-1]
     weight = mixed.log_weights[:, -1].exp()
@@ -177,42 +177,41 @@ def test_combination_speaks_of_values_with_copies() -> None:
     assert (jump >= weight * copied.scores(written(["7"]))[:, 0].exp() - 1e-12).all()
     assert mixed.median().isfinite().all() and mixed.mode().isfinite().all() and mixed.sample(3).isfinite().all()
     best, where = mixed.rank(written(["7", "1.50", "8"]), 1)
-    assert torch.equal(best, mixed.scores(written(["7", "1.50", "8"])).gather(1, where))
+    torch.testing.assert_close(best, mixed.scores(written(["7", "1.50", "8"])).gather(1, where))
 
 
 def test_gradients() -> None:
     head, earlier = copying().double(), context(requires_grad=True, dtype=torch.float64)
     hidden, gold = states(5).double().requires_grad_(), written(["7", "7", "1.50", "3.5", "8"])
 
-    def log_prob(hidden: torch.Tensor, told: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
-        where = Earlier(earlier.table, told, asked, earlier.rows, earlier.numbers, earlier.seen)
+    def log_prob(hidden: torch.Tensor, read: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        where = dataclasses.replace(earlier, read_states=read, query_states=query)
         return head(hidden, where).log_prob(gold)
 
-    assert torch.autograd.gradcheck(log_prob, (hidden, earlier.told, earlier.asked), fast_mode=True)
+    assert torch.autograd.gradcheck(log_prob, (hidden, earlier.read_states, earlier.query_states), fast_mode=True)
     head.loss(hidden, gold, earlier).sum().backward()
     assert head.pointer is not None
     for name, weight in head.pointer.named_parameters():
         assert weight.grad is not None and weight.grad.abs().sum() > 0 and weight.grad.isfinite().all(), name
 
 
-def test_nothing_is_predicted_from_no_numbers() -> None:
+def test_texts_without_numbers() -> None:
     head, flat = copying(), table([])
     none = NumberTable(flat.bits.reshape(2, 0), flat.characters.reshape(2, 0, 0), *(
         column.reshape(2, 0) for column in (flat.precision, flat.given)))  # fmt: skip
     empty, index = torch.zeros(2, 0, DIM), torch.zeros(0, dtype=torch.int64)
-    earlier = Earlier(none, empty, empty, index, index, torch.zeros(0, 0, dtype=torch.bool))
+    earlier = PointerContext(none, empty, empty, index, index, torch.zeros(0, 0, dtype=torch.bool))
     mixed = head(states(1)[:0], earlier)
     assert mixed.log_prob(table([])).shape == mixed.median().shape == mixed.mode().shape == (0,)
     head.loss(states(1)[:0], table([]), earlier).sum().backward()
     assert all(weight.grad is not None for weight in head.parameters())
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_is_computed_in_float32(dtype: torch.dtype) -> None:
+def test_half_precision_is_computed_in_float32() -> None:
+    dtype = torch.bfloat16
     head, earlier, gold = copying().to(dtype), context(dtype=dtype), written(["7", "7", "1.50", "3.5", "8"])
     half = head.loss(states(5).to(dtype), gold, earlier)
-    wide = Earlier(
-        earlier.table, earlier.told.float(), earlier.asked.float(), *(earlier.rows, earlier.numbers), earlier.seen
-    )
+    read, query = earlier.read_states.float(), earlier.query_states.float()
+    wide = dataclasses.replace(earlier, read_states=read, query_states=query)
     assert half.dtype == torch.float32
     torch.testing.assert_close(half, head.float().loss(states(5).to(dtype).float(), gold, wide))

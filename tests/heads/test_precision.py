@@ -1,4 +1,4 @@
-"""How many decimals: the pattern RNN against a walk by hand, and what is written against what is meant."""
+"""Probability of the number of decimals against an explicit LSTM; distributions of written numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import pytest
 import torch
 
+from numerate.config import ConfigError
+from numerate.heads.distribution import DistributionError
 from numerate.heads.mixture import MixtureHead
 from numerate.heads.precision import MOST_DECIMALS, DecimalsRNN, WrittenDistribution, decimals_of
 from numerate.numerals.numeral import Numeral
@@ -20,7 +22,7 @@ def sigmoid(x: float) -> float:
 
 
 def by_hand(rnn: DecimalsRNN, hidden: list[float], decimals: int) -> float:
-    """One number, one gate and one unit at a time."""
+    """Log-probability by an LSTM in plain Python."""
     weight_in, weight_state = rnn.cell.weight_ih.tolist(), rnn.cell.weight_hh.tolist()
     bias_in, bias_state = rnn.cell.bias_ih.tolist(), rnn.cell.bias_hh.tolist()
     symbols, width = rnn.symbols.weight.tolist(), len(hidden)
@@ -49,36 +51,36 @@ def rnn() -> DecimalsRNN:
     return DecimalsRNN(DIM).double()
 
 
-def test_against_a_walk_by_hand(rnn: DecimalsRNN) -> None:
+def test_log_prob_equals_an_lstm_in_plain_python(rnn: DecimalsRNN) -> None:
     hidden, decimals = states(4).double(), torch.tensor([0, 3, 1, 7])
     expected = [by_hand(rnn, hidden[row].tolist(), int(decimals[row])) for row in range(4)]
     assert rnn.log_prob(hidden, decimals).tolist() == pytest.approx(expected, rel=1e-12)
 
 
-def test_sums_to_one_and_the_end_is_certain_at_the_cap(rnn: DecimalsRNN) -> None:
+def test_probabilities_sum_to_one(rnn: DecimalsRNN) -> None:
     with torch.no_grad():
-        rnn.more.bias.fill_(1.5)  # long numbers
+        rnn.more.bias.fill_(1.5)  # many decimals
         whole = rnn(states(6).double())
         assert whole.shape == (6, MOST_DECIMALS + 1)
         torch.testing.assert_close(whole.exp().sum(-1), torch.ones(6).double())
-        assert (whole[:, -1] > whole[:, -2]).all()  # nothing follows it: what is left is all there
+        assert (whole[:, -1] > whole[:, -2]).all()  # the last one has all remaining probability
         for longest in (0, 1, 29, 30):
             torch.testing.assert_close(rnn(states(6).double(), longest), whole[:, : longest + 1])
-    with pytest.raises(ValueError, match="longest=31"):
+    with pytest.raises(DistributionError, match="longest must lie in 0 to 30, got 31"):
         rnn(states(1).double(), 31)
     assert rnn.log_prob(states(0).double(), torch.zeros(0, dtype=torch.int64)).shape == (0,)
 
 
-def test_width_of_its_own() -> None:
+def test_option_width() -> None:
     rnn = DecimalsRNN(DIM, width=5)
     assert rnn.cell.weight_hh.shape == (20, 5)
     torch.testing.assert_close(rnn(states(3)).exp().sum(-1), torch.ones(3).double())
-    with pytest.raises(ValueError, match="width=0"):
+    with pytest.raises(ConfigError, match="width must be positive, got 0"):
         DecimalsRNN(DIM, width=0)
 
 
-def test_learns_how_many() -> None:
-    """Two decimals after one state, none or one after another."""
+def test_learns_the_number_of_decimals() -> None:
+    """Two decimals for one state, none or one for another."""
     torch.manual_seed(0)
     rnn, kind = DecimalsRNN(DIM), torch.arange(200) % 2
     decimals = torch.where(kind == 0, 2, torch.arange(200) // 2 % 2)
@@ -93,7 +95,7 @@ def test_learns_how_many() -> None:
     assert chances[1, :2].tolist() == pytest.approx([0.5, 0.5], abs=0.06)
 
 
-def test_trailing_zeros_are_written() -> None:
+def test_trailing_zeros_count_as_decimals() -> None:
     torch.manual_seed(0)
     texts = ["1.5", "1.50", "1.500", "2", "2.0"]
     numbers = NumberTable.of_numerals([Numeral(text, 0, len(text), float(text)) for text in texts])
@@ -108,8 +110,8 @@ def test_trailing_zeros_are_written() -> None:
     torch.testing.assert_close(scores, expected)
 
 
-@pytest.mark.parametrize("index", [1, -1, slice(0, 2), torch.tensor([2, 2, 0])])
-def test_rows_of_what_is_written(index: int | slice | torch.Tensor) -> None:
+def test_rows_can_be_selected() -> None:
     head = MixtureHead.build(DIM, written=True)
-    some, whole = head(states(3))[index], head(states(3)).scores(table([0.25, 7.0]))
-    torch.testing.assert_close(some.scores(table([0.25, 7.0])), whole[torch.arange(3)[index].reshape(-1)])
+    for index in (1, -1, slice(0, 2), torch.tensor([2, 2, 0])):
+        some, whole = head(states(3))[index], head(states(3)).scores(table([0.25, 7.0]))
+        torch.testing.assert_close(some.scores(table([0.25, 7.0])), whole[torch.arange(3)[index].reshape(-1)])

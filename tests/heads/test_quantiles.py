@@ -1,15 +1,17 @@
-"""`quantiles`: the distribution that some quantiles span, by hand, and what the pinball loss learns."""
+"""`quantiles`: the piecewise distribution against arbitrary-precision arithmetic, and a training run."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
+import re
 
 import mpmath
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.quantiles import QuantilesDistribution, QuantilesHead
 
 from .examples import DIM, f64, fresh, states, table
@@ -22,7 +24,7 @@ def example(rows: int = 1) -> QuantilesDistribution:
 
 
 def cdf_by_hand(x: mpmath.mpf) -> mpmath.mpf:
-    """Straight lines between the points (knot, level); beyond, exponentials that begin with the same slope."""
+    """Linear between the points (knot, level), with exponential tails of the same initial slope."""
     u = mpmath.asinh(x / mpmath.mpf(UNIT))
     points = [(mpmath.mpf(k), mpmath.mpf(p)) for k, p in zip(KNOTS, LEVELS, strict=True)]
     slopes = [(q - p) / (b - a) for (a, p), (b, q) in itertools.pairwise(points)]
@@ -34,10 +36,10 @@ def cdf_by_hand(x: mpmath.mpf) -> mpmath.mpf:
     return next(p + (u - a) * s for (a, p), (b, _), s in zip(points, points[1:], slopes, strict=False) if u <= b)
 
 
-@pytest.mark.parametrize("value", [-200.0, -0.5, -0.1, 0.0, 0.15, 0.25, 3.0, 19.0, 25.0, 1e6, 0.2000001])
-def test_density_and_mass_by_hand(value: float) -> None:
-    numbers = table([value])
-    with mpmath.workdps(60):
+@mpmath.workdps(60)
+def test_density_and_mass_equal_mpmath() -> None:
+    for value in (-200.0, -0.5, -0.1, 0.0, 0.15, 0.25, 3.0, 19.0, 25.0, 1e6, 0.2000001):
+        numbers = table([value])
         x, half = mpmath.mpf(value), mpmath.mpf(10) ** int(numbers.precision[0]) / 2
         mass = cdf_by_hand(x + half) - cdf_by_hand(x - half)
         density = mpmath.diff(cdf_by_hand, x, h=mpmath.mpf(10) ** -30)
@@ -56,23 +58,23 @@ def test_masses_of_a_grid_sum_to_one() -> None:
         assert example().mass_scores(numbers).exp().sum().item() + outside == pytest.approx(1.0, abs=1e-6)
 
 
-def test_mass_keeps_its_digits_however_fine() -> None:
-    """10^-200 of numbers between quantiles and in both tails: where no difference of cdfs can see it."""
+def test_mass_of_a_tiny_interval() -> None:
+    """At precision 10^-200 a difference of cdfs would be 0, between the quantiles and in both tails."""
     numbers = table([0.25, -300.0, 1e6, 0.0])
     fine = dataclasses.replace(numbers, precision=torch.full_like(numbers.precision, -200))
     expected = example(4).log_prob(fine) - 200 * math.log(10)
     torch.testing.assert_close(example(4).log_mass(fine), expected, rtol=1e-9, atol=0)
 
 
-def test_levels_are_where_they_were_put() -> None:
+def test_cdf_at_the_knots_is_the_level() -> None:
     for knot, level in zip(KNOTS, LEVELS, strict=True):
         assert example().cdf(f64([UNIT * math.sinh(knot)])).item() == pytest.approx(level, rel=1e-12)
         assert example().quantile(level).item() == pytest.approx(UNIT * math.sinh(knot), rel=1e-9)
 
 
-def test_mean_by_hand() -> None:
+def test_mean_equals_mpmath() -> None:
     light = QuantilesDistribution(f64([[-1.0, 0.5, 1.0, 1.5]]), (0.1, 0.4, 0.9, 0.97), UNIT)
-    # Tails that fall over 0.5 and 0.03 / 0.14: their means are finite.
+    # Tails of scales 0.5 and 0.03 / 0.14, whose means are finite.
 
     def integral(low: float, high: float, density: float) -> mpmath.mpf:
         return density * (mpmath.cosh(high) - mpmath.cosh(low))
@@ -84,8 +86,8 @@ def test_mean_by_hand() -> None:
     assert light.mean().item() == pytest.approx(float(UNIT * total), rel=1e-9)
 
 
-def test_mean_of_endless_tails_is_finite() -> None:
-    """Where the tail's own mean is infinite, the end of float64 decides."""
+def test_mean_of_heavy_tails_is_finite() -> None:
+    """Where the mean of a tail is infinite, values are clamped to the range of float64."""
     knots = f64([[-30.0, 0.0, 30.0], [-30.0, 0.0, 1.0], [2000.0, 2001.0, 2005.0]])
     heavy = QuantilesDistribution(knots, (0.1, 0.5, 0.9), 1)
     assert heavy.mean().isfinite().all() and heavy.mode().isfinite().all()
@@ -127,14 +129,23 @@ def test_fit_starts_at_the_quantiles_of_the_numbers() -> None:
         assert head(states(1)).quantile(level).item() == pytest.approx(expected, rel=0.05)
 
 
-@pytest.mark.parametrize("levels", [(0.5,), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0)], ids=str)
-def test_wrong_levels_are_quoted(levels: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="levels="):
-        QuantilesHead.build(DIM, levels=levels)
+def test_invalid_options_are_quoted() -> None:
+    for levels in ((0.5,), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0)):
+        with pytest.raises(
+            ConfigError, match=re.escape(f"levels must be sorted, at least two, between 0 and 1, got {levels}")
+        ):
+            QuantilesHead.build(DIM, levels=levels)
+    for options, message in (
+        ({"unit": 2.0, "largest": 1.0}, "got unit=2.0, largest=1.0"),
+        ({"min_step": 2.0}, "min_step must lie in 1e-12 to 1, got 2.0"),
+        ({"hidden": 0}, "hidden must be positive, got 0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            QuantilesHead.build(DIM, **options)
 
 
-def test_learns_a_known_distribution() -> None:
-    """Years after one state, heavy-tailed counts after another: 90 % intervals hold 90 %."""
+def test_learns_calibrated_intervals() -> None:
+    """Years for one state, heavy-tailed counts for another: 90 % intervals hold 90 % of held-out numbers."""
     generator = torch.Generator().manual_seed(0)
     kind = torch.randint(2, (3000,), generator=generator)
     years = 1950 + 15 * torch.randn(3000, generator=generator).double()

@@ -1,4 +1,4 @@
-"""`residues`: against all numbers that few moduli tell apart, one by one."""
+"""`residues`: against enumeration of all numbers that a few moduli distinguish."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.residue_classes import ResiduesDistribution, ResiduesHead
 
 from .examples import f64, fresh, states, table
@@ -21,7 +22,7 @@ def small(candidates: int) -> ResiduesDistribution:
 
 
 def enumerated(distribution: ResiduesDistribution, row: int) -> dict[float, float]:
-    """Each value's probability, by going through all whole numbers of tenths that the moduli tell apart."""
+    """The probability of each value, by enumeration of all tenths that the moduli distinguish."""
     log_five, log_seven, log_eight = distribution.log_residues[row].split((5, 7, 8))
     masses = {}
     for tenths in range(-139, 141):
@@ -31,11 +32,11 @@ def enumerated(distribution: ResiduesDistribution, row: int) -> dict[float, floa
     return masses
 
 
-def test_all_numbers_enumerated() -> None:
+def test_full_support_equals_enumeration() -> None:
     distribution = small(candidates=280)
     for row in range(3):
         every = enumerated(distribution, row)
-        masses = {value: mass for value, mass in every.items() if abs(value) < 10}  # as many digits as there are
+        masses = {value: mass for value, mass in every.items() if abs(value) < 10}  # without overflow
         total = math.fsum(masses.values())
         one, values = distribution[row], sorted(masses)
         assert one.unseen.item() == pytest.approx(1 - total)
@@ -49,7 +50,7 @@ def test_all_numbers_enumerated() -> None:
             assert one.log_mass(table([whole])).exp().item() == pytest.approx(near)
 
 
-def test_the_most_probable_are_found() -> None:
+def test_support_holds_the_most_probable_numbers() -> None:
     distribution = small(candidates=17)
     for row in range(3):
         masses = enumerated(distribution, row)
@@ -62,7 +63,7 @@ def test_the_most_probable_are_found() -> None:
         assert support.unseen.item() == pytest.approx(1 - math.fsum(masses[value] for value in found))
 
 
-def test_what_is_said_has_so_many_digits() -> None:
+def test_predictions_do_not_overflow() -> None:
     head = fresh("residues", integer_digits=6, fraction_digits=0)
     distribution = head(states(300))
     mode = distribution.mode()
@@ -71,7 +72,7 @@ def test_what_is_said_has_so_many_digits() -> None:
     torch.testing.assert_close(distribution.log_prob(table(mode)).exp(), jump)
 
 
-def test_gradients_do_not_depend_on_what_was_asked_before() -> None:
+def test_gradients_do_not_depend_on_earlier_calls() -> None:
     head = fresh("residues", integer_digits=1, fraction_digits=1)
     hidden = states(3).requires_grad_()
     plain = torch.autograd.grad(head(hidden).mean().sum(), hidden)[0]
@@ -89,17 +90,17 @@ def test_loss_is_the_mean_cross_entropy() -> None:
     torch.testing.assert_close(head.loss(hidden, table([-3.2, 0.04])), torch.stack(terms).mean(0))
 
 
-def test_options_are_checked() -> None:
-    with pytest.raises(ValueError, match="candidates=0"):
+def test_invalid_options_are_quoted() -> None:
+    with pytest.raises(ConfigError, match="candidates must be positive, got 0"):
         ResiduesHead.build(dim=8, candidates=0)
-    with pytest.raises(ValueError, match="digits=16"):
+    with pytest.raises(ConfigError, match="digits=16"):
         ResiduesHead.build(dim=8, integer_digits=16, fraction_digits=0)
 
 
-def test_the_best_of_one_candidate_has_no_more_digits_than_there_are() -> None:
+def test_a_single_candidate_does_not_overflow() -> None:
     log_residues = torch.cat(
         [part.log_softmax(-1) for part in torch.randn(500, 20).double().split((5, 7, 8), dim=1)], 1
     )
     distribution = ResiduesDistribution(log_residues, (5, 7, 8), digits=2, fraction_digits=1, candidates=1)
-    # Four of ten sets of remainders have too many digits: the second best remainder is taken then.
+    # Four of ten sets of remainders overflow; then the next best remainder is taken.
     assert float((distribution.mode().abs() < 10).double().mean()) == 1.0

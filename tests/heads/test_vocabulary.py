@@ -1,4 +1,4 @@
-"""Softmax heads over a vocabulary of numerals, against sums by hand."""
+"""Softmax heads over a vocabulary of numerals, against explicit sums."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from numerate.config import ConfigError
 from numerate.heads.enumerated import Support
 from numerate.heads.number_strings import hashes_of, packed, strings_of_texts
 from numerate.heads.numeral_vocabulary import KnownNumerals
@@ -35,10 +36,10 @@ def fitted(name: str, size: int = 5) -> SoftmaxHead:
     return head.double()
 
 
-def test_the_most_frequent_strings_in_the_order_of_their_values() -> None:
+def test_vocabulary_holds_the_most_frequent_strings_sorted_by_value() -> None:
     known = KnownNumerals(5)
     known.fit(numerals(TEXTS))
-    # 10 three times; 1.5, 7 and 2000 twice; one of the rest; as types 1.50, -3 and 1000000000 are one each.
+    # 10 occurs three times, 1.5, 7 and 2000 twice, and 1.50, -3 and 1000000000 once.
     assert {"1.5", "7", "10", "2000"} < set(known.texts())
     assert [float(text) for text in known.texts()] == sorted(float(text) for text in known.texts())
     assert int(known.oov_types) == 2
@@ -49,25 +50,25 @@ def test_the_most_frequent_strings_in_the_order_of_their_values() -> None:
     assert known.texts() == ["3"] and int(known.oov_types) == 0
 
 
-def test_numerals_are_found_again() -> None:
+def test_find_returns_the_entry_of_each_string() -> None:
     known = KnownNumerals(400)
     texts = [str(k / 4) for k in range(-200, 400)]
     known.fit(numerals(texts[:400]))
-    places = known.table().find(strings_of_texts(known.texts()))
+    places = known.find(strings_of_texts(known.texts()))
     assert places.tolist() == list(range(400))
     others = [text for text in [*texts, "1.50", "", "9"] if text not in set(known.texts())]
-    assert (known.table().find(strings_of_texts(others)) == 400).all()
+    assert (known.find(strings_of_texts(others)) == 400).all()
 
 
-def test_a_false_hash_is_no_numeral() -> None:
+def test_hash_collisions_are_detected() -> None:
     known = KnownNumerals(3)
     known.fit(numerals(["1", "2", "3"]))
     strangers = strings_of_texts(["4", "5", "6"])
     known.hashes.copy_(hashes_of(packed(strangers)).sort().values)  # as if they collided
-    assert known.table().find(strangers).tolist() == [3, 3, 3]
+    assert known.find(strangers).tolist() == [3, 3, 3]
 
 
-def test_buffers_are_of_one_size() -> None:
+def test_buffers_keep_their_shapes_in_fit() -> None:
     head = SoftmaxHead.build(DIM, size=7)
     shapes = {name: buffer.shape for name, buffer in head.named_buffers()}
     head.fit(numerals(TEXTS))
@@ -76,7 +77,7 @@ def test_buffers_are_of_one_size() -> None:
 
 
 @pytest.mark.parametrize("name", FOUR)
-def test_log_prob_against_a_sum_by_hand(name: str) -> None:
+def test_log_prob_equals_an_explicit_softmax(name: str) -> None:
     head, hidden = fitted(name), states(3).double()
     texts = head.known.texts()
     rows = torch.cat([head.out.weight, head.out.bias[:, None]], dim=1).tolist()
@@ -107,7 +108,7 @@ def read_by_torch(spelling: SpellingLSTM, text: str) -> torch.Tensor:
         return lstm(spelling.symbols(symbols))[1][0][0, 0]
 
 
-def test_the_spelling_lstm_is_pytorchs() -> None:
+def test_spelling_lstm_equals_pytorch() -> None:
     torch.manual_seed(0)
     spelling = SpellingLSTM(DIM).double()
     texts = ["7", "-1.5e300", "12", "1987", "0.25", "3"]
@@ -116,7 +117,7 @@ def test_the_spelling_lstm_is_pytorchs() -> None:
     assert spelling.input.bias[DIM : 2 * DIM].tolist() == [1.0] * DIM
 
 
-def test_before_fit_all_are_unknown() -> None:
+def test_before_fit_all_numbers_are_unknown() -> None:
     for name in FOUR:
         head = cast("SoftmaxHead", heads[name].build(DIM, size=4))
         distribution = head(states(3))
@@ -126,7 +127,7 @@ def test_before_fit_all_are_unknown() -> None:
         assert distribution.mean().tolist() == distribution.quantile(0.5).tolist() == [0.0] * 3
 
 
-def test_adjusted_shares_the_unknown_among_all_unknown_types() -> None:
+def test_adjusted_log_prob_splits_the_unknown_probability() -> None:
     head, hidden = fitted("h-softmax"), states(4).double()
     numbers = numerals(["10", "999", "1.50", "-3"])
     plain, adjusted = head(hidden).log_prob(numbers), head(hidden).log_prob_adjusted(numbers)
@@ -135,8 +136,8 @@ def test_adjusted_shares_the_unknown_among_all_unknown_types() -> None:
     torch.testing.assert_close(plain - adjusted, torch.where(unknown, math.log(2), 0.0).double())
 
 
-def test_flat_and_hierarchical_have_equal_log_app_minus_log_pp() -> None:
-    """By Ueberla's formula it depends on what is unknown alone; the cells published in 2018 do not keep to it."""
+def test_adjustment_is_the_same_for_all_softmax_heads() -> None:
+    """By Ueberla's formula it depends on the unknown numbers alone; the figures published in 2018 violate this."""
     numbers = numerals([*TEXTS, "999", "12"])
     differences = []
     for name in FOUR:
@@ -145,7 +146,7 @@ def test_flat_and_hierarchical_have_equal_log_app_minus_log_pp() -> None:
     assert differences == pytest.approx([differences[0]] * 4) and differences[0] > 0
 
 
-def test_flat_is_one_softmax_with_the_words() -> None:
+def test_flat_softmax_includes_the_words() -> None:
     head, hidden, words = fitted("softmax-rnn"), states(2).double(), torch.randn(2, 30).double()
     own = torch.zeros(2).double()
     logit = head.number_logit(hidden, own, words.logsumexp(-1))
@@ -155,7 +156,7 @@ def test_flat_is_one_softmax_with_the_words() -> None:
     torch.testing.assert_close(number + head(hidden).log_prob(numerals(["10", "10"])), joint[:, 30 + place])
 
 
-def test_hierarchical_has_a_gate_of_its_own() -> None:
+def test_hierarchical_softmax_has_a_gate() -> None:
     words, own = torch.randn(2, 30), torch.tensor([-1.0, 3.0])
     logit = fitted("h-softmax").number_logit(states(2), own, words.logsumexp(-1))
     number = torch.cat([words, logit[:, None]], dim=1).softmax(-1)[:, -1]
@@ -163,7 +164,7 @@ def test_hierarchical_has_a_gate_of_its_own() -> None:
     assert HSoftmaxHead.build(DIM, gate="logit").number_logit(states(2), own, words.logsumexp(-1)) is own
 
 
-def test_support_by_hand() -> None:
+def test_support_methods() -> None:
     values, masses = f64([-1.0, 2.0, 2.0, 9.0]), f64([[0.1, 0.2, 0.1, 0.1], [0.0, 0.0, 0.3, 0.0]])
     support = Support(values, masses.log(), f64([0.5, 0.7]))
     torch.testing.assert_close(support.shares(), f64([[0.2, 0.4, 0.2, 0.2], [0, 0, 1, 0]]))
@@ -178,8 +179,8 @@ def test_support_by_hand() -> None:
     assert support.cdf(f64([math.nan, math.inf])).isnan().tolist() == [True, False]
 
 
-def test_learns_a_vocabulary() -> None:
-    """7 after one state, 10 or 1.50 after another."""
+def test_learns_numerals() -> None:
+    """7 for one state, 10 or 1.50 for another."""
     torch.manual_seed(0)
     for name in ("softmax", "h-softmax-rnn"):
         head = cast("SoftmaxHead", heads[name].build(DIM, size=5))
@@ -195,8 +196,8 @@ def test_learns_a_vocabulary() -> None:
         assert head(hidden[0:1]).median().item() == head(hidden[0:1]).mode().item() == 7
 
 
-def test_bad_sizes_are_quoted() -> None:
-    with pytest.raises(ValueError, match=r"self\.size=0"):
+def test_invalid_options_are_quoted() -> None:
+    with pytest.raises(ConfigError, match="size must be positive, got 0"):
         SoftmaxHead.build(DIM, size=0)
-    with pytest.raises(ValueError, match="gate"):
+    with pytest.raises(ConfigError, match="gate"):
         HSoftmaxHead.build(DIM, gate="open")

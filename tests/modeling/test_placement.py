@@ -13,7 +13,7 @@ from numerate.processing.number_table import ASKED, GIVEN, PADDING, NumberTable
 from numerate.processing.slot_positions import first_tokens, number_positions, table_of
 
 if TYPE_CHECKING:
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
 
 
 def table(rows: list[list[float]], given: list[list[int]] | None = None) -> NumberTable:
@@ -135,7 +135,7 @@ NAN, SLOTS = float("nan"), torch.tensor([[0, -1, 1, 0, 2, 0, 3, 4], [1, 2, 2, 0,
 """Two texts of four numbers: one is written by two tokens, one is NaN, one is asked for, one has no token."""
 
 
-def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, Earlier]:
+def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, PointerContext]:
     numbers = table([[7.0, NAN, 3.0, 5.0], [1.0, 2.0, 3.0, 4.0]], [[GIVEN] * 4, [GIVEN, GIVEN, ASKED, GIVEN]])
     fields = {"number_slots": SLOTS, "number_bits": numbers.bits, "number_given": numbers.given}
     hidden = torch.arange(2 * 8 * 3).reshape(2, 8, 3).float()
@@ -149,31 +149,31 @@ def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, E
     return hidden, earlier
 
 
-def seen_by(earlier: Earlier) -> list[list[int]]:
-    return [row.nonzero()[:, 0].tolist() for row in earlier.seen]
+def seen_by(earlier: PointerContext) -> list[list[int]]:
+    return [row.nonzero()[:, 0].tolist() for row in earlier.visible]
 
 
 def test_earlier_numbers_of_a_causal_model() -> None:
     hidden, earlier = pointed(0, before=torch.ones_like(SLOTS))
     assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
-    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
-    assert torch.equal(earlier.told[1, :2], hidden[1, [0, 2]])
-    assert torch.equal(earlier.asked[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
-    assert not earlier.told[0, 1].any() and not earlier.told[1, 2:].any()
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
+    assert torch.equal(earlier.read_states[1, :2], hidden[1, [0, 2]])
+    assert torch.equal(earlier.query_states[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
+    assert not earlier.read_states[0, 1].any() and not earlier.read_states[1, 2:].any()
 
 
 def test_earlier_numbers_of_a_decoder_are_read_a_token_later() -> None:
     hidden, earlier = pointed(1)
     assert seen_by(earlier) == [[], [0], [0], [0, 2], [], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [3, 7, 7]])
-    assert torch.equal(earlier.asked[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [3, 7, 7]])
+    assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
 def test_earlier_numbers_of_a_model_that_sees_both_sides_are_all_others() -> None:
     hidden, earlier = pointed(None)
     assert seen_by(earlier) == [[2, 3], [0, 2, 3], [0, 3], [0, 2], [1], [0], [0, 1]]
-    assert torch.equal(earlier.told[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
+    assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
 def test_no_number_table_has_no_earlier_numbers() -> None:

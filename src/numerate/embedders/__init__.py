@@ -1,4 +1,4 @@
-"""Number table to vectors: one file a family, each registered in `numerate.embedders`.
+"""Embedders: number table to vectors. One file for each family, registered in `numerate.embedders`.
 
 Example:
     >>> import numerate

@@ -1,25 +1,23 @@
-"""Embedders that turn a number into angles: DICE, periodic, Time2Vec."""
+"""Trigonometric embedders of the value or its logarithm: DICE, periodic (PLR), Time2Vec."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder, finite_values, signed_log
+from numerate.embedders.base import Embedder, NumberTable, finite_values, signed_log
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["DiceConfig", "DiceEmbedder", "PeriodicConfig", "PeriodicEmbedder", "Time2VecConfig", "Time2VecEmbedder"]
 
 _LARGEST_RAW = 1e15
-"""Beyond this, a float64 has no digits left after the point, and an angle made of it no meaning."""
+"""Clamp for unscaled values: above it a float64 has no fractional digits, so its angle is arbitrary."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +27,9 @@ class DiceConfig(Config):
     Attributes:
         size: Components before the linear map (10 in LUNA).
         mode: "log", angles of ln|x|; "value", angles of x.
-        sign: Add a coordinate for the sign in mode "log"; LUNA loses the sign.
-        unit: Unit length (the last component is sin^(D-1)); False is sin^D, as printed.
-        seed: Of the fixed rotation Q.
+        sign: Add a coordinate for the sign in mode "log"; LUNA drops the sign.
+        unit: Points of length 1 (last component sin^(D-1)); False uses sin^D, as the paper prints it.
+        seed: Random seed of the fixed rotation Q.
     """
 
     kind: ClassVar[str] = "dice"
@@ -42,25 +40,18 @@ class DiceConfig(Config):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.size < 2:
-            raise ValueError(f"size must be at least 2, got {self.size=}")
+        check_option(self.size >= 2, self, "size must be at least 2", "size")
 
 
 @embedders.register("dice")
 class DiceEmbedder(Embedder):
-    """A point on a sphere whose angle grows with the number, rotated, then a linear map (DICE 2020, as in LUNA).
+    """Point on a sphere whose angle grows with the number, rotated and mapped linearly (DICE 2020, as in LUNA).
 
-    Mode "log": angle π · x / 85 with x = ln(1e-7 + |v|) clamped to [-5, 80], so all |v| below 0.0067 are as 0, and
-    all above 5e34 as infinity; x and -x differ by the sign coordinate alone (0 for 0 and -0), so it jumps at 0. Mode
+    Mode "log": angle π · x / 85 with x = ln(1e-7 + |v|) clamped to [-5, 80]: all |v| below 0.0067 are embedded like 0,
+    all above 5e34 like infinity. v and -v differ in the sign coordinate alone (0 for 0 and -0), a jump at 0. Mode
     "value": angle π · v / 200000 with v clamped to ±100000, sign included. NaN is 0; infinities clamp.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
-
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> DiceEmbedder.build(dim=8, size=2, mode="value").point(NumberTable.of_values([0])).tolist()
         [[1.0, 0.0]]
     """
@@ -80,7 +71,7 @@ class DiceEmbedder(Embedder):
             config.size, config.size, dtype=torch.float64, generator=torch.Generator().manual_seed(config.seed)
         )
         q, r = torch.linalg.qr(normal)
-        # One Q for all platforms: the diagonal of R is made positive.
+        # A positive diagonal of R makes Q unique, so that all platforms have the same rotation.
         self.register_buffer("rotation", (q * r.diagonal().sign()).to(torch.get_default_dtype()).contiguous())
         self.project = nn.Linear(config.size + self.sign, dim)
 
@@ -119,10 +110,10 @@ class PeriodicConfig(_ScaleConfig):
     """Options of `periodic`.
 
     Attributes:
-        n_frequencies: How many learned frequencies.
-        sigma: Spread of the first frequencies, the hyper-parameter that matters most.
+        n_frequencies: Number of learned frequencies.
+        sigma: Standard deviation of the initial frequencies, the most important hyper-parameter.
         activation: ReLU on the output.
-        scale: "log", frequencies of sign(x) · log10(1 + |x|); "none", of x itself, which should then be standardised.
+        scale: Input of the sines: "log", sign(x) · log10(1 + |x|); "none", x itself, which should be standardised.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -131,26 +122,17 @@ class PeriodicConfig(_ScaleConfig):
     activation: bool = True
 
     def __post_init__(self) -> None:
-        if self.n_frequencies < 1:
-            raise ValueError(f"n_frequencies must be positive, got {self.n_frequencies=}")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma=}")
+        check_positive(self, "n_frequencies", "sigma")
 
 
 @embedders.register("periodic", "plr")
 class PeriodicEmbedder(Embedder):
-    """Cosines and sines of learned frequencies, a linear map, a ReLU (PLR, Gorishniy et al. 2022).
+    """Cosines and sines of learned frequencies, a linear map and a ReLU (PLR, Gorishniy et al. 2022).
 
-    Continuous through 0; -0 is 0; NaN is 0. Infinities are the largest float64 on the logarithmic scale; on the plain
-    scale they and whatever exceeds 10^15 are ±10^15. Angles are computed in float64.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Continuous through 0; -0 and NaN are 0. Infinities are the largest float64 on the logarithmic scale; on the plain
+    scale values are clamped to ±10^15. Angles are computed in float64.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> PeriodicEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """
@@ -180,7 +162,7 @@ class Time2VecConfig(_ScaleConfig):
     """Options of `time2vec`.
 
     Attributes:
-        scale: "log", of sign(x) · log10(1 + |x|); "none", of x itself.
+        scale: Input of the sines: "log", sign(x) · log10(1 + |x|); "none", x itself.
     """
 
     kind: ClassVar[str] = "time2vec"
@@ -188,19 +170,12 @@ class Time2VecConfig(_ScaleConfig):
 
 @embedders.register("time2vec")
 class Time2VecEmbedder(Embedder):
-    """One linear coordinate, all others sines of learned frequencies and phases (Time2Vec, Kazemi et al. 2019).
+    """One linear coordinate and sines of learned frequencies and phases (Time2Vec, Kazemi et al. 2019).
 
-    Continuous through 0; -0 is 0; NaN is 0. Infinities are the largest float64 on the logarithmic scale; on the plain
-    scale they and whatever exceeds 10^15 are ±10^15, and the linear coordinate stays where the module's type can
-    multiply it.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Continuous through 0; -0 and NaN are 0. Infinities are the largest float64 on the logarithmic scale; on the plain
+    scale values are clamped to ±10^15. The linear coordinate is clamped to the square root of the type's maximum.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> Time2VecEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """
@@ -217,7 +192,5 @@ class Time2VecEmbedder(Embedder):
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
-        angles = _scaled(numbers, self.scale)[:, None] * self.frequencies.to(torch.float64) + self.phases.to(
-            torch.float64
-        )
+        angles = _scaled(numbers, self.scale)[:, None] * self.frequencies.double() + self.phases.double()
         return self._cast(torch.cat([self._bounded(angles[:, :1]), angles[:, 1:].sin()], dim=-1))

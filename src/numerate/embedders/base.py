@@ -1,4 +1,4 @@
-"""What every embedder is: a number table in, one vector per number out."""
+"""Base class of all embedders (number table to vectors), and the numeric helpers that they share."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from numerate.embedders.option_checks import check_dim
+from numerate.processing.number_table import NumberTable
+
 if TYPE_CHECKING:
     from numerate.config import Config
-    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "INITIAL_STD",
     "LARGEST",
     "Embedder",
+    "NumberTable",
     "as_bits",
     "finite_values",
     "full_precision",
@@ -24,30 +27,30 @@ __all__ = [
 ]
 
 INITIAL_STD = 0.02
-"""Spread of freshly drawn lookup vectors: that of BERT's and GPT-2's word vectors."""
+"""Standard deviation of initial lookup vectors, as for the word vectors of BERT and GPT-2."""
 LARGEST = 1.7976931348623157e308
 """The largest float64."""
 
 
 class Embedder(nn.Module):
-    """Turns N numbers into N vectors.
+    """Base class: turns a table of N numbers into N vectors.
 
-    The contract, tested for every registered embedder: `forward` gives (N, width) in the module's own floating type
-    (under autocast it may be the autocast type); each row depends on its own number alone; features are computed in
-    float64 or integers; 0, -0, negatives, infinities, NaN and overflow are treated as the class's docstring says and
-    never give a non-finite vector.
+    The contract, tested for every registered embedder: `forward` returns (N, width) in the module's own floating type
+    (or the autocast type); each row depends on its own number alone; features are computed in float64 or integers; 0,
+    -0, negatives, infinities, NaN and overflow are treated as the class's docstring says and never give a non-finite
+    vector.
 
-    What must not be rounded by `module.to(torch.bfloat16)` (bin edges, known values) is kept as a buffer of float64 bit
-    patterns in int64: see `as_bits`.
+    Values that `module.to(torch.bfloat16)` must not round (bin edges, known values) are buffers of float64 bit patterns
+    in int64, see `as_bits`.
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
-        continuous: Whether near numbers, 0 apart, are claimed to have near vectors.
-        through_zero: Whether that is claimed at 0, too.
-        signed: Whether x and -x are claimed to differ.
-        costly: Whether a number costs so much that finding the repeated ones of a batch pays.
-        width: Columns of the output: `dim`, or 1 for an embedder made to scale the [NUM] row.
-        outermost: Names of the weights, or of layers, that multiply every vector if they are multiplied.
+        continuous: Whether vectors are a continuous function of the number, except at 0.
+        through_zero: Whether they are continuous at 0, too.
+        signed: Whether x and -x have different vectors.
+        costly: Whether embedding is slow enough that repeated numbers of a batch should be embedded once.
+        width: Columns of the output: `dim`, or 1 for an embedder that scales the [NUM] row.
+        outermost: Names of the weights or layers that scale the output linearly.
     """
 
     Config: ClassVar[type[Config]]
@@ -60,12 +63,11 @@ class Embedder(nn.Module):
 
     def __init__(self, dim: int, config: Config) -> None:
         super().__init__()
-        if dim < 1:
-            raise ValueError(f"dim must be positive, got {dim=}")
+        check_dim(dim)
         self.dim = dim
         self.config = config
         self.width = dim
-        # Follows `.to(...)` in the embedders that have no weights.
+        # Its dtype and device follow `.to(...)`, for embedders without weights.
         self.register_buffer("_anchor", torch.empty(0), persistent=False)
 
     @classmethod
@@ -74,12 +76,12 @@ class Embedder(nn.Module):
         return cls(dim, cls.Config.from_dict(options))
 
     def fit(self, values: Tensor) -> None:
-        """Fits what is fitted to data (bins, scales) on float64 `values`; most embedders have nothing to fit."""
+        """Fits bins, scales or vocabularies to float64 `values` (N,); most embedders have nothing to fit."""
         del values
 
     @torch.no_grad()
     def scale_(self, factor: float) -> bool:
-        """Multiplies every vector by a factor, by way of the `outermost` weights; False if there are none."""
+        """Multiplies all vectors by a factor through the `outermost` weights; returns False if there are none."""
         own = [
             weight
             for name, weight in self.named_parameters()
@@ -94,15 +96,15 @@ class Embedder(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
 
     def _dtype(self) -> torch.dtype:
-        """The floating type of the module's weights, or the one it was moved to where it has none."""
+        """The floating type of the module's weights; without weights, the type that it was moved to."""
         return next((p.dtype for p in self.parameters() if p.is_floating_point()), self._anchor.dtype)
 
     def _cast(self, features: Tensor) -> Tensor:
-        """Finished features in the floating type of the module."""
+        """Features cast to the floating type of the module."""
         return features.to(self._dtype())
 
     def _bounded(self, values: Tensor) -> Tensor:
-        """Values held where the module's type can still multiply them: 2e19 in float32, 256 in float16."""
+        """Values clamped so that their products stay finite in the module's type: 2e19 in float32, 256 in float16."""
         limit = torch.finfo(self._dtype()).max ** 0.5
         return values.clamp(-limit, limit)
 
@@ -130,12 +132,12 @@ def signed_log(values: Tensor, unit: float = 1.0) -> Tensor:
 
 
 def as_bits(values: Tensor) -> Tensor:
-    """Values as float64 bit patterns, for buffers that `.to(dtype)` must not round; back: `.view(torch.float64)`."""
+    """Float64 bit patterns as int64, for buffers that `.to(dtype)` must not round; inverse: `.view(torch.float64)`."""
     return values.to(torch.float64).view(torch.int64)
 
 
 def size_bits(bits: Tensor) -> Tensor:
-    """Bit patterns of |x| from those of x; they order as the sizes do, so bins are found by comparing integers.
+    """Bit patterns of |x| from those of x; they are ordered like |x|, so `bucketize` can compare integers.
 
     (On CUDA, `torch.compile` of PyTorch 2.11 misreads a float view of integer edges in `bucketize`.)
     """
@@ -143,7 +145,7 @@ def size_bits(bits: Tensor) -> Tensor:
 
 
 def quantiles(values: Tensor, count: int) -> Tensor:
-    """`count` evenly spaced quantiles of any number of float64 values, lowest and highest included, interpolated."""
+    """`count` evenly spaced, interpolated quantiles of float64 values, minimum and maximum included."""
     ordered = values.sort().values
     position = torch.linspace(0, len(ordered) - 1, count, dtype=torch.float64, device=values.device)
     low = position.floor().to(torch.int64)
@@ -152,5 +154,5 @@ def quantiles(values: Tensor, count: int) -> Tensor:
 
 
 def full_precision(tensor: Tensor) -> torch.autocast:
-    """A context in which autocast does not touch the layers, for those that low precision would ruin."""
+    """Context manager that switches autocast off on the tensor's device."""
     return torch.autocast(tensor.device.type, enabled=False)

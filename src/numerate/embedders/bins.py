@@ -1,9 +1,9 @@
-"""Embedders that cut the number line into bins."""
+"""Binned embedders: a lookup table over logarithmic bins, and piecewise linear encoding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from numerate.config import Config
 from numerate.embedders.base import (
     INITIAL_STD,
     Embedder,
+    NumberTable,
     as_bits,
     finite_values,
     full_precision,
@@ -19,10 +20,8 @@ from numerate.embedders.base import (
     signed_log,
     size_bits,
 )
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["ExponentConfig", "ExponentEmbedder", "PiecewiseConfig", "PiecewiseEmbedder"]
 
@@ -37,7 +36,7 @@ class ExponentConfig(Config):
         high: Decimal exponent at which the last bin ends.
         sign: Add a learned vector to negatives; without it, x and -x share a vector.
         zero: Give 0 a bin of its own; without it, 0 falls into the first bin.
-        fitted: Let `fit` put the same share of the data's |x| into every bin.
+        fitted: `fit` moves the edges to the quantiles of |x|, so that all bins hold equally many numbers.
     """
 
     kind: ClassVar[str] = "exponent"
@@ -49,28 +48,21 @@ class ExponentConfig(Config):
     fitted: bool = False
 
     def __post_init__(self) -> None:
-        if self.n_bins < 1:
-            raise ValueError(f"n_bins must be positive, got {self.n_bins=}")
-        if not -300 <= self.low < self.high <= 300:
-            raise ValueError(f"low must be below high, both in [-300, 300], got {self.low=}, {self.high=}")
+        check_positive(self, "n_bins")
+        ordered = -300 <= self.low < self.high <= 300
+        check_option(ordered, self, "low must be below high, both in [-300, 300]", "low", "high")
 
 
 @embedders.register("exponent", "exp")
 class ExponentEmbedder(Embedder):
-    """A learned vector for each of N bins of |x|, evenly spaced on the logarithm (`Exp` of Thawani et al. 2021).
+    """Learned vector for each of N bins of |x|, evenly spaced in the logarithm (`Exp` of Thawani et al. 2021).
 
-    A bin holds its upper edge and not its lower one (the paper's "nearest centre, ties to the lower"): 1 is in bin 79
-    of 200. |x| outside of the range, infinities included, falls into the first or last bin. Ours: a bin for 0 and -0,
-    a vector added to negatives, a bin for NaN. Edges are compared with |x| itself in float64, so powers of ten fall
-    where they should.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    A bin includes its upper edge and excludes its lower one (the paper's "nearest centre, ties to the lower"): 1 is in
+    bin 79 of 200. |x| outside of the range, infinities included, falls into the first or last bin. Our additions: a bin
+    for 0 and -0, a vector added to negatives, a bin for NaN. Edges are compared with |x| itself in float64, not with
+    its rounded logarithm, so powers of ten fall into the right bin.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> ExponentEmbedder.build(dim=8).bin_ids(NumberTable.of_values([329, 1, 1e-9, 0])).tolist()
         [130, 79, 0, 200]
     """
@@ -121,10 +113,10 @@ class PiecewiseConfig(Config):
     Attributes:
         n_bins: Number of bins.
         variant: "B" starts as a linear embedding with the pieces at zero (TabM); "A" has the pieces alone.
-        activation: ReLU on the pieces' part.
-        scale: "log", bins live on sign(x) · log10(1 + |x| / unit); "none", on x itself.
-        unit: Where the logarithmic scale turns from linear to logarithmic.
-        edges: Edges in terms of x, instead of evenly spaced ones on the scale; `fit` then does nothing.
+        activation: ReLU on the piecewise part.
+        scale: Axis of the bins: "log", sign(x) · log10(1 + |x| / unit); "none", x itself.
+        unit: Size of x at which the logarithmic scale turns from linear to logarithmic.
+        edges: Fixed edges in terms of x; by default they are evenly spaced, or quantiles after `fit`.
     """
 
     kind: ClassVar[str] = "piecewise"
@@ -136,31 +128,20 @@ class PiecewiseConfig(Config):
     edges: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.n_bins < 1:
-            raise ValueError(f"n_bins must be positive, got {self.n_bins=}")
-        if not self.unit > 0:
-            raise ValueError(f"unit must be positive, got {self.unit=}")
-        if self.edges is not None and not self.edges:
-            raise ValueError(f"edges must not be empty, got {self.edges=}")
+        check_positive(self, "n_bins", "unit")
+        check_option(self.edges != (), self, "edges must not be empty", "edges")
 
 
 @embedders.register("piecewise", "ple")
 class PiecewiseEmbedder(Embedder):
     """Piecewise linear encoding, then a linear map (Gorishniy et al. 2022; variant B: TabM 2024).
 
-    Component t is 0 left of bin t, 1 right of it, and rises linearly within; the first goes on falling below all
-    edges and the last goes on rising above them, until ±1000. Edges lie at quantiles after `fit`; until then evenly
-    between ±12 on the scale (±10^12, about). Equal edges are merged, and a constant is given a bin of width 1, so no
-    data raises. Continuous through 0; -0 is 0; negatives lie left of it; NaN is 0; infinities are the largest
-    float64, which is where overflow ends on any scale.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Component t is 0 left of bin t, 1 right of it, and rises linearly inside it; the first and the last component
+    continue linearly outside of the edges, up to ±1000. Edges are quantiles after `fit`, and evenly spaced over ±12 on
+    the scale (about ±10^12) before. Equal edges are merged and constant data get one bin of width 1, so `fit` accepts
+    any data. Continuous through 0; -0 and NaN are 0; infinities and overflow are the largest float64.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = PiecewiseEmbedder.build(dim=8, edges=(0, 1, 2, 4), scale="none")
         >>> embedder.encode(NumberTable.of_values([-1, 1.5, 3])).tolist()
         [[-1.0, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 1.0, 0.5]]
@@ -198,7 +179,7 @@ class PiecewiseEmbedder(Embedder):
         return signed_log(values, self.unit) if self.scale == "log" else values
 
     def _set_edges(self, edges: Tensor) -> None:
-        """Merged edges into bins: the last bin comes last, bins left over have infinite width and are always 0."""
+        """Stores the bins between merged edges, the last bin last; unused bins get infinite width and are always 0."""
         edges = edges.unique()
         if len(edges) == 1:
             edges = torch.cat([edges - 0.5, edges + 0.5])

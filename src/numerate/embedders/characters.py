@@ -1,21 +1,19 @@
-"""Embedders that read a number as it is written, character by character."""
+"""Character-level embedders of the written form: CharLSTM and CharFormer of LUNA (2022)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder, full_precision
+from numerate.embedders.base import Embedder, NumberTable, full_precision
+from numerate.embedders.option_checks import check_dropout, check_option, check_positive
 from numerate.processing.number_table import CHARACTERS, UNKNOWN_CHARACTER
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "N_CHARACTERS",
@@ -35,7 +33,7 @@ _FORMER_SIZES = {"0.1M": (8, 3), "1M": (64, 3), "9M": (128, 9)}
 
 
 def read_characters(numbers: NumberTable) -> tuple[Tensor, Tensor]:
-    """Character ids (N, L) and lengths (N,), both int64; a number without characters has one of padding."""
+    """Character ids (N, L) and lengths (N,), both int64; a number without characters gets one padding character."""
     characters = numbers.characters.to(torch.int64)
     if characters.shape[-1] == 0:
         characters = nn.functional.pad(characters, (0, 1))
@@ -43,9 +41,9 @@ def read_characters(numbers: NumberTable) -> tuple[Tensor, Tensor]:
 
 
 def digit_places(characters: Tensor) -> Tensor:
-    """LUNA's digit map: 1 for ones, 2 for tens up to 10; 11 for tenths, 12 for hundredths up to 20; 0 for all else.
+    """Decimal place of each character as in LUNA: 1 ones, 2 tens ... 10; 11 tenths, 12 hundredths ... 20; 0 no digit.
 
-    Digits of a written exponent (`1e5`), which LUNA does not know, count as "all else".
+    Digits of a written exponent (`1e5`), which LUNA does not have, get 0.
 
     Shape:
         Input and output: int64 (N, L).
@@ -65,9 +63,9 @@ def digit_places(characters: Tensor) -> Tensor:
 
 
 def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """The mean over layers and directions of an LSTM's last hidden states, as if there were no padding.
+    """Mean over layers and directions of an LSTM's last hidden states; padding is ignored (packed sequences).
 
-    Runs in the weights' own type: autocast would carry rounding errors through every character.
+    Runs in the type of the weights: under autocast, rounding errors would accumulate over the characters.
 
     Shape:
         Input: (N, L, H), lengths (N,). Output: (N, hidden).
@@ -86,9 +84,9 @@ class _CharacterConfig(Config):
     """Options of `char-lstm` and `char-former`.
 
     Attributes:
-        size: One of LUNA's three sizes, which sets `hidden` and `layers`.
-        hidden: Width of the network, instead of the size's.
-        layers: Depth of the network, instead of the size's.
+        size: One of LUNA's three sizes; sets `hidden` and `layers`.
+        hidden: Overrides the width of the network.
+        layers: Overrides the depth of the network.
     """
 
     size: Literal["0.1M", "1M", "9M"] = "1M"
@@ -96,34 +94,27 @@ class _CharacterConfig(Config):
     layers: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "layers"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be positive, got {name}={value}")
+        check_positive(self, "hidden", "layers")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CharLSTMConfig(_CharacterConfig):
-    """Options of `char-lstm`: see `size`, `hidden`, `layers`."""
+    """Options of `char-lstm`: `size`, `hidden`, `layers`."""
 
     kind: ClassVar[str] = "char-lstm"
 
 
 @embedders.register("char-lstm")
 class CharLSTMEmbedder(Embedder):
-    """A two-way LSTM over the written characters; the mean of its last hidden states, mapped to `dim` (LUNA 2022).
+    """Bidirectional LSTM over the written characters; mean of its last hidden states, mapped to `dim` (LUNA 2022).
 
-    It sees the written form alone: `1.0`, `1` and `1e0` differ, so do `0` and `-0`; a sign is a character; `inf` and
-    `nan` are unknown letters; what is too large for a float64 is as good as any other; beyond 32 characters nothing
-    is read. A number without characters is one padding character. Sequences are packed, so padding has no effect.
+    It reads the written form alone: `1.0`, `1` and `1e0` differ, and so do `0` and `-0`; a sign is a character; `inf`
+    and `nan` are unknown letters; numbers beyond float64 are read like others; at most 32 characters are read. A number
+    without characters is one padding character. Sequences are packed, so padding has no effect.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers, `characters` (N, L)
-    - Output: `(N, dim)`
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> CharLSTMEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """
@@ -148,34 +139,27 @@ class CharLSTMEmbedder(Embedder):
 
 @dataclass(frozen=True, kw_only=True)
 class CharFormerConfig(_CharacterConfig):
-    """Options of `char-former`: see `size`, `hidden` (a multiple of 4), `layers`; and `dropout`."""
+    """Options of `char-former`: `size`, `hidden` (a multiple of 4), `layers`, `dropout`."""
 
     kind: ClassVar[str] = "char-former"
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.hidden is not None and self.hidden % 4:
-            raise ValueError(f"hidden must be a multiple of the 4 heads, got {self.hidden=}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
+        check_option(not (self.hidden or 0) % 4, self, "hidden must be a multiple of the 4 heads", "hidden")
+        check_dropout(self)
 
 
 @embedders.register("char-former")
 class CharFormerEmbedder(Embedder):
     """Characters and their decimal places through a transformer and a bidirectional LSTM, mapped to `dim` (LUNA 2022).
 
-    As released: 4 heads, feed-forward 2048, post-norm; but padding is masked and the LSTM packed, where the released
-    code lets padding in. It sees the written form alone: what `char-lstm` says of 0, -0, signs, `inf`, `nan` and
-    overflow holds here.
+    As released: 4 heads, feed-forward width 2048, post-norm. Unlike the released code, padding is masked in the
+    transformer and packed away in the LSTM. 0, -0, signs, `inf`, `nan` and overflow are treated as by `char-lstm`.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers, `characters` (N, L)
-    - Output: `(N, dim)`
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> CharFormerEmbedder.build(dim=8, size="0.1M")(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

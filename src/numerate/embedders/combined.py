@@ -1,19 +1,17 @@
-"""Several embedders as one: their sum, or their vectors side by side."""
+"""Composite embedders: the sum, or the concatenation, of several embedders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config, ConfigError
-from numerate.embedders.base import Embedder
+from numerate.embedders.base import Embedder, NumberTable
+from numerate.embedders.option_checks import check_option
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["Combined", "ConcatConfig", "ConcatEmbedder", "SumConfig", "SumEmbedder", "build_member", "check_members"]
 
@@ -22,7 +20,7 @@ _QUANTITY_AND_FORM: tuple[dict[str, Any], ...] = ({"kind": "log-fourier"}, {"kin
 
 
 def check_members(members: Any, depth: int = 1) -> None:
-    """Raises a ConfigError, or ValueError, unless every member is `{"kind": ..., options}` of a registered embedder."""
+    """Raises a ConfigError unless every member is `{"kind": ..., options}` of a registered embedder."""
     if depth > _DEEPEST:
         raise ConfigError(f"members may be nested {_DEEPEST} deep at most")
     if not isinstance(members, (tuple, list)) or not members:
@@ -39,10 +37,10 @@ def check_members(members: Any, depth: int = 1) -> None:
 
 
 def build_member(member: dict[str, Any], dim: int) -> Embedder:
-    """An embedder of width `dim` from `{"kind": ..., options}`."""
+    """Builds an embedder of width `dim` from `{"kind": ..., options}`."""
     built = embedders[member["kind"]].build(dim, **{**member, "kind": embedders.name_of(member["kind"])})
     if built.width != dim:
-        raise ValueError(f"{member['kind']!r} gives {built.width} columns where {dim} are needed")
+        raise ConfigError(f"{member['kind']!r} gives {built.width} columns where {dim} are needed")
     return built
 
 
@@ -62,7 +60,7 @@ class SumConfig(Config):
 
 
 class Combined(Embedder):
-    """Members, and what follows from them."""
+    """Base class of embedders made of other embedders, whose claims follow from those of the members."""
 
     members: nn.ModuleList
 
@@ -81,17 +79,11 @@ class Combined(Embedder):
 
 @embedders.register("sum")
 class SumEmbedder(Combined):
-    """The sum of several embedders of width `dim`; by default quantity (`log-fourier`) and written form (`char-lstm`).
+    """Sum of several embedders of width `dim`; by default of quantity (`log-fourier`) and written form (`char-lstm`).
 
-    What each member does with 0, -0, negatives, infinities, NaN and overflow, the sum does.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    0, -0, negatives, infinities, NaN and overflow are treated by each member in its own way.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = SumEmbedder.build(dim=8, members=[{"kind": "num"}, {"kind": "float", "bits": 64}])
         >>> embedder(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
@@ -114,7 +106,7 @@ class ConcatConfig(Config):
 
     Attributes:
         members: The embedders, each `{"kind": name, option: value, ...}`.
-        widths: Columns of each member, `dim` in all; None shares them out evenly, the first getting what is over.
+        widths: Columns of each member, in sum `dim`; None splits them evenly, the first members get the remainder.
     """
 
     kind: ClassVar[str] = "concat"
@@ -123,21 +115,16 @@ class ConcatConfig(Config):
 
     def __post_init__(self) -> None:
         check_members(self.members)
-        if self.widths is not None and len(self.widths) != len(self.members):
-            raise ValueError(f"widths must name one width a member, got {self.widths=}, {len(self.members)=}")
+        matching = self.widths is None or len(self.widths) == len(self.members)
+        check_option(matching, self, f"widths must have one entry for each of {len(self.members)} members", "widths")
 
 
 @embedders.register("concat")
 class ConcatEmbedder(Combined):
-    """Several embedders side by side, each with its share of the columns.
+    """Concatenation of several embedders, each with its share of the columns.
 
-    What each member does with 0, -0, negatives, infinities, NaN and overflow, its columns do. `scaled-value` can be a
+    0, -0, negatives, infinities, NaN and overflow are treated by each member in its own way. `scaled-value` can be a
     member of width 1, which gives a network the plain number beside other features.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
 
     Example:
         >>> embedder = ConcatEmbedder.build(dim=9, members=[{"kind": "num"}, {"kind": "float"}])
@@ -152,7 +139,7 @@ class ConcatEmbedder(Combined):
         share, over = divmod(dim, len(config.members))
         widths = config.widths or tuple(share + (k < over) for k in range(len(config.members)))
         if sum(widths) != dim or min(widths) < 1:
-            raise ValueError(f"widths must be positive and make up dim, got {widths=}, {dim=}")
+            raise ConfigError(f"widths must be positive and sum to dim, got {widths=}, {dim=}")
         self._adopt([build_member(member, width) for member, width in zip(config.members, widths, strict=True)])
 
     def forward(self, numbers: NumberTable) -> Tensor:

@@ -1,26 +1,46 @@
-"""Numbers as whole multiples of 10^-n with a limited number of digits, as FoNE and residues see them."""
+"""Fixed-point conversion: numbers as integer multiples of 10^-n with a limited number of digits."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-__all__ = ["beyond_grid", "check_digits", "grid_units"]
+from numerate.config import Config, ConfigError
+
+__all__ = ["DigitsConfig", "beyond_grid", "check_digits", "grid_units"]
 
 _LARGE = 1e300
-"""Held below this, a value can still be multiplied by a power of ten."""
+"""Values are clamped here, so that multiplying by a power of ten stays finite."""
 
 
 def check_digits(integer_digits: int, fraction_digits: int) -> None:
-    """Raises a ValueError unless a float64 holds so many digits before and after the point."""
+    """Raises a ConfigError unless a float64 holds all digits before and after the point: 1 to 15 in all."""
     if integer_digits < 0 or fraction_digits < 0:
-        raise ValueError(f"digits must not be negative, got {integer_digits=}, {fraction_digits=}")
+        raise ConfigError(f"digits must not be negative, got {integer_digits=}, {fraction_digits=}")
     if not 1 <= integer_digits + fraction_digits <= 15:
-        raise ValueError(f"a float64 holds 1 to 15 digits in all, got {integer_digits=}, {fraction_digits=}")
+        raise ConfigError(f"a float64 holds 1 to 15 digits in all, got {integer_digits=}, {fraction_digits=}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsConfig(Config):
+    """Options of embedders and heads with a fixed number of digits.
+
+    Attributes:
+        integer_digits: Digits before the point (m); numbers from 10^m on overflow.
+        fraction_digits: Digits after the point (n); further digits are rounded.
+    """
+
+    integer_digits: int = 10
+    fraction_digits: int = 5
+
+    def __post_init__(self) -> None:
+        check_digits(self.integer_digits, self.fraction_digits)
 
 
 def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
-    """Finite values as whole multiples of 10^-n, the nearest (ties to even), held within so many digits: int64.
+    """Finite values rounded to integer multiples of 10^-n (ties to even), clamped to `digits` digits: int64.
 
     Example:
         >>> grid_units(torch.tensor([0.29, -12.0, 1e9], dtype=torch.float64), 4, 2).tolist()
@@ -31,7 +51,7 @@ def grid_units(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
 
 
 def beyond_grid(values: Tensor, digits: int, fraction_digits: int) -> Tensor:
-    """Which of some values, infinities among them, have more digits than that before the point: bool.
+    """Which values, infinities included, have too many digits before the point: bool.
 
     Example:
         >>> beyond_grid(torch.tensor([99.99, 99.996, -torch.inf], dtype=torch.float64), 4, 2).tolist()

@@ -1,59 +1,46 @@
-"""Fourier features of a number's digits (FoNE) and of its magnitude (log-Fourier, the default)."""
+"""Fourier features of the decimal digits (FoNE) and of the logarithm (log-Fourier, the default)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder, finite_values
-from numerate.embedders.digit_grid import beyond_grid, check_digits, grid_units
+from numerate.embedders.base import Embedder, NumberTable, finite_values
+from numerate.embedders.digit_grid import DigitsConfig, beyond_grid, grid_units
+from numerate.embedders.option_checks import check_dim, check_option, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEmbedder", "waves"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourierConfig(Config):
-    """Options of `fourier`.
+class FourierConfig(DigitsConfig):
+    """Options of `fourier`: those of `DigitsConfig`, and `map`.
 
     Attributes:
-        integer_digits: Digits before the point; from 10^integer_digits on, a number overflows.
-        fraction_digits: Digits after the point; finer ones are rounded away.
-        map: "linear", a learned matrix; or "pad", the features themselves and zeros in the rest, no weights.
+        map: "linear", a learned matrix; "pad", the features padded with zeros, without weights.
     """
 
     kind: ClassVar[str] = "fourier"
-    integer_digits: int = 10
-    fraction_digits: int = 5
     map: Literal["linear", "pad"] = "linear"
-
-    def __post_init__(self) -> None:
-        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @embedders.register("fourier", "fone")
 class FourierEmbedder(Embedder):
-    """(cos, sin) of 2π|x| / 10^i for every digit place, sign, overflow and NaN coordinates (FoNE, Zhou et al. 2025).
+    """(cos, sin) of 2π|x| / 10^i for every digit place, plus sign, overflow and NaN flags (FoNE, Zhou et al. 2025).
 
     Angles come from the scaled integer round(|x| · 10^n) modulo 10^i, so each digit is exact. 0 and -0 have all
-    cosines 1, unlike padding and unlike the released code's zero vector. Ours: the sign, 1 or -1; overflow (|x| ≥
-    10^m, infinities), which shows all digits as 9 and sets a flag; NaN, which shows no digits, no sign, and a flag.
+    cosines 1, unlike padding and unlike the released code's zero vector. Our additions: the sign, 1 or -1; a flag for
+    overflow (|x| ≥ 10^m, infinities), whose digits are all 9; a flag for NaN, whose other features are 0.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`; with `map="pad"` dim must be at least 2 · (m + n) + 3
+    Shape: N numbers to `(N, dim)`; with `map="pad"` dim must be at least 2 · (m + n) + 3.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = FourierEmbedder.build(dim=8, integer_digits=2, fraction_digits=1)
         >>> embedder.scaled_integers(NumberTable.of_values([-12.34, 0.06, 1e9])).tolist()
         [123, 1, 999]
@@ -69,8 +56,7 @@ class FourierEmbedder(Embedder):
         powers = [10**k for k in range(1, self.n_digits + 1)]
         self.register_buffer("periods", torch.tensor(powers), persistent=False)
         columns = 2 * self.n_digits + 3
-        if config.map == "pad" and dim < columns:
-            raise ValueError(f"dim must be at least {columns} to hold the digits, got {dim=}")
+        check_dim(dim, columns if config.map == "pad" else 1)
         self.project = nn.Linear(columns, dim) if config.map == "linear" else None
 
     def scaled_integers(self, numbers: NumberTable) -> Tensor:
@@ -81,8 +67,8 @@ class FourierEmbedder(Embedder):
         """float64 (N, 2 · (m + n) + 3): a pair for each place from the last digit up, then sign, overflow, NaN."""
         values = numbers.values()
         nan = values.isnan()
-        # Whole numbers below 2^53 in float64, of which fmod is exact. (With `%` on integers, what PyTorch 2.13 compiles
-        # for a CPU raises a ZeroDivisionError.)
+        # fmod is exact for integers below 2^53 in float64. (Integer `%`, compiled for CPU by PyTorch 2.13, raises a
+        # ZeroDivisionError.)
         periods = self.periods.to(torch.float64)
         turns = torch.fmod(self.scaled_integers(numbers)[:, None].to(torch.float64), periods) / periods
         pairs = torch.stack([(2 * math.pi * turns).cos(), (2 * math.pi * turns).sin()], dim=-1).flatten(1)
@@ -100,7 +86,7 @@ class FourierEmbedder(Embedder):
 
 
 def waves(logarithm: Tensor, count: int, longest: float, shortest: float) -> Tensor:
-    """Cosines, then sines, of periods from the longest to the shortest, each as much shorter than the one before.
+    """Cosines, then sines, for `count` periods in a geometric sequence from the longest to the shortest.
 
     Shape:
         logarithm: (...) float64. Output: (..., 2 · count).
@@ -116,13 +102,13 @@ class LogFourierConfig(Config):
     """Options of `log-fourier`.
 
     Attributes:
-        n_frequencies: How many frequencies of log10|x|.
+        n_frequencies: Number of frequencies of log10|x|.
         longest: Longest period, in decades.
         shortest: Shortest period, in decades.
-        integer_flag: Whether whole numbers carry a flag.
-        floor: Decimal exponent at and below which a number is as 0.
-        fade: Decades above the floor over which numbers fade into 0.
-        hidden: Size of the hidden layer; `dim` where None.
+        integer_flag: Add a flag for integers.
+        floor: Decimal exponent at and below which a number is embedded like 0.
+        fade: Decades above the floor over which the features fade to those of 0.
+        hidden: Size of the hidden layer; `dim` by default.
     """
 
     kind: ClassVar[str] = "log-fourier"
@@ -135,33 +121,20 @@ class LogFourierConfig(Config):
     hidden: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n_frequencies < 1:
-            raise ValueError(f"n_frequencies must be positive, got {self.n_frequencies=}")
-        if not 0 < self.shortest <= self.longest:
-            raise ValueError(f"periods must be positive and in order, got {self.shortest=}, {self.longest=}")
-        if not self.fade > 0:
-            raise ValueError(f"fade must be positive, got {self.fade=}")
-        if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, got {self.hidden=}")
+        check_positive(self, "n_frequencies", "shortest", "fade", "hidden")
+        check_option(self.shortest <= self.longest, self, "shortest must not exceed longest", "shortest", "longest")
 
 
 @embedders.register("log-fourier")
 class LogFourierEmbedder(Embedder):
-    """Cosines and sines of log10|x| from coarse to fine, with sign and flags, through a two-layer network: our default.
+    """Multi-scale cosines and sines of log10|x|, sign and flags through a two-layer network: our default embedder.
 
-    Near numbers have near vectors at every scale. The features of |x| and the sign fade linearly (in log10|x|) to 0
-    between 10^-90 and 10^-100, where a flag for zero fades in: so it is continuous through 0, and all below 10^-100
-    is 0, as is -0. At whole numbers it jumps by the integer flag (off: `integer_flag=False`), which is not set at 0.
-    Infinities are the largest float64 with a flag each; NaN shows nothing but its flag. Nothing overflows. xVal names
-    it as future work; the numbers are ours.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Numbers that are relatively close have similar vectors at every magnitude. The features of |x| and the sign fade
+    linearly (in log10|x|) to 0 between 10^-90 and 10^-100, where a flag for zero fades in: so the embedding is
+    continuous through 0, and -0 and everything below 10^-100 is 0. The integer flag, not set at 0, makes a jump at
+    integers. Infinities are the largest float64 with a flag each; NaN has its flag alone. Nothing overflows.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> LogFourierEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

@@ -1,24 +1,20 @@
-"""A gate that starts shut, so that attaching an embedder changes nothing until training does."""
+"""Zero-initialised gate: a newly attached embedder changes nothing until training opens the gate."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from numerate.config import ConfigError
+
 __all__ = ["ZeroGate"]
 
 
 class ZeroGate(nn.Module):
-    """Multiplies vectors by a learned gate that is 0 at first.
+    """Multiplies vectors by a learned factor that is initialised to 0.
 
-    At 0 the output is exactly 0 (the vectors of an embedder are always finite), so `hidden + gate(vectors)` is
-    `hidden`. The gate's own gradient, the inner product of the vectors and the gradient that arrives, is not 0: the
-    first step of training opens it. The embedder behind it gets no gradient until then.
-
-    **Shape**
-
-    - Input: `(*, width)`
-    - Output: `(*, width)`
+    With the gate at 0, `hidden + gate(vectors)` is exactly `hidden`. The gradient of the gate is not 0, so the first
+    training step opens it; the embedder gets no gradient before that.
 
     Args:
         width: Size of the vectors.
@@ -32,10 +28,10 @@ class ZeroGate(nn.Module):
 
     def __init__(self, width: int, *, per_dim: bool = False) -> None:
         if width < 1:
-            raise ValueError(f"width must be positive, got {width=}")
+            raise ConfigError(f"width must be positive, got {width}")
         super().__init__()
         self.gate = nn.Parameter(torch.zeros(width if per_dim else 1))
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """The gated vectors."""
+        """Gated vectors: (..., width) to (..., width)."""
         return vectors * self.gate

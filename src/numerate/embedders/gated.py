@@ -1,25 +1,23 @@
-"""A gate between what is known of a frequent number and what its characters say."""
+"""Gated combination of a token vector and a character LSTM (Spithourakis & Riedel 2018)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import INITIAL_STD, Embedder, as_bits
+from numerate.embedders.base import INITIAL_STD, Embedder, NumberTable, as_bits
 from numerate.embedders.characters import N_CHARACTERS, read_characters, recurrent_summary
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["GatedCharsConfig", "GatedCharsEmbedder"]
 
 _FREE = 0x7FFFFFFFFFFFFFFF
-"""Marks a row without a value: the pattern of a NaN that no number table holds, and the largest int64."""
+"""Marks an unused row: the bit pattern of a NaN that no number table holds, and the largest int64."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +25,7 @@ class GatedCharsConfig(Config):
     """Options of `gated-chars`.
 
     Attributes:
-        known: How many of the most frequent values get a vector of their own in `fit`; 0 for none.
+        known: Number of values, the most frequent ones, that get a vector of their own in `fit`.
         hidden: Width of the character LSTM (50 in the paper), mapped to `dim` where it differs.
     """
 
@@ -36,29 +34,22 @@ class GatedCharsConfig(Config):
     hidden: int = 50
 
     def __post_init__(self) -> None:
-        if self.known < 0:
-            raise ValueError(f"known must not be negative, got {self.known=}")
-        if self.hidden < 1:
-            raise ValueError(f"hidden must be positive, got {self.hidden=}")
+        check_option(self.known >= 0, self, "known must not be negative", "known")
+        check_positive(self, "hidden")
 
 
 @embedders.register("gated-chars")
 class GatedCharsEmbedder(Embedder):
-    """(1 - g) · token + g · characters, with a gate g in every column (Spithourakis & Riedel 2018).
+    """(1 - g) · token + g · characters, with a gate g for every column (Spithourakis & Riedel 2018).
 
-    The token vector is that of the value if `fit` found it to be frequent, else one learned vector for all other
-    numbers; the character vector is the last state of an LSTM over the written form; the gate is a sigmoid of both.
-    Values are compared as float64, so `1.50` and `1.5` share a token vector (in the paper they do not) but not the
-    characters; 0 and -0 share it, too. A sign is a character; `inf` and `nan` are unknown letters and can be frequent
-    values like others; overflow is read from the characters, at most 32 of them.
+    Frequent values (`fit`) have a token vector each, all other numbers share one; the character vector is the last
+    state of an LSTM over the written form; the gate is a sigmoid of a linear map of both. Values are compared as
+    float64, so `1.50` and `1.5`, or 0 and -0, share a token vector (in the paper they do not). A sign is a character;
+    `inf` and `nan` are unknown letters; overflow is read from the characters, at most 32 of them.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers, `characters` (N, L)
-    - Output: `(N, dim)`
+    Shape: N numbers with characters (N, L) to `(N, dim)`.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = GatedCharsEmbedder.build(dim=8, known=2)
         >>> embedder.fit(torch.tensor([7.0, 3.0, 7.0, 9.0, 3.0]))
         >>> embedder.token_ids(NumberTable.of_values([3, 5, 7])).tolist()
@@ -81,14 +72,14 @@ class GatedCharsEmbedder(Embedder):
 
     @torch.no_grad()
     def fit(self, values: Tensor) -> None:
-        """Gives the most frequent of `values` a vector each; of equally frequent ones, the smaller bit patterns."""
+        """Assigns token vectors to the most frequent values; ties go to the smaller bit pattern."""
         patterns, counts = _patterns(values).unique(return_counts=True)
         order = counts.argsort(descending=True, stable=True)[: len(self.known_bits)]
         self.known_bits.fill_(_FREE)
         self.known_bits[: len(order)] = patterns[order].sort().values.to(self.known_bits.device)
 
     def token_ids(self, numbers: NumberTable) -> Tensor:
-        """The row of each number in the table of tokens, (N,) int64; the last row is for all others."""
+        """Row of each number in the token table, (N,) int64; the last row is for all other numbers."""
         others = len(self.known_bits)
         if others == 0:
             return torch.zeros_like(numbers.bits)

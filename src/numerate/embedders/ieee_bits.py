@@ -1,19 +1,17 @@
-"""Embedders that see the IEEE-754 bits of a number."""
+"""IEEE-754 bit embedders: a residual network over the bits, or the bits themselves (BitTokens)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder
+from numerate.embedders.base import Embedder, NumberTable
+from numerate.embedders.option_checks import check_dim, check_option
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["BitsConfig", "BitsEmbedder", "FloatConfig", "FloatEmbedder", "ieee_bits"]
 
@@ -22,16 +20,16 @@ _FORMATS: dict[int, tuple[torch.dtype, torch.dtype, int]] = {
     32: (torch.float32, torch.int32, 0x7FC00000),
     64: (torch.float64, torch.int64, 0x7FF8000000000000),
 }
-"""Floating type, integer type of the same size, and the canonical NaN, by number of bits."""
+"""By number of bits: floating type, integer type of the same size, bit pattern of the canonical NaN."""
 _DROPPED = (1 << 29) - 1
-"""The bits of a float64 that a float32 has no room for."""
+"""Mask of the fraction bits that float64 has and float32 has not."""
 
 
 def ieee_bits(values: Tensor, n_bits: int) -> Tensor:
-    """The bits of float64 values in a format of `n_bits`, sign first, then exponent, then fraction, each from the top.
+    """Bits of float64 values rounded to an IEEE format of `n_bits`: sign, exponent, fraction, most significant first.
 
-    Rounds to nearest, ties to even, once. Finite values too large for the format become its largest finite ones,
-    infinities stay infinite, every NaN becomes the positive quiet one, -0 keeps its sign.
+    Rounds once, to nearest, ties to even. Finite values too large for the format become its largest finite value,
+    infinities stay infinite, every NaN becomes the positive quiet NaN, -0 keeps its sign.
 
     Shape:
         Input: float64 (N,). Output: int64 (N, n_bits) of 0 and 1.
@@ -45,7 +43,7 @@ def ieee_bits(values: Tensor, n_bits: int) -> Tensor:
     largest = torch.finfo(floating).max
     values = torch.where(values.isinf(), values, values.clamp(-largest, largest))
     if n_bits == 16:
-        # PyTorch goes through float32 and would round twice: keep what is cut off as a sticky last bit.
+        # PyTorch converts by way of float32, which rounds twice: a sticky last bit stands for the dropped ones.
         pattern = values.view(torch.int64)
         sticky = ((pattern & _DROPPED) != 0).to(torch.int64) << 29
         values = ((pattern & ~_DROPPED) | sticky).view(torch.float64)
@@ -60,8 +58,8 @@ class FloatConfig(Config):
 
     Attributes:
         bits: Size of the IEEE format: 16, 32 (the paper's) or 64.
-        blocks: How many residual blocks of two layers follow the first layer; 1 is the paper's LRLRLR.
-        residual: Whether each block is added to its input.
+        blocks: Number of residual blocks of two layers after the first layer; 1 is the paper's LRLRLR.
+        residual: Add each block's output to its input.
     """
 
     kind: ClassVar[str] = "float"
@@ -70,33 +68,25 @@ class FloatConfig(Config):
     residual: bool = True
 
     def __post_init__(self) -> None:
-        if self.blocks < 0:
-            raise ValueError(f"blocks must not be negative, got {self.blocks=}")
+        check_option(self.blocks >= 0, self, "blocks must not be negative", "blocks")
 
 
 @embedders.register("float")
 class FloatEmbedder(Embedder):
-    """IEEE-754 bits, as 0 and 1, through a residual network without biases (Floating-Point Embedding, Symmetry 2024).
+    """IEEE-754 bits (0 and 1) through a residual network without biases (Floating-Point Embedding, Symmetry 2024).
 
-    Numbers are rounded to float32 (or `bits`): 16777217 and 16777216 share a vector. Beyond its range they clamp to
-    its largest finite number, which differs from infinity; 0 is the all-zero pattern and, having no biases, gets the
-    zero vector; -0 and negatives differ by the sign bit; every NaN is the canonical one; denormals are as IEEE has
-    them. Outputs are non-negative.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Numbers are rounded to float32 (or `bits`): 16777217 and 16777216 share a vector. Finite overflow is clamped to the
+    largest finite number; 0 is the all-zero pattern and, without biases, gets the zero vector; -0 and negatives have
+    the sign bit; every NaN is the canonical one. Outputs are not negative.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> embedder = FloatEmbedder.build(dim=768)
         >>> sum(p.numel() for p in embedder.parameters())
         1204224
     """
 
     Config = FloatConfig
-    outermost = ("first",)  # all behind it has no bias, and ReLU passes factors on
+    outermost = ("first",)  # later layers have no bias, and ReLU is positively homogeneous
 
     def __init__(self, dim: int, config: FloatConfig) -> None:
         super().__init__(dim, config)
@@ -123,7 +113,7 @@ class BitsConfig(Config):
     Attributes:
         bits: Size of the IEEE format: 64 (the paper's), 32 or 16.
         reciprocal: Append the bits of 1/x, which helps division.
-        map: "linear", a learned matrix; or "pad", the bits themselves in the first columns, then zeros, no weights.
+        map: "linear", a learned matrix; "pad", the bits padded with zeros, without weights.
     """
 
     kind: ClassVar[str] = "bits"
@@ -136,18 +126,13 @@ class BitsConfig(Config):
 class BitsEmbedder(Embedder):
     """IEEE-754 bits as -1 and 1, zero-padded or through a learned matrix (BitTokens, Kreitner et al. 2026).
 
-    With 64 bits every float64 has a vector of its own. 0 is all -1 (no zero vector), -0 and negatives differ by the
-    sign bit, infinities have their IEEE pattern, every NaN is the canonical one. 1/0 has the pattern of infinity, and
-    1/x overflows to it for |x| < 5.6e-309. In formats of 16 and 32 bits finite overflow clamps to the largest finite
-    number.
+    With 64 bits every float64 has a vector of its own. 0 is all -1 (not the zero vector), -0 and negatives have the
+    sign bit, infinities have their IEEE pattern, every NaN is the canonical one. 1/0, and 1/x for |x| < 5.6e-309, is
+    infinity. Formats of 16 and 32 bits clamp finite overflow to their largest finite number.
 
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`)
+    Shape: N numbers to `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`).
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> BitsEmbedder.build(dim=66, map="pad")(NumberTable.of_values([-2.0]))[0, :4].tolist()
         [1.0, 1.0, -1.0, -1.0]
     """
@@ -160,8 +145,7 @@ class BitsEmbedder(Embedder):
         self.bits = config.bits
         self.reciprocal = config.reciprocal
         columns = config.bits * (2 if config.reciprocal else 1)
-        if config.map == "pad" and dim < columns:
-            raise ValueError(f"dim must be at least {columns} to hold the bits, got {dim=}")
+        check_dim(dim, columns if config.map == "pad" else 1)
         self.project = nn.Linear(columns, dim, bias=False) if config.map == "linear" else None
 
     def forward(self, numbers: NumberTable) -> Tensor:
@@ -171,6 +155,6 @@ class BitsEmbedder(Embedder):
         if self.reciprocal:
             bits = torch.cat([bits, ieee_bits(values.reciprocal(), self.bits)], dim=-1)
         signs = self._cast(2 * bits - 1)
-        return (
-            nn.functional.pad(signs, (0, self.dim - signs.shape[-1])) if self.project is None else self.project(signs)
-        )
+        if self.project is None:
+            return nn.functional.pad(signs, (0, self.dim - signs.shape[-1]))
+        return self.project(signs)

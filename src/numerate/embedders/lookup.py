@@ -1,19 +1,16 @@
-"""One learned vector for whatever number."""
+"""Baseline embedder: one learned vector shared by all numbers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import INITIAL_STD, Embedder
+from numerate.embedders.base import INITIAL_STD, Embedder, NumberTable
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["NumConfig", "NumEmbedder"]
 
@@ -27,17 +24,11 @@ class NumConfig(Config):
 
 @embedders.register("num")
 class NumEmbedder(Embedder):
-    """One learned vector for every number: the model learns *that* a number stands there, not which.
+    """One learned vector for all numbers (baseline `Num` of Thawani et al. 2021).
 
-    The baseline `Num` of Thawani et al. 2021. All numbers are alike: 0, -0, negatives, infinities, NaN, overflow.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    The model learns that a number is there, not which one. 0, -0, negatives, infinities and NaN are all the same.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> NumEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).shape
         torch.Size([2, 8])
     """

@@ -1,20 +1,18 @@
-"""Distances of the mantissa to fixed prototypes, and a vector for the exponent."""
+"""NumGPT embedder: radial basis functions of the mantissa and a learned vector for the exponent."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import INITIAL_STD, Embedder, as_bits, finite_values, size_bits
+from numerate.embedders.base import INITIAL_STD, Embedder, NumberTable, as_bits, finite_values, size_bits
+from numerate.embedders.option_checks import check_dim, check_option, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["PrototypeConfig", "PrototypeEmbedder"]
 
@@ -26,7 +24,7 @@ class PrototypeConfig(Config):
     """Options of `prototype`.
 
     Attributes:
-        sigma: Width of the bell around each prototype.
+        sigma: Width of the Gaussian around each prototype.
         low: Smallest exponent with a vector of its own.
         high: Largest exponent with a vector of its own.
     """
@@ -37,29 +35,21 @@ class PrototypeConfig(Config):
     high: int = 12
 
     def __post_init__(self) -> None:
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma=}")
-        if self.low > self.high:
-            raise ValueError(f"low must not exceed high, got {self.low=}, {self.high=}")
+        check_positive(self, "sigma")
+        check_option(self.low <= self.high, self, "low must not exceed high", "low", "high")
 
 
 @embedders.register("prototype", "numgpt")
 class PrototypeEmbedder(Embedder):
-    """How near the mantissa lies to fixed prototypes, beside a learned vector for the exponent (NumGPT 2021).
+    """Radial basis functions of the mantissa and a learned vector for the exponent (NumGPT 2021).
 
-    x = m · 10^e: three quarters of the columns are exp(-(m - q_i)² / σ²), q_i evenly on [-10, 10]; one quarter is e's.
+    x = m · 10^e: three quarters of the columns are exp(-(m - q_i)² / σ²) with q_i evenly spaced on [-10, 10], one
+    quarter is the vector of e. 0 and -0 are m = 0, e = 0. Exponents below -8 share a vector, and so do those above 12.
+    Infinities are m = ±10 with the upper exponent. NaN is m = 0 with a vector of its own (our addition).
 
-    The sign is the mantissa's. 0 and -0 are m = 0, e = 0. Exponents below -8 and above 12 share a vector each, and
-    the mantissa still tells such numbers apart. Infinities are m = ±10 with the upper exponent. NaN is m = 0 with a
-    vector of its own, which is ours. It jumps between 9.99 and 10, by construction.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`, dim at least 4
+    Shape: N numbers to `(N, dim)`, dim at least 4.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> mantissas, exponents = PrototypeEmbedder.build(dim=8).split(NumberTable.of_values([-250.0, 0.001, 0]))
         >>> mantissas.tolist(), exponents.tolist()
         ([-2.5, 1.0, 0.0], [2, -3, 0])
@@ -70,13 +60,12 @@ class PrototypeEmbedder(Embedder):
 
     def __init__(self, dim: int, config: PrototypeConfig) -> None:
         super().__init__(dim, config)
-        if dim < 4:
-            raise ValueError(f"dim must be at least 4, got {dim=}")
+        check_dim(dim, 4)
         self.sigma, self.low, self.high = config.sigma, config.low, config.high
         self.n_prototypes = dim - dim // 4
         self.exponents = nn.Embedding(self.high - self.low + 4, dim // 4)
         nn.init.normal_(self.exponents.weight, std=INITIAL_STD)
-        # A table, since 10 ** e on an accelerator may be off in the last place.
+        # A table, because 10 ** e on an accelerator may be wrong in the last place.
         powers = [math.ldexp(1.0, -1074)] + [float(f"1e{e}") for e in range(_FIRST_POWER + 1, 309)]
         self.register_buffer("power_bits", as_bits(torch.tensor(powers, dtype=torch.float64)), persistent=False)
 

@@ -1,19 +1,17 @@
-"""Embedders that see a number as one real number: its value, its logarithm, or itself."""
+"""Scalar embedders: the value or its logarithm through a small network, or the value itself (xVal)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.embedders.base import Embedder, finite_values, full_precision
+from numerate.embedders.base import Embedder, NumberTable, finite_values, full_precision
+from numerate.embedders.option_checks import check_dropout, check_positive
 from numerate.registry import embedders
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "LogValueConfig",
@@ -32,14 +30,12 @@ class _ProjectionConfig(Config):
     final_relu: bool = False
 
     def __post_init__(self) -> None:
-        if self.hidden < 1:
-            raise ValueError(f"hidden must be positive, got {self.hidden=}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
+        check_positive(self, "hidden")
+        check_dropout(self)
 
 
 class _Projection(Embedder):
-    """One real number through one hidden layer, with learned marks of our own for what the paper leaves out."""
+    """One scalar through one hidden layer; flags (our addition) for signs and values that the papers leave out."""
 
     continuous = True
     n_marks: int
@@ -53,13 +49,13 @@ class _Projection(Embedder):
         self.final = nn.ReLU() if config.final_relu else nn.Identity()
 
     def _scalar(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
-        """The real number (N,) and the marks (N, n_marks), float64."""
+        """The scalar (N,) and the flags (N, n_marks), float64."""
         raise NotImplementedError
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
         scalar, marks = self._scalar(numbers)
-        # float16 ends at 65504, where these numbers only begin.
+        # Autocast off: the scalars exceed the range of float16, 65504.
         with full_precision(numbers.bits):
             hidden = self.inner(self._cast(scalar)[:, None]) + self.marks(self._cast(marks))
             return self.final(self.outer(self.dropout(hidden).relu()))
@@ -73,7 +69,7 @@ class ValueConfig(_ProjectionConfig):
         hidden: Size of the hidden layer.
         dropout: Dropout before the hidden layer's ReLU.
         final_relu: Put a ReLU on the output, as the released code does and the paper does not.
-        limit: Up to here the value enters as it is; beyond, it grows with its logarithm.
+        limit: Values beyond ±limit are compressed logarithmically.
     """
 
     kind: ClassVar[str] = "value"
@@ -81,26 +77,19 @@ class ValueConfig(_ProjectionConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.limit > 0:
-            raise ValueError(f"limit must be positive, got {self.limit=}")
+        check_positive(self, "limit")
 
 
 @embedders.register("value")
 class ValueEmbedder(_Projection):
-    """The value itself through a network with one hidden layer (`Value` of Thawani et al. 2021).
+    """The value through a network with one hidden layer (`Value` of Thawani et al. 2021).
 
-    Up to `limit` (the end of the paper's range) the value enters unscaled, so vectors grow with it; beyond, L·(1 +
-    ln(x / L)) enters, which is smooth and monotone and stays below 10^9. -0 is 0; negatives enter as they are;
-    infinities are the largest float64 with a learned mark each; NaN is 0 with a learned mark. Layers are left out of
-    autocast, since float16 ends at 65504; in a module that is float16 itself, values saturate at 256.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Values up to `limit` (L, the end of the paper's range) are not scaled, so vectors grow with them; larger ones are
+    replaced by L·(1 + ln(x / L)), which is smooth, monotone and below 10^9. -0 is 0; negatives keep their sign;
+    infinities are the largest float64 with a learned flag each; NaN is 0 with a learned flag. The layers run outside of
+    autocast; in a float16 module, values saturate at 256.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> ValueEmbedder.build(dim=8, hidden=16)(NumberTable.of_values([0.5, 1e300])).shape
         torch.Size([2, 8])
     """
@@ -123,7 +112,7 @@ class ValueEmbedder(_Projection):
 
 @dataclass(frozen=True, kw_only=True)
 class LogValueConfig(_ProjectionConfig):
-    """Options of `log-value`: as for `value`, without the limit."""
+    """Options of `log-value`: those of `value` without the limit."""
 
     kind: ClassVar[str] = "log-value"
 
@@ -132,17 +121,11 @@ class LogValueConfig(_ProjectionConfig):
 class LogValueEmbedder(_Projection):
     """The decimal logarithm of |x| through a network with one hidden layer (`LogValue` of Thawani et al. 2021).
 
-    For positive numbers it is the paper's. Ours: a learned mark for negatives, one for zero (whose logarithm is set
-    to 0; -0 is 0), one for NaN (0 as well), one for each infinity (the logarithm of the largest float64). Nothing
-    overflows. Continuous on either side of 0, with a jump at 0.
-
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, dim)`
+    Positive numbers are embedded as in the paper. Our additions are learned flags for negatives, for 0 and -0 (whose
+    logarithm is set to 0), for NaN (likewise) and for each infinity (the logarithm of the largest float64). Nothing
+    overflows. Continuous except at 0.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> LogValueEmbedder.build(dim=8)(NumberTable.of_values([0.0, -5e-324])).shape
         torch.Size([2, 8])
     """
@@ -171,25 +154,20 @@ class ScaledValueConfig(Config):
     limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and not self.limit > 0:
-            raise ValueError(f"limit must be positive, got {self.limit=}")
+        check_positive(self, "limit")
 
 
 @embedders.register("scaled-value", "xval")
 class ScaledValueEmbedder(Embedder):
-    """The number itself, to multiply the [NUM] row by (xVal, Golkar et al. 2023).
+    """The value itself, a factor for the [NUM] row (xVal, Golkar et al. 2023); without weights.
 
-    Values are expected scaled already, into about [-5, 5]; it has no weights. 0 and -0 give 0, which wipes out the
-    [NUM] row: inherent to the method. NaN gives 0, too. Infinities and overflow give the largest number that the
-    module's type can still multiply (the root of its maximum: 2e19 in float32), or ±limit.
+    Values should be scaled into about [-5, 5] beforehand. 0, -0 and NaN give 0, which erases the [NUM] row: inherent to
+    the method. Infinities and overflow are clamped to ±limit, or to the square root of the type's maximum (2e19 in
+    float32).
 
-    **Shape**
-
-    - Input: a flat number table of N numbers
-    - Output: `(N, 1)`, for placement `scale`
+    Shape: N numbers to `(N, 1)`, for placement `scale`.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> ScaledValueEmbedder.build(dim=8)(NumberTable.of_values([1.5, -2.0])).tolist()
         [[1.5], [-2.0]]
     """

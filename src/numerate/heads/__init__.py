@@ -1,4 +1,4 @@
-"""Hidden states to distributions over numbers: one file a family, each registered in `numerate.heads`.
+"""Heads: hidden states to distributions over numbers. One file for each family, registered in `numerate.heads`.
 
 Example:
     >>> import numerate

@@ -1,4 +1,4 @@
-"""What every head is: hidden states in, a `NumberDistribution` out."""
+"""Base class of all heads (hidden states to distributions over numbers)."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution, from_order, to_order
-from numerate.processing.number_table import PADDING
+from numerate.embedders.option_checks import check_dim
+from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution
+from numerate.processing.number_table import PADDING, NumberTable
 
 if TYPE_CHECKING:
     from numerate.config import Config
-    from numerate.heads.pointer import Earlier
-    from numerate.processing.number_table import NumberTable
+    from numerate.heads.pointer import PointerContext
 
-__all__ = ["LARGEST", "Head", "NumberDistribution", "ValueDistribution", "from_order", "to_order"]
+__all__ = ["LARGEST", "GatedHead", "Head", "NumberDistribution", "NumberTable", "ValueDistribution", "run_wide"]
 
 
 class Head(nn.Module):
-    """Turns N hidden states into N distributions over numbers.
+    """Base class: turns N hidden states into N distributions over numbers.
 
-    The contract, tested for every registered head: layers run in float32 at least, under autocast and in a module of
-    half precision too, and distributions in float64; `loss` is finite for every number, with finite gradients; numbers
-    that are no target at all (`valid`) cost nothing.
+    The contract, tested for every registered head: layers run in float32 at least, also under autocast and in modules
+    of half precision, and distributions in float64; `loss` is finite for every number, with finite gradients; numbers
+    that are not `valid` have loss 0.
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
     """
 
     Config: ClassVar[type[Config]]
+    _written: ClassVar[bool] = False
 
     def __init__(self, dim: int, config: Config) -> None:
         super().__init__()
-        if dim < 1:
-            raise ValueError(f"dim must be positive, got {dim=}")
+        check_dim(dim)
         self.dim = dim
         self.config = config
 
@@ -46,55 +46,54 @@ class Head(nn.Module):
 
     @property
     def is_written(self) -> bool:
-        """Whether its distributions are of numbers as they are written; by default, what an option `written` says."""
-        return bool(getattr(self.config, "written", False))
+        """Whether its distributions are over numbers as they are written (`NumberDistribution.is_written`)."""
+        return self._written or bool(getattr(self.config, "written", False))
 
     @property
     def is_open(self) -> bool:
-        """Whether every number has a probability of its own, and not those of a vocabulary alone."""
+        """Whether the vocabulary is open: every number has a probability of its own."""
         return True
 
     @property
     def looks_back(self) -> bool:
-        """Whether `forward` and `loss` take what stands earlier in the text, `numerate.heads.pointer.Earlier`, too."""
+        """Whether `forward` and `loss` accept a `PointerContext`, the other numbers of the text."""
         return False
 
     def fit(self, numbers: NumberTable) -> None:
-        """Fits what is fitted to data before training (components, vocabularies); most heads have nothing to fit."""
+        """Fits components or vocabularies to data before training; most heads have nothing to fit."""
         del numbers
 
     def forward(self, hidden: Tensor) -> NumberDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+        """Distributions for (N, dim) hidden states."""
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
 
     @property
     def gates(self) -> bool:
-        """Whether the head has its own way to choose between a word and a number."""
+        """Whether the head computes the choice between a word and a number itself (`number_logit`)."""
         return type(self).number_logit is not Head.number_logit
 
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """The logit of [NUM] beside those of the words, by which the model chooses between a word and a number: (...).
+        """Logit of [NUM] in the softmax over words, by which the model chooses between a word and a number: (...).
 
         Args:
             hidden: (..., dim).
-            own: (...), the model's own [NUM] logit, as most heads leave it.
-            words: (...), the logsumexp of the words' logits. `words + own` makes sigmoid(own) the probability of a
-                number, however many words there are; the logsumexp of a head's own scores makes one flat softmax of
-                words and numerals.
+            own: (...), the model's own [NUM] logit; most heads return it unchanged.
+            words: (...), logsumexp of the word logits. Returning `words + own` makes sigmoid(own) the probability of a
+                number; returning the logsumexp of numeral scores makes one flat softmax over words and numerals.
         """
         del hidden, words
         return own
 
     def valid(self, numbers: NumberTable) -> Tensor:
-        """Which numbers can be learnt from: (N,) bool. Not NaN, the infinities and padding."""
+        """Which numbers are targets: (N,) bool; NaN, the infinities and padding are not."""
         return numbers.values().isfinite() & (numbers.given != PADDING)
 
     def clamped(self, numbers: NumberTable) -> Tensor:
-        """Which valid numbers are beyond what the head can say, and learnt from as the nearest it can: (N,) bool."""
+        """Which valid numbers lie outside the head's range and are trained on as its nearest number: (N,) bool."""
         return torch.zeros_like(numbers.bits, dtype=torch.bool)
 
-    def loss(self, hidden: Tensor, numbers: NumberTable, earlier: Earlier | None = None) -> Tensor:
-        """What training lowers, one term a number: (N,), float32 (float64 for float64 states), 0 where not `valid`.
+    def loss(self, hidden: Tensor, numbers: NumberTable, earlier: PointerContext | None = None) -> Tensor:
+        """Training loss of each number: (N,), float32 (float64 for float64 states), 0 where not `valid`.
 
         Args:
             hidden: (N, dim).
@@ -108,15 +107,29 @@ class Head(nn.Module):
         return terms.to(torch.promote_types(hidden.dtype, torch.float32))
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        """The terms of valid numbers, by default the negative log-probability; the rest are 0 here and ignored."""
+        """Loss of each number, by default the negative log-probability; invalid numbers are 0 here and masked later."""
         return -self.forward(hidden).log_prob(numbers)
 
-    def _run(self, layers: nn.Module, hidden: Tensor) -> Tensor:
-        """float64 output of some layers, computed outside autocast and in float32 at least."""
-        own = next(layers.parameters()).dtype
-        wide = torch.promote_types(own, torch.float32)
-        with torch.autocast(hidden.device.type, enabled=False):
-            if own == wide:
-                return layers(hidden.to(wide)).to(torch.float64)
-            weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
-            return torch.func.functional_call(layers, weights, (hidden.to(wide),)).to(torch.float64)
+
+class GatedHead(Head):
+    """Base class of heads with an option `gate`, the way in which the model chooses between a word and a number.
+
+    `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one word among
+    the others.
+    """
+
+    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
+        """`words + own` for the gate `class`, `own` for the gate `logit`: (...)."""
+        del hidden
+        return words + own if getattr(self.config, "gate", "class") == "class" else own
+
+
+def run_wide(layers: nn.Module, hidden: Tensor) -> Tensor:
+    """Output of layers that run outside autocast and in float32 at least, as float64."""
+    own = next(layers.parameters()).dtype
+    wide = torch.promote_types(own, torch.float32)
+    with torch.autocast(hidden.device.type, enabled=False):
+        if own == wide:
+            return layers(hidden.to(wide)).to(torch.float64)
+        weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
+        return torch.func.functional_call(layers, weights, (hidden.to(wide),)).to(torch.float64)

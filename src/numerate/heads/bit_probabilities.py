@@ -1,53 +1,51 @@
-"""The bits of a number's float64."""
+"""Head over the 64 bits of a float64, each predicted independently (BitTokens)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head, ValueDistribution
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
+from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["BitsConfig", "BitsDistribution", "BitsHead"]
 
 _EXPONENT, _FRACTION = 11, 52
 _INFINITY = 0x7FF0000000000000
-_SURE = 300.0
-"""Logits of a distribution are held within ±this, so that no probability is 0."""
+_MAX_LOGIT = 300.0
+"""Logits are clamped to ±this, so that no probability is 0."""
 
 
 def _bits_of(patterns: Tensor, count: int) -> Tensor:
-    """The lowest `count` bits, the highest first: int64 (..., count)."""
+    """The lowest `count` bits, most significant first: int64 (..., count)."""
     return patterns[..., None] >> torch.arange(count - 1, -1, -1, device=patterns.device) & 1
 
 
 def _joined(bits: Tensor) -> Tensor:
-    """int64 patterns from at most 63 bits, the highest first."""
+    """int64 patterns from at most 63 bits, most significant first."""
     shifts = torch.arange(bits.shape[-1] - 1, -1, -1, device=bits.device)
     return (bits.to(torch.int64) << shifts).sum(-1)
 
 
 def _log_not_all(logits: Tensor) -> Tensor:
-    """log(1 - P(all bits are 1)), stable however sure they are."""
+    """log(1 - P(all bits are 1)), numerically stable for all logits."""
     ones = functional.logsigmoid(logits).sum(-1)  # below 0, if only by 1e-130
     return torch.where(ones > -0.7, torch.log(-torch.expm1(ones)), torch.log1p(-torch.exp(ones.clamp_max(-0.1))))
 
 
 @dataclass(frozen=True, eq=False)
 class BitsDistribution(ValueDistribution):
-    """Independent bits of a float64, given that it is finite: masses on all finite float64.
+    """Independent bits of a float64, conditional on a finite number: probability masses on all finite float64.
 
-    The patterns of NaN and the infinities, whose exponent bits are all 1, are cut out and the rest is scaled up. 0 has
-    the masses of 0 and -0 together.
+    The patterns of NaN and the infinities, whose exponent bits are all 1, are excluded and the rest is renormalised. 0
+    has the sum of the masses of 0 and -0.
 
     Shape:
         logits: (N, 64), float64, log-odds of 1: sign, exponent, fraction.
@@ -57,13 +55,13 @@ class BitsDistribution(ValueDistribution):
 
     @property
     def _sizes(self) -> Tensor:
-        """Logits of all bits but the sign's: (N, 63)."""
-        return self.logits[:, 1:].clamp(-_SURE, _SURE)
+        """Logits of all bits except the sign: (N, 63)."""
+        return self.logits[:, 1:].clamp(-_MAX_LOGIT, _MAX_LOGIT)
 
     @property
     def _minus(self) -> Tensor:
         """Log-odds of the minus sign: (N, 1)."""
-        return self.logits[:, :1].clamp(-_SURE, _SURE)
+        return self.logits[:, :1].clamp(-_MAX_LOGIT, _MAX_LOGIT)
 
     @property
     def _log_finite(self) -> Tensor:
@@ -71,7 +69,7 @@ class BitsDistribution(ValueDistribution):
 
     @property
     def _table(self) -> Tensor:
-        """Log-probabilities of 0 and 1 at all places but the sign's: (N, 63, 2)."""
+        """Log-probabilities of 0 and 1 for all bits except the sign: (N, 63, 2)."""
         return torch.stack([functional.logsigmoid(-self._sizes), functional.logsigmoid(self._sizes)], dim=-1)
 
     def _log_sign(self, values: Tensor) -> Tensor:
@@ -84,7 +82,7 @@ class BitsDistribution(ValueDistribution):
         return log_equal(self._table, bits) + self._log_sign(values) - self._log_finite
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        size, half = values.abs(), 0.5 * torch.pow(10.0, precision.to(torch.float64))
+        size, half = values.abs(), half_unit(precision)
         with_zero = size <= half
         plus = (values > 0).to(torch.int64)
         low, high = (size - half).clamp_min(0.0), (size + half).clamp_max(LARGEST)
@@ -96,7 +94,7 @@ class BitsDistribution(ValueDistribution):
         return torch.where(with_zero, super()._log_mass(values, precision), away)
 
     def _cdf(self, values: Tensor) -> Tensor:
-        # The patterns of sizes are ordered as the sizes are, and that after the largest finite one is infinity's.
+        # Bit patterns are ordered like the sizes; the one after the largest finite number is infinity.
         pattern = values.abs().view(torch.int64)
         patterns = torch.where(values < 0, pattern, pattern + 1)
         less = (below(self._table, _bits_of(patterns, 63)) / self._log_finite.exp()).clamp_max(1.0)
@@ -104,11 +102,11 @@ class BitsDistribution(ValueDistribution):
         return torch.where(values < 0, self._minus.sigmoid() * (1 - less), 1 - (-self._minus).sigmoid() * (1 - less))
 
     def mean(self) -> Tensor:
-        """Expected value: (N,). One exponent bit in a million astray outweighs all the rest: prefer the median."""
+        """Expected value: (N,). A single improbable exponent bit can dominate it: prefer the median."""
         chances = self._sizes.sigmoid()
         halves = torch.pow(0.5, torch.arange(1, _FRACTION + 1, dtype=torch.float64, device=self.device))
         fraction = (chances[:, _EXPONENT:] * halves).sum(-1)
-        exponents = torch.arange(2**_EXPONENT - 1, device=self.device)  # all but that of NaN and the infinities
+        exponents = torch.arange(2**_EXPONENT - 1, device=self.device)  # without that of NaN and the infinities
         ones = _bits_of(exponents, _EXPONENT).to(torch.float64)
         logits = self._sizes[:, :_EXPONENT]
         log_chances = functional.logsigmoid(logits) @ ones.T + functional.logsigmoid(-logits) @ (1 - ones).T
@@ -119,7 +117,7 @@ class BitsDistribution(ValueDistribution):
         return -(self._minus[:, 0] / 2).tanh() * size
 
     def mode(self) -> Tensor:
-        """Most probable value: (N,), bit by bit; where that is not finite, the least sure exponent bit is flipped."""
+        """Most probable value: (N,), bit by bit; if it is not finite, the least certain exponent bit is flipped."""
         sizes = self._sizes
         bits = (sizes > 0).to(torch.int64)
         endless = bits[:, :_EXPONENT].all(-1)
@@ -133,11 +131,11 @@ class BitsDistribution(ValueDistribution):
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
-        chances = self.logits.clamp(-_SURE, _SURE).sigmoid()
+        chances = self.logits.clamp(-_MAX_LOGIT, _MAX_LOGIT).sigmoid()
         shape = (count, *chances.shape)
         random = torch.rand(shape, generator=generator, dtype=torch.float64, device=self.device)
         bits = (random < chances).to(torch.int64)
-        # Exponent bits one by one: as long as all are 1, the next one is 1 only if a 0 is still to come.
+        # Exponent bits one by one: while all are 1, the next is drawn conditional on a later 0.
         still = torch.ones_like(bits[..., 0], dtype=torch.bool)
         for place in range(1, _EXPONENT + 1):
             here, rest = self._sizes[:, place - 1 : _EXPONENT], self._sizes[:, place:_EXPONENT]
@@ -158,19 +156,14 @@ class BitsConfig(Config):
 
 @heads.register("bits", "bittokens")
 class BitsHead(Head):
-    """A logit for each of the 64 bits of a float64, by one linear layer (BitTokens, Kreitner et al. 2026).
+    """Linear layer with a logit for each of the 64 bits of a float64 (BitTokens, Kreitner et al. 2026).
 
-    The loss is the binary cross-entropy, averaged over the bits with equal weights; -0 is told from 0. NaN and the
-    infinities are no targets and are never predicted: the distribution is that of independent bits, given that the
-    number is finite.
+    The loss is the mean binary cross-entropy of the bits, so -0 differs from 0. NaN and the infinities are not targets
+    and are never predicted: the distribution is conditional on a finite number.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over all finite float64
+    Shape: `(N, dim)` to N distributions over all finite float64.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = BitsHead.build(dim=8)
         >>> head(torch.zeros(2, 8)).logits.shape, head.loss(torch.zeros(1, 8), NumberTable.of_values([1e308])).shape
         (torch.Size([2, 64]), torch.Size([1]))
@@ -183,11 +176,9 @@ class BitsHead(Head):
         self.layers = nn.Linear(dim, 64)
 
     def forward(self, hidden: Tensor) -> BitsDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
-        return BitsDistribution(self._run(self.layers, hidden))
+        """Distributions for (N, dim) hidden states."""
+        return BitsDistribution(run_wide(self.layers, hidden))
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
-        bits = _bits_of(numbers.bits, 64).to(torch.float64)
-        return functional.binary_cross_entropy_with_logits(self._run(self.layers, hidden), bits, reduction="none").mean(
-            -1
-        )
+        bits, logits = _bits_of(numbers.bits, 64).to(torch.float64), run_wide(self.layers, hidden)
+        return functional.binary_cross_entropy_with_logits(logits, bits, reduction="none").mean(-1)

@@ -1,18 +1,17 @@
-"""Several heads in one: the context chooses among ways to say a number."""
+"""Mixture of heads: a softmax over the context weights several heads, and optionally copying."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config, ConfigError
-from numerate.heads.base import Head, NumberDistribution
-from numerate.heads.distribution import row_index
-from numerate.heads.pointer import CopiedDistribution, Pointer, log_sum
+from numerate.embedders.option_checks import check_option, check_positive
+from numerate.heads.base import GatedHead, Head, NumberDistribution, run_wide
+from numerate.heads.pointer import CopiedDistribution, Pointer, PointerContext, log_sum, zero_term
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.processing.number_table import NumberTable
 from numerate.registry import UnknownNameError, heads
@@ -20,58 +19,42 @@ from numerate.registry import UnknownNameError, heads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numerate.heads.pointer import Earlier
-
 __all__ = ["CombinationConfig", "CombinationDistribution", "CombinationHead"]
 
 _CHUNK = 1 << 22
-"""How many (row, candidate, member) triples are ranked at once."""
+"""Number of (row, candidate, member) triples that are ranked at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class CombinationDistribution(NumberDistribution):
-    """Mixtures of other distributions: Σ weight · p(s | member).
+    """Mixtures of other distributions: Σ weight · p(number | member).
 
     Shape:
         log_weights: (N, m), float64.
-        members: m times N distributions, all of numbers as they are written; or one, of any kind.
+        members: m times N distributions, all over numbers as they are written; or a single one of any kind.
     """
 
     log_weights: Tensor
     members: tuple[NumberDistribution, ...]
 
-    def __len__(self) -> int:
-        return len(self.log_weights)
-
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        index = row_index(index, len(self))
-        return dataclasses.replace(
-            self, log_weights=self.log_weights[index], members=tuple(member[index] for member in self.members)
-        )
-
-    @property
-    def device(self) -> torch.device:
-        """Where the distributions live."""
-        return self.log_weights.device
-
     @property
     def is_density(self) -> bool:
-        """Whether `log_prob` is a density: only that of a single member."""
+        """Whether `log_prob` is a density, which only that of a single member may be."""
         return len(self.members) == 1 and self.members[0].is_density
 
     @property
     def is_written(self) -> bool:
-        """Of numbers as they are written, unless a single member is not."""
+        """Whether all members are over numbers as they are written."""
         return all(member.is_written for member in self.members)
 
     @property
     def is_empty(self) -> Tensor:
-        """Which rows give no number any probability: (N,) bool."""
+        """Rows in which every number has probability 0: (N,) bool."""
         return torch.stack([member.is_empty for member in self.members]).all(0)
 
     @property
     def unseen(self) -> Tensor:
-        """Probability that `cdf` and its kin leave out, that of the members weighted: (N,)."""
+        """Weighted mean of the members' unseen probability: (N,)."""
         return self._weighted(lambda member: member.unseen)
 
     def _weighted(self, part: Callable[[NumberDistribution], Tensor]) -> Tensor:
@@ -93,11 +76,11 @@ class CombinationDistribution(NumberDistribution):
         return self._mixed(lambda member: member.log_prob(numbers))
 
     def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
-        """`log_prob`, with that of an unknown number shared by all unknown types (Ueberla): (N,)."""
+        """`log_prob`, with the probability of "unknown" split among all unknown types (Ueberla): (N,)."""
         return self._mixed(lambda member: member.log_prob_adjusted(numbers))
 
     def log_mass(self, numbers: NumberTable) -> Tensor:
-        """The members' `log_mass` together: (N,), differentiable."""
+        """Mixture of the members' `log_mass`: (N,), differentiable."""
         return self._mixed(lambda member: member.log_mass(numbers))
 
     def scores(self, candidates: NumberTable) -> Tensor:
@@ -111,32 +94,32 @@ class CombinationDistribution(NumberDistribution):
     @torch.no_grad()
     def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
         """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
-        # All candidates at once, a few rows at a time: members share work between candidates.
+        # All candidates at once and a few rows at a time, because members share work between candidates.
         step = max(1, _CHUNK // max(1, len(candidates) * len(self.members)))
         parts = [self[start : start + step] for start in range(0, len(self), step)] or [self]
         best = [part.scores(candidates).topk(min(k, len(candidates)), dim=1) for part in parts]
         return torch.cat([part.values for part in best]), torch.cat([part.indices for part in best])
 
     def chosen(self, numbers: NumberTable) -> Tensor:
-        """How probable it is that each member said the number: (N, m), sums of 1 (0 where none could)."""
+        """Posterior probability of each member given the number: (N, m), summing to 1 (0 if no member has it)."""
         terms = self.log_weights + torch.stack([member.log_prob(numbers) for member in self.members], dim=-1)
         never = (terms == -torch.inf).all(-1, keepdim=True)
         return terms.masked_fill(never, 0.0).softmax(-1).masked_fill(never, 0.0)
 
     def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value), of the members weighted: (N,), or (N, C) for values of that shape."""
+        """P(X <= value), the weighted mean of the members': (N,), or (N, C) for values of that shape."""
         below = self._weighted(lambda member: member.cdf(values)).clamp(0.0, 1.0)
         return below.masked_fill(values == torch.inf, 1.0)
 
     def mean(self) -> Tensor:
-        """Expected value, of the members weighted: (N,)."""
+        """Expected value, the weighted mean of the members': (N,)."""
         return self._weighted(lambda member: member.mean())
 
     @torch.no_grad()
     def mode(self) -> Tensor:
-        """Of the members' modes the most probable one under all of them together: (N,).
+        """The members' mode that is most probable under the mixture: (N,).
 
-        Modes of values are written with their most probable number of decimals first.
+        Modes of value distributions are first rounded to their most probable number of decimals.
         """
         if len(self.members) == 1:
             return self.members[0].mode()
@@ -146,9 +129,7 @@ class CombinationDistribution(NumberDistribution):
         return torch.stack(modes, dim=-1).gather(1, best)[:, 0]
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples, each of a member that is drawn by the weights."""
-        if not len(self):
-            return torch.zeros(count, 0, dtype=torch.float64, device=self.device)
+        """(count, N) samples, each from a member drawn by the weights."""
         weights = self.log_weights.detach().exp()
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator).T[None]
         samples = torch.stack([member.sample(count, generator) for member in self.members])
@@ -161,12 +142,10 @@ class CombinationConfig(Config):
 
     Attributes:
         members: The heads to combine, each as a dict of its `kind` and its options.
-        copies: One more strategy beside the members: the number is one of those that the text already has. It needs
-            a context, see `forward`; without one the members are all.
-        decimals_width: Width of the LSTM that counts decimals for members that speak of values alone; the backbone's
-            width where None.
-        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
-            word among the others.
+        copies: Add a pointer that copies a number of the text, if `forward` gets a `PointerContext`.
+        decimals_width: Width of the LSTM for the number of decimals, shared by members that predict values; the
+            backbone's width by default.
+        gate: How the model chooses between a word and a number, see `GatedHead`.
     """
 
     kind: ClassVar[str] = "combination"
@@ -176,11 +155,9 @@ class CombinationConfig(Config):
     gate: Literal["class", "logit"] = "class"
 
     def __post_init__(self) -> None:
-        if not self.members:
-            raise ValueError(f"members must name one head at least, got {self.members=}")
-        if self.decimals_width is not None and self.decimals_width < 1:
-            raise ValueError(f"decimals_width must be positive, got {self.decimals_width=}")
-        # All options written out, so that a saved config does not change with their defaults.
+        check_option(bool(self.members), self, "members must name at least one head", "members")
+        check_positive(self, "decimals_width")
+        # All options are written out, so that a saved config does not change with the defaults.
         object.__setattr__(self, "members", tuple(_written_out(member) for member in self.members))
 
 
@@ -195,22 +172,16 @@ def _written_out(member: dict[str, Any]) -> dict[str, Any]:
 
 
 @heads.register("combination")
-class CombinationHead(Head):
-    """A softmax chooses among heads, Σ weight · p(s | member) (the combination of Spithourakis & Riedel, 2018).
+class CombinationHead(GatedHead):
+    """Mixture of heads, Σ weight · p(number | member), with weights from a softmax (Spithourakis & Riedel, 2018).
 
-    Members speak of numbers as they are written; the log-mass of one that speaks of values is multiplied by p(decimals)
-    of an LSTM that all of these share. Members with a vocabulary lose their place for the unknown (and are left out
-    while they know nothing), as long as there is another that has a probability for every number. A single member is
-    left as it is, and `loss` is its own, unless there is copying beside it. The paper's members are `h-softmax`,
-    `digit-rnn` and `mog`; its released code has `h-softmax-rnn` for the first, and so have we.
+    All members predict numbers as they are written: the mass of a member that predicts values is multiplied by
+    p(decimals) of a shared LSTM. If one member is open (has a probability for every number), members with a vocabulary
+    lose their entry for unknown numbers, and unfitted ones are left out. A single member without copying is left
+    unchanged, `loss` included. The default members are those of the released code. With `copies`, the softmax runs over
+    the members and every visible number of the text, as in pointer sentinel models (Merity et al., 2016).
 
-    With `copies`, one softmax is over the members and every number that stands earlier in the text, as in pointer
-    sentinel models (Merity et al., 2016): whether to copy depends on how well the best of them fits.
-
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions, of m members each, and of what is copied as the last one
+    Shape: `(N, dim)` to N distributions of m members, and of copied numbers as the last member.
 
     Example:
         >>> head = CombinationHead.build(dim=8, members=({"kind": "mog", "granularities": 3}, {"kind": "digit-rnn"}))
@@ -233,17 +204,17 @@ class CombinationHead(Head):
 
     @property
     def _several(self) -> bool:
-        """Whether there is anything to choose from."""
+        """Whether there is more than one choice."""
         return len(self.members) > 1 or self.config.copies
 
     @property
     def looks_back(self) -> bool:
-        """Whether it copies."""
+        """Whether it may copy numbers of the text."""
         return self.config.copies
 
     @property
     def is_written(self) -> bool:
-        """Of numbers as they are written, unless a single member is not."""
+        """True, unless a single member predicts values."""
         return self._several or self._heads()[0].is_written
 
     @property
@@ -259,8 +230,8 @@ class CombinationHead(Head):
     def _heads(self) -> list[Head]:
         return [member for member in self.members if isinstance(member, Head)]
 
-    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> CombinationDistribution:
-        """The distributions that (N, dim) hidden states stand for; `earlier` is what `copies` may copy."""
+    def forward(self, hidden: Tensor, earlier: PointerContext | None = None) -> CombinationDistribution:
+        """Distributions for (N, dim) hidden states; `earlier` holds the numbers that may be copied."""
         members: list[NumberDistribution] = [member(hidden) for member in self.members]
         if self._several and self.is_open:
             members = [member.without_unknown() for member in members]
@@ -269,11 +240,11 @@ class CombinationHead(Head):
                 member if member.is_written else WrittenDistribution(member, hidden, self.decimals)
                 for member in members
             ]
-        scores = self._run(self.choice, hidden)
+        scores = run_wide(self.choice, hidden)
         if self.pointer is not None:
             scores, copying = scores.split([len(members), 1], dim=-1)
             if earlier is not None:
-                pointed = self.pointer(hidden, earlier, self._run)
+                pointed = self.pointer(hidden, earlier)
                 scores = torch.cat([scores, copying + log_sum(pointed)[:, None]], dim=-1)
                 members.append(CopiedDistribution.of(pointed, earlier))
         if self._several and self.is_open:
@@ -281,16 +252,11 @@ class CombinationHead(Head):
         return CombinationDistribution(scores.log_softmax(-1), tuple(members))
 
     def clamped(self, numbers: NumberTable) -> Tensor:
-        """Numbers that are beyond what any member can say: (N,) bool."""
+        """Numbers outside the range of all members: (N,) bool."""
         return torch.stack([member.clamped(numbers) for member in self._heads()]).all(0)
-
-    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
-        del hidden
-        return words + own if self.config.gate == "class" else own
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         if not self._several:
-            return self._heads()[0]._loss(hidden, numbers) + 0.0 * self._run(self.choice, hidden)[:, 0]
+            return self._heads()[0]._loss(hidden, numbers) + 0.0 * run_wide(self.choice, hidden)[:, 0]
         terms = super()._loss(hidden, numbers)
-        return terms if self.pointer is None else terms + self.pointer.nothing()
+        return terms if self.pointer is None else terms + zero_term(self.pointer)

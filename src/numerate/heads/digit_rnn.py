@@ -1,137 +1,103 @@
-"""Numerals written symbol by symbol by an LSTM (Spithourakis & Riedel 2018)."""
+"""Digit RNN: an LSTM decoder that generates a numeral symbol by symbol (Spithourakis & Riedel 2018)."""
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head
-from numerate.heads.distribution import row_index
+from numerate.embedders.option_checks import check_positive
+from numerate.heads.base import LARGEST, GatedHead, NumberTable
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.number_strings import hashes_of, packed, strings_of, values_of
-from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingCell, SpellingLSTM, to_symbols
+from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingDecoder, SpellingLSTM, to_symbols
 from numerate.heads.trie import Trie
 from numerate.processing.number_table import CHARACTERS, MAX_CHARACTERS
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["DigitDistribution", "DigitRNNConfig", "DigitRNNHead"]
 
 _SEED = 2018
 _DRAWN = 1 << 14
-"""How many strings are drawn at once."""
+"""Number of strings that are drawn at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class DigitDistribution(StringDistribution):
-    """Strings of digits, "-", "." and "e", of any length: every one has a probability, numbers and others.
+    """Strings of digits, "-", "." and "e" of any length, well-formed numbers and others.
 
-    `support` holds the distinct numbers among `draws` strings drawn with one seed for all rows, the most probable
-    symbol after symbol, and the ten digits, so that there is always one; each has its exact probability. `unseen` is
-    what is left: other numbers and strings that are none. The mode is the most probable of the support.
+    `support` holds the distinct numbers among `draws` strings drawn with one seed for all rows, the greedy string, and
+    the ten digits, so that it is never empty; each has its exact probability. `unseen` is the rest: other numbers and
+    malformed strings. The mode is the most probable number of the support.
 
     Shape:
         hidden: (N, width), the state before the start symbol.
-        cell: The LSTM.
-        weight: (width, 14), bias: (14,), from states to logits of the next symbol, the end last.
-        draws: How many strings are drawn for the support.
+        decoder: The LSTM and its output layer.
+        draws: Number of strings that are drawn for the support.
     """
 
     hidden: Tensor
-    cell: SpellingCell
-    weight: Tensor
-    bias: Tensor
+    decoder: SpellingDecoder
     draws: int
-    _supports: dict[bool, Support] = field(default_factory=dict, init=False, repr=False)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the distributions live."""
-        return self.hidden.device
-
-    def __len__(self) -> int:
-        return len(self.hidden)
-
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        index = row_index(index, len(self))
-        return dataclasses.replace(self, hidden=self.hidden[index])
-
-    def start(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """State and cell before the first symbol: (N, width) each."""
-        return self.cell.start(hidden)
-
-    def step(self, symbols: Tensor, state: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """State and cell after one more symbol: (N, width) each."""
-        return self.cell.step(symbols, state, cell)
-
-    def log_next(self, state: Tensor) -> Tensor:
-        """Log-probabilities of the next symbol, the end last: (N, 14), float64."""
-        with torch.autocast(state.device.type, enabled=False):
-            return torch.addmm(self.bias, state, self.weight).to(torch.float64).log_softmax(-1)
 
     def log_prob_strings(self, strings: Tensor, ended: bool = True) -> Tensor:
-        """Log-probability of each row's string, or of all that begins with it where not `ended`: (N,)."""
+        """Log-probability of each row's string, or, if not `ended`, of all strings with this prefix: (N,)."""
         if len(strings) == 0:
             return self.hidden.sum(-1).to(torch.float64)
         symbols, lengths = to_symbols(strings), (strings != 0).sum(-1)
         read = functional.pad(symbols, (1, 0), value=EDGE)
-        states, order = self.cell.unrolled(read, lengths + 1, self.hidden)
+        states, order = self.decoder.unrolled(read, lengths + 1, self.hidden)
         targets = functional.pad(symbols, (0, 1), value=EDGE)[order]
         rows = torch.cat([order[: len(state)] for state in states])
         steps = torch.cat([torch.full_like(order[: len(state)], step) for step, state in enumerate(states)])
         target = torch.cat([targets[: len(state), step] for step, state in enumerate(states)])
-        terms = self.log_next(torch.cat(states)).gather(1, target[:, None])[:, 0]
+        terms = self.decoder.log_next(torch.cat(states)).gather(1, target[:, None])[:, 0]
         if not ended:
             terms = terms.masked_fill(target == EDGE, 0.0)
-        # Each term has a place of its own, and so the sum is the same every time, on any device.
+        # Every term has a cell of its own: unlike `index_add`, the sum is deterministic on all devices.
         return terms.new_zeros(len(strings), len(states)).index_put((rows, steps), terms).sum(-1)
 
     def scores(self, candidates: NumberTable) -> Tensor:
-        """`log_prob` of each of C candidates for each row: (N, C); beginnings that they share are read once."""
-        return Trie.of(strings_of(candidates)).scores(self, self.hidden)
+        """`log_prob` of each of C candidates for each row: (N, C); shared prefixes are scored once."""
+        return Trie.of(strings_of(candidates)).scores(self.decoder, self.hidden)
 
     @torch.no_grad()
     def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
         """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
-        return Trie.of(strings_of(candidates)).best(self, self.hidden, k)
+        return Trie.of(strings_of(candidates)).best(self.decoder, self.hidden, k)
 
     def draw(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """Unbiased draws, cut at 32 characters: (count, N, 32) uint8; not all are numbers (`values_of` says which)."""
+        """Unbiased draws, cut at 32 characters: (count, N, 32) uint8; not all are numbers (see `values_of`)."""
         shape = (MAX_CHARACTERS + 1, count * len(self))
         random = torch.rand(shape, generator=generator, dtype=torch.float64, device=self.device)
         repeated = self.hidden.repeat(count, 1)
         return self._drawn(repeated, random)[0].reshape(count, len(self), -1)
 
-    def support(self) -> Support:
-        """The numbers among some strings that are drawn with a fixed seed, in order."""
-        wanted = torch.is_grad_enabled()
-        if wanted not in self._supports:
-            parts = [self._support(rows) for rows in self.hidden.split(max(1, _DRAWN // self.draws))]
-            columns = ([getattr(part, name) for part in parts] for name in ("values", "log_masses", "unseen"))
-            self._supports[wanted] = Support(*(torch.cat(column) for column in columns))
-        return self._supports[wanted]
+    def _support(self) -> Support:
+        """The numbers among strings that are drawn with a fixed seed, sorted by value."""
+        parts = [self._support_of(rows) for rows in self.hidden.split(max(1, _DRAWN // self.draws))]
+        columns = ([getattr(part, name) for part in parts] for name in ("values", "log_masses", "unseen"))
+        return Support(*(torch.cat(column) for column in columns))
 
-    def _support(self, hidden: Tensor) -> Support:
+    def _support_of(self, hidden: Tensor) -> Support:
         rows, count = len(hidden), self.draws + 1 + 10
-        # The same random numbers for every row: what a row's support is does not depend on the others. On the CPU, so
-        # that it does not depend on the device.
+        # The same random numbers for every row, so that rows do not depend on each other, and drawn on the CPU, so that
+        # they do not depend on the device.
         generator = torch.Generator().manual_seed(_SEED)
         random = torch.rand(MAX_CHARACTERS + 1, 1, self.draws, generator=generator, dtype=torch.float64)
-        random = functional.pad(random, (0, 1), value=-1.0)  # the most probable symbol, each time
+        random = functional.pad(random, (0, 1), value=-1.0)  # one more string: the greedy one
         random = random.to(hidden.device).expand(-1, rows, -1).reshape(len(random), -1)
         strings, log_masses = self._drawn(hidden.repeat_interleave(self.draws + 1, 0), random)
         digits = torch.zeros(10, MAX_CHARACTERS, dtype=torch.uint8, device=hidden.device)
         digits[:, 0] = torch.arange(CHARACTERS["0"], CHARACTERS["0"] + 10, device=hidden.device)
         strings = torch.cat([strings.reshape(rows, self.draws + 1, MAX_CHARACTERS), digits.expand(rows, -1, -1)], dim=1)
-        log_masses = torch.cat([log_masses.reshape(rows, self.draws + 1), Trie.of(digits).scores(self, hidden)], dim=1)
+        log_masses = torch.cat(
+            [log_masses.reshape(rows, self.draws + 1), Trie.of(digits).scores(self.decoder, hidden)], dim=1
+        )
         values = values_of(strings.reshape(-1, MAX_CHARACTERS)).reshape(rows, count)
         pairs = packed(strings)
         order = hashes_of(pairs).argsort(dim=1, stable=True)
@@ -144,19 +110,19 @@ class DigitDistribution(StringDistribution):
         return Support(values, log_masses, (1 - log_masses.exp().sum(-1)).clamp_min(0.0))
 
     def _drawn(self, hidden: Tensor, random: Tensor) -> tuple[Tensor, Tensor]:
-        """Strings by the inverse of the cdf at (33, N) random numbers: (N, 32), and log-probabilities, (N,).
+        """Inverse transform sampling with (33, N) random numbers: strings (N, 32) and log-probabilities (N,).
 
-        Where a random number is negative, the most probable symbol is taken. What has not ended after 32 characters
-        has the log-probability -inf.
+        A negative random number selects the most probable symbol. Strings that have not ended after 32 characters get
+        the log-probability -inf.
         """
         ids = torch.tensor([CHARACTERS[char] for char in SYMBOLS] + [0], device=hidden.device)
         strings = torch.zeros(len(hidden), MAX_CHARACTERS, dtype=torch.uint8, device=hidden.device)
         log_masses = torch.full_like(hidden[:, 0], -torch.inf, dtype=torch.float64)
-        state, cell = self.start(hidden)
+        state, cell = self.decoder.start(hidden)
         so_far = torch.zeros_like(log_masses)
         rows = torch.arange(len(hidden), device=hidden.device)
         for place in range(MAX_CHARACTERS + 1):
-            following = self.log_next(state)
+            following = self.decoder.log_next(state)
             goal = random[place, rows, None]
             drawn = (following.detach().exp().cumsum(-1) < goal).sum(-1).clamp_max(EDGE)
             symbols = torch.where(goal[:, 0] < 0, following.argmax(-1), drawn)
@@ -168,7 +134,7 @@ class DigitDistribution(StringDistribution):
                 break
             rows, symbols, so_far = rows[go_on], symbols[go_on], so_far[go_on]
             strings[rows, place] = ids[symbols].to(torch.uint8)
-            state, cell = self.step(symbols, state[go_on], cell[go_on])
+            state, cell = self.decoder.step(symbols, state[go_on], cell[go_on])
         return strings, log_masses
 
 
@@ -177,9 +143,8 @@ class DigitRNNConfig(Config):
     """Options of `digit-rnn`.
 
     Attributes:
-        samples: How many strings are drawn for what speaks of values (`DigitDistribution.support`).
-        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
-            word among the others.
+        samples: Number of strings that are drawn for `cdf`, `quantile` and `mean` (`DigitDistribution`).
+        gate: How the model chooses between a word and a number, see `GatedHead`.
     """
 
     kind: ClassVar[str] = "digit-rnn"
@@ -187,25 +152,20 @@ class DigitRNNConfig(Config):
     gate: Literal["class", "logit"] = "class"
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise ValueError(f"samples must be positive, got {self.samples=}")
+        check_positive(self, "samples")
 
 
 @heads.register("digit-rnn", "d-rnn")
-class DigitRNNHead(Head):
-    """An LSTM that starts from the hidden state and writes a numeral, symbol by symbol, up to its end.
+class DigitRNNHead(GatedHead):
+    """LSTM that starts from the hidden state and generates a numeral symbol by symbol, up to an end symbol.
 
-    Every number has a probability, as it is written (`strings_of`): 1.50 is not 1.5, and -0 not 0. NaN and the
-    infinities are no targets. The LSTM is as wide as the hidden state; 14 symbols are predicted: the digits, "-", ".",
+    Every number has a probability, as it is written (`strings_of`): 1.50 differs from 1.5, and -0 from 0. NaN and the
+    infinities are not targets. The LSTM is as wide as the hidden state; it predicts 14 symbols: the digits, "-", ".",
     "e" and the end.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over strings
+    Shape: `(N, dim)` to N distributions over strings.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = DigitRNNHead.build(dim=8)
         >>> distribution = head(torch.zeros(2, 8))
         >>> distribution.log_prob(NumberTable.of_values([1.5, -1e300])).shape, distribution.unseen.shape
@@ -214,28 +174,19 @@ class DigitRNNHead(Head):
 
     Config = DigitRNNConfig
     config: DigitRNNConfig
+    _written = True
 
     def __init__(self, dim: int, config: DigitRNNConfig) -> None:
         super().__init__(dim, config)
         self.spelling = SpellingLSTM(dim)
         self.out = nn.Linear(dim, len(SYMBOLS) + 1)
 
-    @property
-    def is_written(self) -> bool:
-        """Of numbers as they are written."""
-        return True
-
     def forward(self, hidden: Tensor) -> DigitDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+        """Distributions for (N, dim) hidden states."""
         cell = self.spelling.cell()
         wide = torch.promote_types(cell.inputs.dtype, hidden.dtype)
         tensors = [hidden, cell.inputs, cell.recurrent, self.out.weight.T, self.out.bias]
-        if not torch.is_grad_enabled():  # the distribution runs the weights later: without gradients then, too
+        if not torch.is_grad_enabled():  # the distribution runs the weights later, and also without gradients then
             tensors = [tensor.detach() for tensor in tensors]
         hidden, inputs, recurrent, weight, bias = (tensor.to(wide) for tensor in tensors)
-        return DigitDistribution(hidden, SpellingCell(inputs, recurrent), weight, bias, self.config.samples)
-
-    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
-        del hidden
-        return words + own if self.config.gate == "class" else own
+        return DigitDistribution(hidden, SpellingDecoder(inputs, recurrent, weight, bias), self.config.samples)

@@ -1,34 +1,30 @@
-"""Distributions over more numbers than can be summed over, by the most probable ones; and over numerals as written."""
+"""Distributions that answer `cdf`, `quantile` and `mean` by enumerating their most probable numbers or strings."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from numerate.heads.base import LARGEST, NumberDistribution
+from numerate.heads.base import LARGEST, NumberDistribution, NumberTable
 from numerate.heads.number_strings import strings_of
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["EnumeratedDistribution", "StringDistribution", "Support"]
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """S numerals a row and the probability of each; all methods are conditional on one of them being meant.
+    """S enumerated numerals for each row and their probabilities; all methods are conditional on the support.
 
-    Where none is (a vocabulary that has seen nothing), the first has all the probability.
+    In a row whose numerals all have probability 0 (an unfitted vocabulary), the first numeral gets probability 1.
 
     Shape:
-        values: (S,), the same for all rows, or (N, S); float64, finite and in order. Two strings may have one value.
-        log_masses: (N, S), float64; -inf for a free place.
-        unseen: (N,), the probability of all other strings.
+        values: (S,), the same for all rows, or (N, S); float64, finite and sorted. Two strings may share a value.
+        log_masses: (N, S), float64; -inf for an unused entry.
+        unseen: (N,), the probability of everything outside the support.
 
     Example:
         >>> values, masses = torch.tensor([1.0, 2.0, 8.0]).double(), torch.tensor([[0.25, 0.125, 0.125]]).double()
@@ -42,12 +38,12 @@ class Support:
     unseen: Tensor
 
     def shares(self) -> Tensor:
-        """Probabilities given that the number is among those seen: (N, S)."""
+        """Probabilities conditional on the support: (N, S)."""
         nothing = (self.log_masses == -torch.inf).all(-1, keepdim=True)
         first = torch.arange(self.log_masses.shape[1], device=self.log_masses.device) == 0
         return torch.where(nothing & first, 0.0, self.log_masses).softmax(-1)
 
-    def _reached(self) -> Tensor:
+    def _cumulative(self) -> Tensor:
         sums = self.shares().cumsum(-1)
         return sums / sums[:, -1:]  # ends at 1 exactly
 
@@ -55,15 +51,15 @@ class Support:
         """P(X <= value): (N,), or (N, C) for values of that shape; NaN at NaN."""
         columns = (values[:, None] if values.dim() == 1 else values).to(torch.float64).contiguous()
         index = torch.searchsorted(self.values.contiguous(), columns, right=True)
-        result = functional.pad(self._reached(), (1, 0)).gather(1, index)
+        result = functional.pad(self._cumulative(), (1, 0)).gather(1, index)
         result = torch.where(columns.isnan(), columns, result)
         return result[:, 0] if values.dim() == 1 else result
 
     def quantile(self, p: Tensor) -> Tensor:
         """The smallest value whose cdf is at least p, -inf for p = 0: (N,), or (N, C) for p of that shape."""
         columns = (p[:, None] if p.dim() == 1 else p).to(torch.float64).contiguous()
-        reached = self._reached()
-        index = torch.searchsorted(reached, columns).clamp_max(reached.shape[1] - 1)
+        cumulative = self._cumulative()
+        index = torch.searchsorted(cumulative, columns).clamp_max(cumulative.shape[1] - 1)
         result = self._pick(index).masked_fill(columns == 0, -torch.inf) + 0.0
         return result[:, 0] if p.dim() == 1 else result
 
@@ -77,8 +73,6 @@ class Support:
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
-        if len(self.log_masses) == 0:
-            return self.log_masses.new_zeros(count, 0)
         chosen = torch.multinomial(self.shares().detach(), count, replacement=True, generator=generator)
         return self._pick(chosen).T + 0.0
 
@@ -89,18 +83,25 @@ class Support:
 class EnumeratedDistribution(NumberDistribution):
     """N distributions over more numbers than can be summed over: the most probable ones are enumerated.
 
-    What speaks of values (`cdf`, `quantile`, `mean`, `median`, `mode`, `interval`, `sample`) comes from those that
-    `support` enumerates and is conditional on them, so that cdf(inf) is 1; `unseen` says how much probability lies
-    elsewhere.
+    `cdf`, `quantile`, `mean`, `median`, `mode`, `interval` and `sample` are conditional on the enumerated `support`, so
+    that cdf(inf) is 1; `unseen` is the probability outside of it. A subclass defines `_support`.
     """
 
     @abstractmethod
+    def _support(self) -> Support:
+        """Computes the support."""
+
     def support(self) -> Support:
-        """The numbers that are enumerated, with their probabilities."""
+        """The enumerated numbers with their probabilities; computed once with and once without gradients."""
+        cache = self.__dict__.setdefault("_supports", {})
+        mode = torch.is_grad_enabled()
+        if mode not in cache:
+            cache[mode] = self._support()
+        return cache[mode]
 
     @property
     def unseen(self) -> Tensor:
-        """The probability of all numbers outside the support: (N,)."""
+        """Probability of all numbers outside the support: (N,)."""
         return self.support().unseen
 
     def cdf(self, values: Tensor) -> Tensor:
@@ -110,10 +111,7 @@ class EnumeratedDistribution(NumberDistribution):
     @torch.no_grad()
     def quantile(self, p: float | Tensor) -> Tensor:
         """Generalised inverse of `cdf`: the smallest value whose cdf is at least p (-inf for p = 0)."""
-        goal = torch.as_tensor(p, dtype=torch.float64, device=self.device)
-        if not bool(((goal >= 0) & (goal <= 1)).all()):
-            raise ValueError(f"probabilities must lie in [0, 1], got {p=}")
-        return self.support().quantile(goal.expand(len(self)) if goal.dim() == 0 else goal)
+        return self.support().quantile(self._probabilities(p))
 
     def mean(self) -> Tensor:
         """Expected value, given the support: (N,)."""
@@ -131,23 +129,16 @@ class EnumeratedDistribution(NumberDistribution):
 class StringDistribution(EnumeratedDistribution):
     """N distributions over *strings*: `log_prob` is that of the numeral as it is written, "1.50" or "1.5"."""
 
+    _written = True
+
     @abstractmethod
     def log_prob_strings(self, strings: Tensor) -> Tensor:
-        """Log-probability of each row's string, (N, 32) ids as `strings_of` gives them: (N,), differentiable."""
-
-    @property
-    def is_written(self) -> bool:
-        """Whether `log_prob` is that of a number as it is written: it is."""
-        return True
+        """Log-probability of each row's string, (N, 32) character ids of `strings_of`: (N,), differentiable."""
 
     def mass_scores(self, candidates: NumberTable) -> Tensor:
-        """`log_mass`, here `log_prob`, of each of C candidates for each row: (N, C)."""
+        """`log_mass`, which is `log_prob` for strings, of each of C candidates for each row: (N, C)."""
         return self.scores(candidates)
 
     def log_prob(self, numbers: NumberTable) -> Tensor:
         """Log-probability of each row's number as it is written: (N,), differentiable."""
         return self.log_prob_strings(strings_of(numbers)).masked_fill(~numbers.values().isfinite(), -torch.inf)
-
-    def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
-        """`log_prob` with that of "unknown" shared by all unknown types (Ueberla): (N,); here nothing is unknown."""
-        return self.log_prob(numbers)

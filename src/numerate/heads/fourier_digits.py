@@ -1,23 +1,20 @@
-"""The decimal digits of a number, each read off a circle."""
+"""Head over independent decimal digits, each scored by its angle on a circle (FoNE)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.config import Config
-from numerate.embedders.digit_grid import beyond_grid, check_digits
-from numerate.heads.base import Head, ValueDistribution
+from numerate.embedders.digit_grid import DigitsConfig, beyond_grid
+from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
+from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]
 
@@ -29,54 +26,54 @@ def _powers(places: int, device: torch.device) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class DigitsDistribution(ValueDistribution):
-    """Independent digits and a sign: masses on the whole multiples of 10^-n.
+    """Independent decimal digits and a sign: probability masses on the integer multiples of 10^-n.
 
-    0 has one mass, whatever the sign. `log_prob` is that of the nearest multiple (ties to even), and past the highest
-    number of the highest.
+    0 has one mass, summed over both signs. `log_prob` is that of the nearest multiple (ties to even), at most the
+    highest one.
 
     Shape:
         log_digits: (N, P, 10), float64, log-probabilities, the highest place first.
-        lean: (N,), float64, log-odds of the plus sign.
+        plus_logit: (N,), float64, log-odds of the plus sign.
     """
 
     log_digits: Tensor
-    lean: Tensor
+    plus_logit: Tensor
     fraction_digits: int
 
     @property
     def places(self) -> int:
-        """How many digits there are."""
+        """Number of digits."""
         return self.log_digits.shape[1]
 
     def _nearest(self, size: Tensor) -> Tensor:
-        """round(|x| · 10^n), up to 10^P for what lies beyond the digits: int64."""
+        """round(|x| · 10^n), clamped to 10^P: int64."""
         return (size.clamp_max(1e300) * 10.0**self.fraction_digits).round().clamp_max(10.0**self.places).to(torch.int64)
 
     def _value(self, integers: Tensor) -> Tensor:
-        """What an integer stands for: the float64 nearest to that decimal number, since both parts are exact."""
+        """The number that an integer stands for, correctly rounded because both operands are exact."""
         return integers.to(torch.float64) / 10.0**self.fraction_digits
 
     def _first(self, size: Tensor, past: bool) -> Tensor:
-        """The first multiple not below a size, or the first one past it: int64, up to 10^P + 1."""
-        # The comparison is one of float64 with float64, so that 0.29 is at 29 hundredths and not right below.
+        """The first multiple at or above a size, or, with `past`, strictly above it: int64, up to 10^P + 1."""
+        # Values are compared as float64, so that 0.29 equals 29 hundredths.
         nearest = self._nearest(size)
         reached = self._value(nearest) > size if past else self._value(nearest) >= size
         return torch.where(reached, nearest, nearest + 1)
 
     def _digits(self, integers: Tensor) -> Tensor:
-        """Decimal digits, the highest first, of what has no more of them than there are places: int64 (N, C, P)."""
+        """Decimal digits, the highest first, of integers clamped to the number of places: int64 (N, C, P)."""
         return integers.clamp(0, 10**self.places - 1)[..., None] // _powers(self.places, integers.device) % 10
 
     def _log_sign(self, values: Tensor) -> Tensor:
-        lean = torch.where(values < 0, -self.lean[:, None], self.lean[:, None])
-        return functional.logsigmoid(lean).masked_fill(self._nearest(values.abs()) == 0, 0.0)
+        logit = torch.where(values < 0, -self.plus_logit[:, None], self.plus_logit[:, None])
+        return functional.logsigmoid(logit).masked_fill(self._nearest(values.abs()) == 0, 0.0)
 
     def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
         del precision
         return log_equal(self.log_digits, self._digits(self._nearest(values.abs()))) + self._log_sign(values)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        size, half = values.abs(), 0.5 * torch.pow(10.0, precision.to(torch.float64))
+        size, half = values.abs(), half_unit(precision)
         with_zero = self._nearest(size - half) <= 0
         plus, nearest = values > 0, self._nearest(size)
         low, high = (size - half).clamp_min(0.0), (size + half).clamp_max(1e300)
@@ -92,7 +89,7 @@ class DigitsDistribution(ValueDistribution):
 
     def _cdf(self, values: Tensor) -> Tensor:
         size = values.abs()
-        minus, plus = (-self.lean).sigmoid()[:, None], self.lean.sigmoid()[:, None]
+        minus, plus = (-self.plus_logit).sigmoid()[:, None], self.plus_logit.sigmoid()[:, None]
         below_zero = minus * (1 - self._below(self._first(size, past=False)))
         return torch.where(values < 0, below_zero, 1 - plus * (1 - self._below(self._first(size, past=True))))
 
@@ -100,14 +97,14 @@ class DigitsDistribution(ValueDistribution):
         """Expected value: (N,)."""
         digits = (self.log_digits.exp() * torch.arange(10, device=self.device)).sum(-1)
         size = (digits * _powers(self.places, self.device)).sum(-1) / 10.0**self.fraction_digits
-        return (2 * self.lean.sigmoid() - 1) * size
+        return (2 * self.plus_logit.sigmoid() - 1) * size
 
     def mode(self) -> Tensor:
-        """Most probable value: (N,). Both signs count for 0."""
+        """Most probable value: (N,); the mass of 0 includes both signs."""
         best, digits = self.log_digits.max(-1)
         size = self._value((digits * _powers(self.places, self.device)).sum(-1))
-        zero = self.log_digits[:, :, 0].sum(-1) > best.sum(-1) + functional.logsigmoid(self.lean.abs())
-        return torch.where(self.lean < 0, -size, size).masked_fill(zero, 0.0) + 0.0
+        zero = self.log_digits[:, :, 0].sum(-1) > best.sum(-1) + functional.logsigmoid(self.plus_logit.abs())
+        return torch.where(self.plus_logit < 0, -size, size).masked_fill(zero, 0.0) + 0.0
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
@@ -115,42 +112,28 @@ class DigitsDistribution(ValueDistribution):
         digits = torch.multinomial(chances, count, replacement=True, generator=generator).T
         integers = (digits.reshape(count, -1, self.places) * _powers(self.places, self.device)).sum(-1)
         chance = torch.rand(integers.shape, generator=generator, dtype=torch.float64, device=self.device)
-        return torch.where(chance < self.lean.sigmoid(), 1.0, -1.0) * self._value(integers) + 0.0
+        return torch.where(chance < self.plus_logit.sigmoid(), 1.0, -1.0) * self._value(integers) + 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourierDigitsConfig(Config):
-    """Options of `fourier-digits`.
-
-    Attributes:
-        integer_digits: Digits before the point.
-        fraction_digits: Digits after the point; finer ones are rounded away.
-    """
+class FourierDigitsConfig(DigitsConfig):
+    """Options of `fourier-digits`: those of `DigitsConfig`."""
 
     kind: ClassVar[str] = "fourier-digits"
-    integer_digits: int = 10
-    fraction_digits: int = 5
-
-    def __post_init__(self) -> None:
-        check_digits(self.integer_digits, self.fraction_digits)
 
 
 @heads.register("fourier-digits", "fone")
 class FourierDigitsHead(Head):
-    """A point in the plane for each place, which scores the ten digits by their angles (FoNE, Zhou et al. 2025).
+    """Two coordinates for each decimal place, which score the ten digits by their angles (FoNE, Zhou et al. 2025).
 
-    After a layer norm, a linear layer gives (a, b) for each place; digit j scores a · cos(2πj/10) + b · sin(2πj/10).
-    The loss is the cross-entropy of the digits, averaged over the places. Ours: a logit for the sign, whose
-    cross-entropy is added (except where the digits are all 0); numbers beyond the digits are learnt from as the highest
-    one and reported by `clamped`; NaN and the infinities are no targets.
+    Layer norm and a linear layer give (a, b) for each place; digit j scores a · cos(2πj/10) + b · sin(2πj/10). The loss
+    is the mean cross-entropy of the digits. Our additions: a logit for the sign, whose cross-entropy is added unless
+    all digits are 0; numbers with too many digits are trained on as the highest number (`clamped`). NaN and the
+    infinities are not targets.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over ±(m + n) digits
+    Shape: `(N, dim)` to N distributions over ±(m + n) digits.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = FourierDigitsHead.build(dim=8, integer_digits=3, fraction_digits=1)
         >>> head.clamped(NumberTable.of_values([-999.9, 1000.0])).tolist()
         [False, True]
@@ -165,15 +148,15 @@ class FourierDigitsHead(Head):
         self.layers = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, 2 * self.places + 1))
 
     def forward(self, hidden: Tensor) -> DigitsDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
-        outputs = self._run(self.layers, hidden)
+        """Distributions for (N, dim) hidden states."""
+        outputs = run_wide(self.layers, hidden)
         angles = 2 * math.pi / 10 * torch.arange(10, dtype=torch.float64, device=outputs.device)
         circle = torch.stack([angles.cos(), angles.sin()])
         scores = outputs[:, :-1].reshape(-1, self.places, 2) @ circle
         return DigitsDistribution(scores.log_softmax(-1), outputs[:, -1], self.config.fraction_digits)
 
     def clamped(self, numbers: NumberTable) -> Tensor:
-        """Numbers with more digits before the point than there are: (N,) bool."""
+        """Numbers with too many digits before the point: (N,) bool."""
         return self.valid(numbers) & beyond_grid(numbers.values(), self.places, self.config.fraction_digits)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:

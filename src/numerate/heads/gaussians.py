@@ -1,4 +1,4 @@
-"""Mixtures of normal distributions fitted to some numbers, coarse and fine ones pooled: the components of `mog`."""
+"""Gaussian mixtures fitted by expectation maximisation at several granularities: the components of `mog`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from numerate.heads.distribution import DistributionError
+
 __all__ = ["Gaussians", "evenly_spread", "fit_gaussians", "pooled_gaussians"]
 
 _FARTHEST = 1e100
-"""Numbers are held here: their squares must be numbers, too."""
+"""Numbers are clamped to ±this, so that their squares are finite."""
 _LEAST_SPREAD = 1e-3
-"""Least spread, as in the paper's fits; or this share of the middle size, where the numbers are smaller than 1."""
+"""Least spread, as in the paper's fits; times the median size where that is below 1."""
 _SMALLEST_SPREAD = 1e-30
 _LEAST_SHARE = 1e-9
-"""Least spread as a share of the mean: a float64 then still tells some millions of points of a component apart."""
+"""Least spread relative to the mean: a component then still covers millions of float64 numbers."""
 _CHUNK = 1 << 20
-"""How many (value, component) pairs are looked at at once."""
+"""Number of (value, component) pairs that are processed at once."""
 
 
 class Gaussians(NamedTuple):
@@ -34,7 +36,7 @@ class Gaussians(NamedTuple):
 
 
 def evenly_spread(count: int, unit: float = 1e-3, largest: float = 1e9) -> Gaussians:
-    """Normal distributions over all magnitudes and both signs, evenly in asinh(x / unit), as wide as their distances.
+    """Normal distributions spaced evenly in asinh(x / unit) up to ±largest, each as wide as the spacing.
 
     Example:
         >>> evenly_spread(3).means.tolist()
@@ -49,56 +51,26 @@ def evenly_spread(count: int, unit: float = 1e-3, largest: float = 1e9) -> Gauss
 def fit_gaussians(values: Tensor, count: int, steps: int = 100, tolerance: float = 1e-3) -> Gaussians:
     """A mixture of at most `count` normal distributions, fitted by expectation maximisation.
 
-    The means start at evenly spaced percentiles, the least and the greatest number among them; each spread at half the
-    distance to the nearer neighbour; each weight at the share of the numbers nearest to it. (A common start, by k-means
-    clusters, has no narrow component at all where a few numbers are a million times the others.) Where percentiles
-    tie, the components left over start at further distinct values. There are never more components than those.
+    Initial means are evenly spaced percentiles (k-means gives no narrow component where a few numbers are a million
+    times larger than the rest); where percentiles coincide, other distinct values. Initial spreads are half the
+    distance to the nearer neighbour. There are at most as many components as distinct values.
 
     Args:
-        values: (N,) float64; those that are not finite are left out, the others are held within ±1e100.
-        count: How many components.
-        steps: The most steps to take.
-        tolerance: The mean log-density's gain at which to stop.
+        values: (N,) float64; NaN and infinities are dropped, the rest is clamped to ±1e100.
+        count: Number of components.
+        steps: Maximum number of steps.
+        tolerance: Stop when the mean log-density gains less than this in a step.
 
     Example:
         >>> fit_gaussians(torch.tensor([1.0, 2, 3, 101, 102, 103]).double(), 2).means.tolist()
         [2.0..., 102.0...]
     """
     if count < 1:
-        raise ValueError(f"count must be positive, got {count=}")
-    values = values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST)
-    points, times = torch.unique(values, return_counts=True)
-    return _fitted(points, times.to(torch.float64), count, steps, tolerance)
-
-
-def pooled_gaussians(values: Tensor, granularities: int) -> Gaussians:
-    """The components of mixtures of 1, 2, 4 ... 2^(granularities - 1), each fitted alone, sorted by mean: 2^g - 1.
-
-    Their weights are those of the fits, divided by the number of fits. Where there are too few distinct numbers for so
-    many, the rest are spread over all magnitudes (`evenly_spread`), at weight 0, so that there are always 2^g - 1.
-
-    Example:
-        >>> pooled_gaussians(torch.arange(100).double(), 8).means.shape
-        torch.Size([255])
-    """
-    values = values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST)
-    points, times = torch.unique(values, return_counts=True)
+        raise DistributionError(f"count must be positive, got {count}")
+    points, times = torch.unique(values[values.isfinite()].clamp(-_FARTHEST, _FARTHEST), return_counts=True)
     if not len(points):
-        return evenly_spread(2**granularities - 1)
-    fits = [_fitted(points, times.to(torch.float64), 2**power) for power in range(granularities)]
-    missing = 2**granularities - 1 - sum(len(fit.means) for fit in fits)
-    if missing:
-        fits.append(evenly_spread(missing)._replace(weights=torch.zeros(missing, dtype=torch.float64)))
-    means, spreads, weights = (torch.cat([part.cpu() for part in parts]) for parts in zip(*fits, strict=True))
-    order = torch.sort(means, stable=True).indices
-    return Gaussians(means[order], spreads[order], weights[order] / granularities)
-
-
-def _fitted(points: Tensor, times: Tensor, count: int, steps: int = 100, tolerance: float = 1e-3) -> Gaussians:
-    """The fit to distinct points in ascending order, each met so many times."""
-    if not len(points):
-        raise ValueError(f"no finite number to fit {count} components to")
-    sizes = points[points != 0].abs()
+        raise DistributionError(f"no finite number to fit {count} components to")
+    times, sizes = times.to(torch.float64), points[points != 0].abs()
     middle = sizes.median().item() if len(sizes) else 1.0
     least = max(_SMALLEST_SPREAD, _LEAST_SPREAD * min(1.0, middle))
     mixture = _start(points, times, count, least)
@@ -110,6 +82,27 @@ def _fitted(points: Tensor, times: Tensor, count: int, steps: int = 100, toleran
         before = gained
     order = torch.sort(mixture.means, stable=True).indices
     return Gaussians(*(part[order] for part in mixture))
+
+
+def pooled_gaussians(values: Tensor, granularities: int) -> Gaussians:
+    """Components of separately fitted mixtures of 1, 2, 4 ... 2^(g - 1) components, sorted by mean: 2^g - 1 in all.
+
+    Weights are those of the fits, divided by the number of fits. Where there are too few distinct numbers, the missing
+    components are spread over all magnitudes (`evenly_spread`) with weight 0.
+
+    Example:
+        >>> pooled_gaussians(torch.arange(100).double(), 8).means.shape
+        torch.Size([255])
+    """
+    if not values.isfinite().any():
+        return evenly_spread(2**granularities - 1)
+    fits = [fit_gaussians(values, 2**power) for power in range(granularities)]
+    missing = 2**granularities - 1 - sum(len(fit.means) for fit in fits)
+    if missing:
+        fits.append(evenly_spread(missing)._replace(weights=torch.zeros(missing, dtype=torch.float64)))
+    means, spreads, weights = (torch.cat([part.cpu() for part in parts]) for parts in zip(*fits, strict=True))
+    order = torch.sort(means, stable=True).indices
+    return Gaussians(means[order], spreads[order], weights[order] / granularities)
 
 
 def _start(points: Tensor, times: Tensor, count: int, least: float) -> Gaussians:
@@ -134,10 +127,10 @@ def _start(points: Tensor, times: Tensor, count: int, least: float) -> Gaussians
 
 
 def _floored(spreads: Tensor, means: Tensor, least: float) -> Tensor:
-    """Spreads that are wide enough.
+    """Spreads with an absolute and a relative lower bound.
 
-    Without a floor a component closes in on one repeated number without end. The absolute floor is far below the half
-    unit that written numbers round by; the relative one is for numbers so large that float64 has nothing between.
+    Without it a component on one repeated number would shrink to width 0. The absolute bound is far below the rounding
+    of written numbers; the relative one matters where neighbouring float64 numbers are far apart.
     """
     return torch.maximum(spreads, (means.abs() * _LEAST_SHARE).clamp_min(least))
 
@@ -157,11 +150,11 @@ def _step(points: Tensor, times: Tensor, mixture: Gaussians, least: float) -> tu
         center = (share * some[:, None]).sum(0) / own.clamp_min(1e-300)
         owned.append(own)
         centers.append(center)
-        # Around the centre of the part, as a difference of squares would lose all digits where numbers reach 1e26.
+        # Around the chunk's centre: a difference of squares would cancel completely for numbers near 1e26.
         scatters.append((share * (some[:, None] - center).square()).sum(0))
     own, center, scatter = torch.stack(owned), torch.stack(centers), torch.stack(scatters)
     all_own = own.sum(0)
-    alive = all_own > 1e-9  # of one number; the others stay as they are
+    alive = all_own > 1e-9  # components without numbers stay unchanged
     safe = torch.where(alive, all_own, 1.0)
     mean = torch.where(alive, (own * center).sum(0) / safe, means)
     variance = (scatter + own * (center - mean).square()).sum(0) / safe

@@ -1,42 +1,38 @@
-"""A mixture of normal distributions over a number's signed logarithm, all of it predicted."""
+"""Mixture density head over the signed logarithm: weights, means and widths are predicted."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head, ValueDistribution
+from numerate.embedders.option_checks import check_dropout, check_option, check_positive, check_within
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.pointer import PointerContext, RatioPredictor, zero_term
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
-from numerate.heads.ratios import Ratios
-from numerate.processing.number_table import PADDING
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.heads.pointer import Earlier
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
 
-_PACES = (0.05, 0.1, 0.3)
-"""How far means, widths and weights go for what the last layer says: a mean must not outrun its width at the start."""
-_RATIO_PACE = 0.2
-"""The same for the logarithm of a ratio, which is more often near 1 than near 10."""
+_MEAN_RATE, _WIDTH_RATE, _WEIGHT_RATE = 0.05, 0.1, 0.3
+"""Factors on the last layer's outputs: early in training, means must move more slowly than widths."""
+_RATIO_RATE = 0.2
+"""Factor on the output for the logarithm of a ratio."""
 _RATIO_WIDTH, _RATIO_LEAST = 1.0, 0.01
-"""How wide a component beside another number starts, in the signed logarithm, and how narrow it may become: 1 % of the
-number, about as people round. A narrower one leaves at the first step that leads it astray (seen at 1e-4)."""
+"""Initial and least width of a ratio component in the signed logarithm: 1 % of the number, about as people round.
+(With 1e-4, components diverged at the first large gradient.)"""
 _SHIFTS = 30
-"""Steps from each component's mean up to the mixture's hill that it stands on."""
+"""Mean-shift steps from each component's mean to a local maximum of the mixture."""
 
 
 def signed_log(values: Tensor, unit: float) -> Tensor:
-    """asinh(x / unit): odd, smooth, x / unit around 0 and ln(2·|x| / unit) far from it; for every finite float64.
+    """asinh(x / unit): odd and smooth, x / unit near 0, ln(2·|x| / unit) far from it; for every finite float64.
 
     Example:
         >>> signed_log(torch.tensor([0.0, 1e-3, -1e308], dtype=torch.float64), unit=1e-3).tolist()
@@ -49,12 +45,12 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
 
 
 def signed_log_slope(values: Tensor, unit: float) -> Tensor:
-    """The logarithm of its slope, -ln √(x² + unit²): what makes a density of the value of one of the logarithm."""
+    """Log-derivative of `signed_log`, -ln √(x² + unit²): turns a density of the logarithm into one of the value."""
     return -torch.log(torch.hypot(values, torch.full_like(values, unit)))
 
 
 def from_signed_log(logarithms: Tensor, unit: float) -> Tensor:
-    """The values unit · sinh(u), within the range of float64.
+    """Inverse of `signed_log`: unit · sinh(u), clamped to the range of float64.
 
     Example:
         >>> from_signed_log(torch.tensor([0.0, 1e4, -1e4], dtype=torch.float64), unit=1e-3).tolist()
@@ -81,7 +77,7 @@ class MixtureDistribution(ValueDistribution):
 
     @property
     def is_density(self) -> bool:
-        """A density, unless the mass of what rounds to a number is asked for."""
+        """True, unless the config says that `log_prob` is a mass."""
         return not self.mass
 
     def _mixed(self, terms: Tensor) -> Tensor:
@@ -106,13 +102,13 @@ class MixtureDistribution(ValueDistribution):
     def mean(self) -> Tensor:
         """Expected value, Σ w · unit · sinh(mean) · exp(width² / 2): (N,)."""
         stretch = self.log_weights + self.widths.square() / 2 + math.log(self.unit / 2)
-        limit = math.log(LARGEST / self.means.shape[1])  # so that their sum is finite, too
+        limit = math.log(LARGEST / self.means.shape[1])  # so that the sum is finite
         up, down = (stretch + self.means).clamp_max(limit), (stretch - self.means).clamp_max(limit)
         return (up.exp() - down.exp()).sum(-1)
 
     @torch.no_grad()
     def mode(self) -> Tensor:
-        """Where the density of the *signed logarithm* is highest: (N,); that of x itself favours whatever is near 0."""
+        """Maximum of the density of the *signed logarithm*, as the density of x itself peaks near 0: (N,)."""
         at = self.means
         precise = self.widths[:, None] ** -2
         for _ in range(_SHIFTS):
@@ -139,18 +135,17 @@ class MixtureConfig(Config):
     """Options of `mixture`.
 
     Attributes:
-        components: How many normal distributions are mixed.
-        atom: One more, at 0, of the least width.
-        unit: Numbers well below it are seen as they are, numbers well above by their logarithm.
-        largest: The components start spread over -largest to largest, evenly in the signed logarithm.
-        min_width: Least width of a component, in the signed logarithm: far from 0 a share of the number.
-        mass: Learn and give, as `log_prob`, the probability of all that rounds to a number at its written precision,
-            in place of the density.
-        written: Learn and give, as `log_prob`, the probability of a number as it is written: that mass times the
-            probability of its number of decimals (`DecimalsRNN`), as `mog` does.
-        ratios: One more component for each other number that the text tells: that number times a predicted ratio. It
-            needs a context, see `forward`; without one the others are all.
-        hidden: Size of the hidden layer; the backbone's width where None.
+        components: Number of components.
+        atom: Add a component at 0 of the least width.
+        unit: Scale of the signed logarithm: linear well below it, logarithmic well above.
+        largest: Components start evenly spaced in the signed logarithm from -largest to largest.
+        min_width: Least width of a component in the signed logarithm; far from 0, relative to the number.
+        mass: `log_prob` and the loss use the probability of all values that round to the number, not the density.
+        written: `log_prob` and the loss use the probability of the number as it is written: that mass times the
+            probability of its number of decimals (`DecimalsRNN`), as in `mog`.
+        ratios: Add a component for each visible number of the text, that number times a predicted ratio, if `forward`
+            gets a `PointerContext`.
+        hidden: Size of the hidden layer; the backbone's width by default.
         dropout: Dropout on the hidden layer.
     """
 
@@ -167,35 +162,25 @@ class MixtureConfig(Config):
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.components < 1:
-            raise ValueError(f"components must be positive, got {self.components=}")
-        if not 1e-100 <= self.unit < self.largest <= 1e100:
-            raise ValueError(f"unit and largest must be in order, in 1e-100 to 1e100: {self.unit=}, {self.largest=}")
-        if not 1e-12 <= self.min_width <= 1:
-            raise ValueError(f"min_width must lie in 1e-12 to 1, got {self.min_width=}")
-        if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, got {self.hidden=}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout=}")
+        check_positive(self, "components", "hidden")
+        ordered = 1e-100 <= self.unit < self.largest <= 1e100
+        check_option(ordered, self, "unit must be below largest, both in 1e-100 to 1e100", "unit", "largest")
+        check_within(self, "min_width", 1e-12, 1)
+        check_dropout(self)
 
 
 @heads.register("mixture")
 class MixtureHead(Head):
-    """Weights, means and widths of normal distributions over asinh(x / unit), all from the hidden state.
+    """Mixture density network: weights, means and widths of normal distributions of asinh(x / unit).
 
-    Ours; xVal names it as the next step after its scalar. Components start at anchors, evenly over all magnitudes and
-    both signs and as wide as the gaps between them; `fit` puts the anchors at the quantiles of some numbers instead.
-    With `ratios`, other numbers of the text have components of their own: `28 km (17 mi)` tells one number twice.
-    The density is that of the value, Jacobian included. Every finite float64 can be scored, 0 among them; NaN and the
-    infinities are no targets.
+    Our design. Components start at anchors that are evenly spaced over all magnitudes and both signs, as wide as the
+    gaps between them; `fit` moves the anchors to quantiles of data. With `ratios`, other numbers of the text have
+    components of their own: `28 km (17 mi)` states one quantity twice. The density is that of the value, Jacobian
+    included. Every finite float64, 0 included, can be scored; NaN and the infinities are not targets.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N mixtures of K components, one more with the atom, and M more with ratios to M other numbers
+    Shape: `(N, dim)` to N mixtures of K components, plus 1 with the atom, plus M with ratios to M other numbers.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = MixtureHead.build(dim=8, components=4)
         >>> distribution = head(torch.zeros(2, 8))
         >>> distribution.means.shape, bool(distribution.log_prob(NumberTable.of_values([0.0, -1e308])).isfinite().all())
@@ -217,19 +202,17 @@ class MixtureHead(Head):
             nn.Dropout(config.dropout),
             nn.Linear(hidden, 3 * count + config.atom),
         )
-        self.ratios = Ratios(dim, hidden) if config.ratios else None
+        self.ratios = RatioPredictor(dim, hidden) if config.ratios else None
         self.decimals = DecimalsRNN(dim) if config.written else None
         farthest = math.asinh(config.largest / config.unit)
         middles = (2 * torch.arange(count, dtype=torch.float64) + 1) / count - 1
-        # float64 as bit patterns, so that no `.to(dtype)` rounds them.
+        # float64 as int64 bit patterns, which `.to(dtype)` does not round.
         self.register_buffer("anchors", (farthest * middles).view(torch.int64))
         self.register_buffer("gaps", torch.full((count,), 2 * farthest / count, dtype=torch.float64).view(torch.int64))
 
     def fit(self, numbers: NumberTable) -> None:
-        """Puts the components' anchors at evenly spaced quantiles of the numbers, each as wide as the gap around it."""
-        values = numbers.values()
-        values = values[values.isfinite() & (numbers.given != PADDING)]
-        logarithms = signed_log(values, self.config.unit).sort().values
+        """Moves the anchors to evenly spaced quantiles of the numbers; each component is as wide as its gap."""
+        logarithms = signed_log(numbers.values()[self.valid(numbers)], self.config.unit).sort().values
         if not len(logarithms):
             return
         ranks = torch.linspace(0, len(logarithms) - 1, 2 * self.config.components + 1).round().to(torch.int64)
@@ -239,42 +222,44 @@ class MixtureHead(Head):
 
     @property
     def looks_back(self) -> bool:
-        """Whether other numbers of the text are hints."""
+        """Whether it has components for other numbers of the text."""
         return self.config.ratios
 
-    def forward(self, hidden: Tensor, earlier: Earlier | None = None) -> MixtureDistribution | WrittenDistribution:
-        """The distributions that (N, dim) hidden states stand for; `earlier` is what `ratios` are to."""
+    def forward(
+        self, hidden: Tensor, earlier: PointerContext | None = None
+    ) -> MixtureDistribution | WrittenDistribution:
+        """Distributions for (N, dim) hidden states; `earlier` holds the numbers that ratios refer to."""
         config = self.config
-        outputs = self._run(self.layers, hidden)
+        outputs = run_wide(self.layers, hidden)
         shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
         gaps = self.gaps.view(torch.float64)
-        means = self.anchors.view(torch.float64) + gaps * (_PACES[0] * shifts)
+        means = self.anchors.view(torch.float64) + gaps * (_MEAN_RATE * shifts)
         widths = config.min_width + gaps / 2 * _stretched(stretches)
         if config.atom:
             means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
         if self.ratios is not None and earlier is not None:
-            shifts, stretches, more = self.ratios(hidden, earlier, self._run)
-            others = earlier.table.values()[earlier.rows].masked_fill(~earlier.seen, 0.0)
-            # A ratio leaves the sign as it is.
-            related = signed_log(others, config.unit) + others.sign() * _RATIO_PACE * shifts
+            shifts, stretches, more = self.ratios(hidden, earlier)
+            others = earlier.table.values()[earlier.rows].masked_fill(~earlier.visible, 0.0)
+            # Ratios are positive: the sign stays.
+            related = signed_log(others, config.unit) + others.sign() * _RATIO_RATE * shifts
             means = torch.cat([means, related], dim=-1)
             widths = torch.cat(
                 [widths, max(config.min_width, _RATIO_LEAST) + _RATIO_WIDTH * _stretched(stretches)], dim=-1
             )
-            scores = torch.cat([scores, more.masked_fill(~earlier.seen, -torch.inf)], dim=-1)
-        mixture = MixtureDistribution((_PACES[2] * scores).log_softmax(-1), means, widths, config.unit, config.mass)
+            scores = torch.cat([scores, more.masked_fill(~earlier.visible, -torch.inf)], dim=-1)
+        mixture = MixtureDistribution((_WEIGHT_RATE * scores).log_softmax(-1), means, widths, config.unit, config.mass)
         return mixture if self.decimals is None else WrittenDistribution(mixture, hidden, self.decimals)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         terms = super()._loss(hidden, numbers)
-        return terms if self.ratios is None else terms + self.ratios.nothing()
+        return terms if self.ratios is None else terms + zero_term(self.ratios)
 
 
 def _stretched(outputs: Tensor) -> Tensor:
-    """How wide a component is for what the last layer says: 1 at 0, and towards 0 like 1 / s².
+    """Width factor for an output s of the last layer: 1 at s = 0, falling like 1 / s² for negative s.
 
-    An exponential falls so fast that a component is needle-thin before its mean has settled, and then every step is a
-    leap (seen on batches of a few numbers).
+    An exponential falls so fast that components become too narrow before their means have settled, and training
+    diverges (observed with batches of a few numbers).
     """
-    slow = _PACES[1] * outputs
+    slow = _WIDTH_RATE * outputs
     return ((slow + torch.sqrt(slow.square() + 4)) / 2).square()

@@ -1,39 +1,37 @@
-"""A mixture of fixed normal distributions over numbers, weighted by the context, and the number of decimals."""
+"""Mixture of Gaussians head: fixed components weighted by the context, and the number of decimals."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head, ValueDistribution
+from numerate.embedders.option_checks import check_positive, check_within
+from numerate.heads.base import LARGEST, GatedHead, NumberTable, ValueDistribution, run_wide
+from numerate.heads.distribution import where_finite
 from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
-from numerate.processing.number_table import PADDING
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["Components", "MogConfig", "MogDistribution", "MogHead", "log_product"]
 
 _CHUNK = 1 << 22
-"""How many (row, candidate, component) triples are summed at once where no matrix product can."""
+"""Number of (row, candidate, component) triples that are summed at once without a matrix product."""
 _TINY = 1e-250
-"""Sums below it may have lost terms to underflow."""
+"""Sums below this may have lost terms to underflow."""
 _LEAST_WEIGHT = 1e-6
-"""Fitted weights are at least this at first, so that every component can be learnt from."""
+"""Least initial weight, so that every component gets a gradient."""
 _SHIFTS = 30
-"""Steps from the best component's mean up to the top of the hill that it stands on."""
+"""Mean-shift steps from the best component's mean to a local maximum of the mixture."""
 
 
 class Components(NamedTuple):
-    """What all rows share (and so no field of a distribution, whose tensors have a row each).
+    """The components, shared by all rows (the tensor fields of a distribution have an entry for each row).
 
     Shape:
         means, spreads: (K,), float64.
@@ -43,20 +41,19 @@ class Components(NamedTuple):
     spreads: Tensor
 
     def log_masses(self, values: Tensor, precision: Tensor) -> Tensor:
-        """Log-probability of all that rounds to each value, by each component: (..., K)."""
+        """Log-probability of all that rounds to each value, under each component: (..., K)."""
         log_half = precision.to(torch.float64)[..., None] * math.log(10) - math.log(2) - self.spreads.log()
         return log_interval(*torch.broadcast_tensors((values[..., None] - self.means) / self.spreads, log_half))
 
     def log_densities(self, values: Tensor) -> Tensor:
-        """Log-density at each value, by each component: (..., K)."""
+        """Log-density at each value, under each component: (..., K)."""
         return log_normal((values[..., None] - self.means) / self.spreads) - self.spreads.log()
 
 
 def log_product(log_weights: Tensor, log_table: Tensor) -> Tensor:
     """Log Σ_k exp(log_weights[n, k] + log_table[c, k]), by one matrix product: (N, C).
 
-    Each row is taken relative to its maximum. Where weights and table nowhere meet within the range of float64, the sum
-    is taken again the long way, so that it is right everywhere.
+    Rows are shifted by their maximum. Entries whose product underflows in float64 are computed again by logsumexp.
 
     Example:
         >>> log_product(torch.tensor([[0.0, -1e4]]).double(), torch.tensor([[-2e4, -1.0]]).double()).tolist()
@@ -79,19 +76,15 @@ def log_product(log_weights: Tensor, log_table: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class MogDistribution(ValueDistribution):
-    """Mixtures of normal distributions that are the same for all rows.
+    """Mixtures of normal distributions; the components are the same for all rows.
 
     Shape:
         log_weights: (N, K), float64.
     """
 
+    _density = True
     log_weights: Tensor
     components: Components
-
-    @property
-    def is_density(self) -> bool:
-        """A density."""
-        return True
 
     def _mixed(self, terms: Tensor) -> Tensor:
         return torch.logsumexp(self.log_weights[:, None] + terms, dim=-1)
@@ -113,17 +106,13 @@ class MogDistribution(ValueDistribution):
 
     def scores(self, candidates: NumberTable) -> Tensor:
         """`log_prob` of each of C candidates for each row, by one table and a matrix product: (N, C)."""
-        values = candidates.values()
-        safe = values.masked_fill(~values.isfinite(), 0.0)
-        scores = log_product(self.log_weights, self.components.log_densities(safe))
-        return scores.masked_fill(~values.isfinite(), -torch.inf)
+        values, precision, table = candidates.values(), candidates.precision, self.components.log_densities
+        return where_finite(lambda v, _: log_product(self.log_weights, table(v)), values, precision)
 
     def mass_scores(self, candidates: NumberTable) -> Tensor:
         """`log_mass` of each of C candidates for each row, by one table and a matrix product: (N, C)."""
-        values = candidates.values()
-        safe = values.masked_fill(~values.isfinite(), 0.0)
-        scores = log_product(self.log_weights, self.components.log_masses(safe, candidates.precision))
-        return scores.masked_fill(~values.isfinite(), -torch.inf)
+        values, precision, table = candidates.values(), candidates.precision, self.components.log_masses
+        return where_finite(lambda v, p: log_product(self.log_weights, table(v, p)), values, precision)
 
     def mean(self) -> Tensor:
         """Expected value, Σ w · mean: (N,)."""
@@ -131,10 +120,10 @@ class MogDistribution(ValueDistribution):
 
     @torch.no_grad()
     def mode(self) -> Tensor:
-        """The top of the hill below which the component lies whose mean has the highest density of all means: (N,).
+        """Local maximum of the density, found by mean shift from the component mean with the highest density: (N,).
 
-        A narrow component is a high one, whatever its neighbours weigh together: for an estimate of the number, the
-        median or the best of some candidates (`rank`) serves better.
+        Narrow components win even with little weight: as an estimate of the number, prefer the median or the best
+        candidate (`rank`).
         """
         means, spreads = self.components
         at = means[log_product(self.log_weights, self.components.log_densities(means)).argmax(-1)]
@@ -157,10 +146,9 @@ class MogConfig(Config):
     """Options of `mog`.
 
     Attributes:
-        granularities: Components of mixtures of 1, 2, 4 ... 2^(granularities - 1) are pooled: 255 by default.
-        decimals_width: Width of the LSTM that counts decimals; the backbone's width where None.
-        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
-            word among the others.
+        granularities: Mixtures of 1, 2, 4 ... 2^(granularities - 1) components are pooled: 255 by default.
+        decimals_width: Width of the LSTM for the number of decimals; the backbone's width by default.
+        gate: How the model chooses between a word and a number, see `GatedHead`.
     """
 
     kind: ClassVar[str] = "mog"
@@ -169,28 +157,22 @@ class MogConfig(Config):
     gate: Literal["class", "logit"] = "class"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.granularities <= 12:
-            raise ValueError(f"granularities must lie in 1 to 12, got {self.granularities=}")
-        if self.decimals_width is not None and self.decimals_width < 1:
-            raise ValueError(f"decimals_width must be positive, got {self.decimals_width=}")
+        check_within(self, "granularities", 1, 12)
+        check_positive(self, "decimals_width")
 
 
 @heads.register("mog", "gaussians")
-class MogHead(Head):
-    """Weights of fixed normal distributions, and p(decimals) (the mixture of Gaussians of Spithourakis & Riedel, 2018).
+class MogHead(GatedHead):
+    """Predicted weights of fixed normal distributions, and p(decimals) (Spithourakis & Riedel, 2018).
 
     `log_prob` is that of the number as it is written: log p(r) + log Σ w_k (Φ_k(v + ε) - Φ_k(v - ε)), ε = 0.5 · 10^-r;
-    for numbers written in tens or more, ε is half of the last written digit. `log_mass` leaves p(r) out. Call `fit`
-    with the numbers of the training text before training; without it, the components lie over all magnitudes and both
-    signs. Every finite float64 has a probability; NaN and the infinities are no targets.
+    for numbers rounded to tens or more, ε is half of the last written digit. `log_mass` omits p(r). Call `fit` with the
+    numbers of the training text before training; without it, the components cover all magnitudes and both signs. Every
+    finite float64 has a probability; NaN and the infinities are not targets.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N mixtures of 2^granularities - 1 components, as written
+    Shape: `(N, dim)` to N mixtures of 2^granularities - 1 components, as written.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = MogHead.build(dim=8)
         >>> head.fit(NumberTable.of_values(range(1900, 2020)))
         >>> distribution = head(torch.zeros(2, 8))
@@ -200,6 +182,7 @@ class MogHead(Head):
 
     Config = MogConfig
     config: MogConfig
+    _written = True
     means: Tensor
     spreads: Tensor
 
@@ -208,35 +191,24 @@ class MogHead(Head):
         start = evenly_spread(2**config.granularities - 1)
         self.layers = nn.Linear(dim, len(start.means))
         self.decimals = DecimalsRNN(dim, config.decimals_width)
-        # float64 as bit patterns, so that no `.to(dtype)` rounds them.
+        # float64 as int64 bit patterns, which `.to(dtype)` does not round.
         self.register_buffer("means", start.means.view(torch.int64))
         self.register_buffer("spreads", start.spreads.view(torch.int64))
 
-    @property
-    def is_written(self) -> bool:
-        """Of numbers as they are written."""
-        return True
-
     @torch.no_grad()
     def fit(self, numbers: NumberTable) -> None:
-        """Fits the components to some numbers, with all their repetitions; see `pooled_gaussians`.
+        """Fits the components to numbers, repetitions included (`pooled_gaussians`).
 
-        The biases become the logarithms of the fitted weights: before it has learnt anything from a context, the head
-        knows how often which numbers occur. (The paper leaves these weights out.)
+        The biases become the logarithms of the fitted weights, so that the head starts with the frequencies of the
+        numbers. (The paper drops these weights.)
         """
-        values = numbers.values()[numbers.given != PADDING]
-        fitted = pooled_gaussians(values.cpu(), self.config.granularities)
+        fitted = pooled_gaussians(numbers.values()[self.valid(numbers)].cpu(), self.config.granularities)
         self.means.copy_(fitted.means.view(torch.int64))
         self.spreads.copy_(fitted.spreads.view(torch.int64))
         self.layers.bias.copy_(fitted.weights.clamp_min(_LEAST_WEIGHT).log())
 
     def forward(self, hidden: Tensor) -> WrittenDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+        """Distributions for (N, dim) hidden states."""
         components = Components(self.means.view(torch.float64), self.spreads.view(torch.float64))
-        values = MogDistribution(self._run(self.layers, hidden).log_softmax(-1), components)
+        values = MogDistribution(run_wide(self.layers, hidden).log_softmax(-1), components)
         return WrittenDistribution(values, hidden, self.decimals)
-
-    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
-        del hidden
-        return words + own if self.config.gate == "class" else own

@@ -1,7 +1,7 @@
-"""Numbers as strings: the one way in which each number of a table is written, and the way back.
+"""Canonical strings of numbers as character ids on the device, and their values.
 
-A string is a row of `batch.CHARACTERS` ids (digits, "-", ".", "e"), 0-padded to 32. What stands in the text is kept
-where it is a plain decimal, so that 1.50 is not 1.5; commas, a plus sign and leading zeros are not part of it.
+A string is a row of `number_table.CHARACTERS` ids (digits, "-", ".", "e"), 0-padded to 32. Plain decimals keep their
+written form, so that 1.50 differs from 1.5; commas, a plus sign and leading zeros are removed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from numerate.heads.base import LARGEST
+from numerate.heads.base import LARGEST, NumberTable
 from numerate.processing.number_table import CHARACTERS, MAX_CHARACTERS, character_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["floats_of", "hashes_of", "packed", "strings_of", "strings_of_texts", "texts_of", "unpacked", "values_of"]
 
@@ -26,24 +25,23 @@ _ZERO, _NINE, _MINUS, _PLUS = (CHARACTERS[char] for char in "09-+")
 _POINT, _COMMA, _E = (CHARACTERS[char] for char in ".,e")
 _TEXT = {index: char for char, index in CHARACTERS.items() if char.isascii() and char != "E"}
 _FLOATS = [float(f"1e{power}") for power in range(309)]
-"""Powers of ten, each the nearest float64: `torch.pow` is not exact on every device."""
+"""Powers of ten, correctly rounded: `torch.pow` is not exact on every device."""
 _INTEGERS = [10**power for power in range(19)]
 _EXACT = 2**53
 _AGREES = 1e-9
-"""How far, relative to it, a value may be from what its characters say."""
+"""Largest relative difference between a value and its written form."""
 
 
 def strings_of(numbers: NumberTable) -> Tensor:
     """The string of each number: (N, 32) uint8; all 0 for NaN and the infinities.
 
-    Where the characters are a plain decimal (digits, commas, one point, a sign) that agrees with the value, they are
-    kept without "+", commas and leading zeros, but with trailing ones. All else (percentages, scale words, a decimal
-    comma, scaled values, what is too long) is the value written out to the table's precision, of at most 2**53 units
-    or 15 digits; with an exponent, where that would take more than 32 characters.
+    Characters that are a plain decimal (digits, commas, one point, a sign) and agree with the value are kept, without
+    "+", commas and leading zeros, but with trailing zeros. For all others (percentages, scale words, a decimal comma,
+    scaled values, long texts) the value is written out to the table's precision, with at most 2**53 units or 15 digits,
+    and with an exponent if it would take more than 32 characters.
 
     Example:
         >>> from numerate import find
-        >>> from numerate.processing.number_table import NumberTable
         >>> texts_of(strings_of(NumberTable.of_numerals(find("+1,234.50, .5, 007, 3.2%, 1.5 billion and 1.5e300"))))
         ['1234.50', '0.5', '7', '0.032', '1500000000', '1.5e300']
     """
@@ -54,7 +52,7 @@ def strings_of(numbers: NumberTable) -> Tensor:
 
 
 def strings_of_texts(texts: Sequence[str], device: torch.device | str | None = None) -> Tensor:
-    """Texts that are such strings already, as ids: (N, 32) uint8.
+    """Texts that are canonical strings already, as ids: (N, 32) uint8.
 
     Example:
         >>> texts_of(strings_of_texts(["1.50", "-2e9"]))
@@ -70,7 +68,7 @@ def texts_of(strings: Tensor) -> list[str]:
 
 
 def floats_of(strings: Tensor) -> Tensor:
-    """The value of each string as Python reads it: (N,) float64, held within the finite ones. For small vocabularies.
+    """The value of each string by Python's `float`, clamped to finite numbers: (N,) float64. For small vocabularies.
 
     Example:
         >>> floats_of(strings_of_texts(["0.1", "1.79769313486232e308"])).tolist()
@@ -81,9 +79,9 @@ def floats_of(strings: Tensor) -> Tensor:
 
 
 def values_of(strings: Tensor) -> Tensor:
-    """The value of each string that is a number: (N,) float64, NaN for others; the nearest float64 up to 15 digits.
+    """The value of each string: (N,) float64, NaN for strings that are not numbers; exact up to 15 digits.
 
-    No loop over strings, as in `floats_of`; digits after the 18th do not count, and what is too large is infinite.
+    Vectorised, unlike `floats_of`. Digits after the 18th are ignored, and numbers that are too large are infinite.
 
     Example:
         >>> values_of(strings_of_texts(["-12.50", "1e-3", "1.5e300", "1-2", "."])).tolist()
@@ -95,14 +93,13 @@ def values_of(strings: Tensor) -> Tensor:
     front, back = digit & ~after_e, digit & after_e
     behind = (point & ~after_e).cumsum(-1) > 0
     before = functional.pad(ids, (1, 0))[:, :-1]
-    started = before == 0
     well = (
         front.any(-1)
         & (point.sum(-1) <= 1)
         & ~(point & after_e).any(-1)
-        & ((ids == _E).sum(-1) == back.any(-1))  # at most one "e", with digits behind it if there is one
-        & ~(minus & ~(_at_start(started, ids) | (before == _E))).any(-1)
-        & ~((point | (ids == _E)) & ~((before >= _ZERO) & (before <= _NINE))).any(-1)  # both stand behind a digit
+        & ((ids == _E).sum(-1) == back.any(-1))  # at most one "e", with digits after it
+        & ~(minus & (before != _E))[:, 1:].any(-1)  # signs at the start or after the "e" only
+        & ~((point | (ids == _E)) & ~((before >= _ZERO) & (before <= _NINE))).any(-1)  # both follow a digit
         & (_last(ids) <= _NINE)
     )
     significant = front & ((front & (ids != _ZERO)).cumsum(-1) > 0)
@@ -116,13 +113,13 @@ def values_of(strings: Tensor) -> Tensor:
 
 
 def packed(strings: Tensor) -> Tensor:
-    """Strings as two integers each, four bits a character: (..., 32) to (..., 2) int64. Equal only if they are."""
+    """Strings as two integers with four bits per character, without loss: (..., 32) to (..., 2) int64."""
     halves = strings.to(torch.int64).unflatten(-1, (2, 16))
     return (halves << _shifts(strings.device)).sum(-1)
 
 
 def unpacked(pairs: Tensor) -> Tensor:
-    """The strings behind `packed`: (..., 2) to (..., 32) uint8.
+    """Inverse of `packed`: (..., 2) to (..., 32) uint8.
 
     Example:
         >>> texts_of(unpacked(packed(strings_of_texts(["-12.5"]))))
@@ -132,7 +129,7 @@ def unpacked(pairs: Tensor) -> Tensor:
 
 
 def hashes_of(pairs: Tensor) -> Tensor:
-    """One int64 for the two of `packed`, to search by: equal strings have equal ones, others hardly ever."""
+    """Hash of `packed` strings: (..., 2) to (...) int64."""
     mixed = pairs[..., 0] * -0x61C8864680B583EB + pairs[..., 1] * 0x2545F4914F6CDD1D
     return mixed ^ (mixed >> 29)
 
@@ -141,26 +138,20 @@ def _shifts(device: torch.device) -> Tensor:
     return torch.arange(60, -1, -4, device=device)
 
 
-def _at_start(started: Tensor, ids: Tensor) -> Tensor:
-    first = torch.zeros_like(started)
-    first[:, 0] = True
-    return first & (ids != 0)
-
-
 def _last(ids: Tensor) -> Tensor:
     """The last character of each string."""
     return ids.gather(1, ((ids != 0).sum(-1, keepdim=True) - 1).clamp_min(0))[:, 0]
 
 
 def _joined(digits: Tensor, which: Tensor) -> Tensor:
-    """The integer that some of the digits in each row make, at most 18 of them."""
+    """The integer made of the selected digits of each row, at most 18."""
     places = which.flip(-1).cumsum(-1).flip(-1) - 1
     powers = torch.tensor(_INTEGERS, device=digits.device)
     return (digits * powers[places.clamp(0, 18)]).masked_fill(~which, 0).sum(-1)
 
 
 def _scaled(values: Tensor, tens: Tensor) -> Tensor:
-    """What values · 10**tens is, rounded once where 10**|tens| is exact (up to 22); for any number of tens."""
+    """Values · 10**tens for any `tens`, correctly rounded where 10**|tens| is exact (up to 22)."""
     powers = torch.tensor(_FLOATS, dtype=torch.float64, device=values.device)
     size = tens.abs().clamp_max(700)
     first = size.clamp_max(300)
@@ -170,7 +161,7 @@ def _scaled(values: Tensor, tens: Tensor) -> Tensor:
 
 
 def _plain(numbers: NumberTable) -> tuple[Tensor, Tensor]:
-    """The characters as a string (N, 32), and (N,) bool: whether they are a plain decimal that says the value."""
+    """The characters as a string (N, 32), and (N,) bool: whether they are a plain decimal equal to the value."""
     ids = numbers.characters.to(torch.int64)
     ids = functional.pad(ids, (0, MAX_CHARACTERS - ids.shape[1]))
     digit, point, comma = (ids >= _ZERO) & (ids <= _NINE), ids == _POINT, ids == _COMMA
@@ -178,7 +169,7 @@ def _plain(numbers: NumberTable) -> tuple[Tensor, Tensor]:
     behind = point.cumsum(-1) > 0
     decimals = (digit & behind).sum(-1)
     known = digit | point | comma | sign | (ids == 0)
-    full = ids[:, -1] != 0  # perhaps cut short; then its precision tells
+    full = ids[:, -1] != 0  # perhaps truncated, then its precision is compared
     agrees = (
         known.all(-1)
         & digit.any(-1)
@@ -191,7 +182,7 @@ def _plain(numbers: NumberTable) -> tuple[Tensor, Tensor]:
     counts = whole & ((whole & (ids != _ZERO)).cumsum(-1) > 0)
     last = whole & (whole.flip(-1).cumsum(-1).flip(-1) == 1)
     keep = counts | last | (digit & behind) | (point & (decimals > 0)[:, None]) | (ids == _MINUS)
-    missing = (~whole.any(-1) & agrees)[:, None]  # ".5": a zero goes before the point
+    missing = (~whole.any(-1) & agrees)[:, None]  # ".5" gets a zero before the point
     place = keep.cumsum(-1) - 1 + (missing & behind)
     agrees = agrees & (place[:, -1] < MAX_CHARACTERS)
     place = torch.where(keep & (place < MAX_CHARACTERS), place, MAX_CHARACTERS)
@@ -208,7 +199,7 @@ def _spelled(values: Tensor, precision: Tensor) -> Tensor:
     """Finite values written out down to the digit of 10**precision: (N, 32) uint8."""
     size = values.abs().nan_to_num(0.0, 0.0, 0.0)
     units = _scaled(size, -precision).round()
-    # Past 2**53 units, the 15 digits that a float64 always keeps.
+    # Above 2**53 units, the 15 digits that a float64 always represents.
     highest = size.clamp_min(5e-324).log10().floor().to(torch.int64)
     precision = torch.where(units < _EXACT, precision, (highest - 14).maximum(precision))
     units = torch.where(units < _EXACT, units, _scaled(size, -precision).round()).to(torch.int64)
@@ -219,19 +210,19 @@ def _spelled(values: Tensor, precision: Tensor) -> Tensor:
 
 
 def _count(units: Tensor) -> Tensor:
-    """How many digits an integer has, 1 for 0."""
+    """Number of digits of an integer, 1 for 0."""
     return (units[:, None] >= torch.tensor(_INTEGERS, device=units.device)[1:]).sum(-1) + 1
 
 
 def _digit(units: Tensor, place: Tensor) -> Tensor:
-    """Ids of the digits at some places, 0 that of the ones: (N,), (N, C) to (N, C)."""
+    """Ids of the digits at some places, counted from the ones: (N,), (N, C) to (N, C)."""
     powers = torch.tensor(_INTEGERS, device=units.device)
     digits = units[:, None] // powers[place.clamp(0, 18)] % 10
     return digits.masked_fill((place < 0) | (place > 18), 0) + _ZERO
 
 
 def _columns(minus: Tensor) -> Tensor:
-    """Columns of the string, counted from behind the sign: (N, 32)."""
+    """Columns of the string, counted from the first one after the sign: (N, 32)."""
     return torch.arange(MAX_CHARACTERS, device=minus.device) - minus[:, None]
 
 
@@ -267,7 +258,7 @@ def _with_exponent(units: Tensor, precision: Tensor, minus: Tensor) -> Tensor:
 
 
 def _finished(ids: Tensor, minus: Tensor, length: Tensor) -> Tensor:
-    """With the sign in front and nothing behind the end."""
+    """Adds the sign in front and clears everything after the end."""
     column = torch.arange(MAX_CHARACTERS, device=ids.device)
     ids = torch.where((column == 0) & (minus > 0)[:, None], _MINUS, ids)
     return ids.masked_fill(column >= length[:, None], 0).to(torch.uint8)

@@ -1,63 +1,33 @@
-"""A vocabulary of numerals: the most frequent strings of a table, found again on the device."""
+"""Vocabulary of numerals: the most frequent strings of a table, with look-up on the device."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from numerate.heads.base import LARGEST
+from numerate.heads.base import LARGEST, NumberTable
 from numerate.heads.number_strings import floats_of, hashes_of, packed, strings_of, texts_of, unpacked
 from numerate.processing.number_table import PADDING
 
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
-
-__all__ = ["KnownNumerals", "NumeralTable"]
+__all__ = ["KnownNumerals"]
 
 _ROWS = 1 << 16
-"""How many numbers are written at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class NumeralTable:
-    """V places for numerals in the order of their values, some of them free.
-
-    Shape:
-        pairs: (V, 2) int64, the strings as `packed` gives them; 0 for a free place.
-        values: (V,) float64.
-        hashes: (V,) int64, sorted; `places`: (V,) int64, whose they are.
-        oov_types: () int64, how many other types the table had that they were taken from.
-    """
-
-    pairs: Tensor
-    values: Tensor
-    hashes: Tensor
-    places: Tensor
-    oov_types: Tensor
-
-    def free(self) -> Tensor:
-        """Which places hold no numeral: (V,) bool."""
-        return (self.pairs == 0).all(-1)
-
-    def find(self, strings: Tensor) -> Tensor:
-        """The place of each (N, 32) string: (N,) int64, V for what is not known."""
-        pairs = packed(strings)
-        near = torch.searchsorted(self.hashes, hashes_of(pairs)).clamp_max(len(self.hashes) - 1)
-        place = self.places[near]
-        # A hash may lie; the characters do not.
-        known = (self.pairs[place] == pairs).all(-1) & (strings[:, 0] != 0)
-        return torch.where(known, place, len(self.pairs))
+"""Number of numbers that are converted to strings at once."""
 
 
 class KnownNumerals(nn.Module):
-    """Buffers of a fixed size for a `NumeralTable`, in integers that no `.to(dtype)` rounds; empty before `fit`.
+    """V entries for numerals, sorted by value, some of them unused; all are unused before `fit`.
+
+    All buffers are int64, which `.to(dtype)` does not round.
+
+    Shape:
+        pairs: (V, 2), the strings as `packed` gives them; 0 for an unused entry.
+        value_bits: (V,), float64 bit patterns.
+        hashes: (V,), sorted; `places`: (V,), the entry of each hash.
+        oov_types: (), number of types in the training table that are not in the vocabulary.
 
     Example:
         >>> from numerate import find
-        >>> from numerate.processing.number_table import NumberTable
         >>> known = KnownNumerals(3)
         >>> known.fit(NumberTable.of_numerals(find("10 1.5 1.50 10 7 1.5 1.50")))
         >>> known.texts(), int(known.oov_types)
@@ -80,8 +50,8 @@ class KnownNumerals(nn.Module):
 
     @torch.no_grad()
     def fit(self, numbers: NumberTable) -> None:
-        """Takes the most frequent strings; of equally frequent ones, the same ones every time."""
-        # On the CPU: `unique` of rows reads memory that is not its own in builds for CUDA 13.
+        """Takes the most frequent strings; ties are broken deterministically."""
+        # On the CPU: `unique` of rows has an out-of-bounds read in builds for CUDA 13.
         numbers = numbers[numbers.values().isfinite() & (numbers.given != PADDING)].to("cpu")
         parts = [packed(strings_of(numbers[start : start + _ROWS])) for start in range(0, len(numbers), _ROWS)]
         types, counts = torch.cat([self.pairs[:0].cpu(), *parts]).unique(dim=0, return_counts=True)
@@ -91,7 +61,7 @@ class KnownNumerals(nn.Module):
         order = values.argsort(stable=True)
         size = len(order)
         self.pairs.zero_()[:size] = types[chosen][order].to(self.pairs.device)
-        # Free places come last; where all are, they stand for 0.
+        # Unused entries come last; in an empty vocabulary they have value 0.
         ends = torch.full((len(self.pairs),), LARGEST if size else 0.0, dtype=torch.float64)
         ends[:size] = values[order]
         self.value_bits.copy_(ends.view(torch.int64))
@@ -100,15 +70,28 @@ class KnownNumerals(nn.Module):
         self.places.copy_(places)
         self.oov_types.fill_(len(types) - size)
 
-    def table(self) -> NumeralTable:
-        """The numerals, as distributions use them."""
-        values = self.value_bits.view(torch.float64)
-        return NumeralTable(self.pairs, values, self.hashes, self.places, self.oov_types)
+    @property
+    def values(self) -> Tensor:
+        """Values of the entries: (V,) float64."""
+        return self.value_bits.view(torch.float64)
+
+    def unused(self) -> Tensor:
+        """Which entries are unused: (V,) bool."""
+        return (self.pairs == 0).all(-1)
+
+    def find(self, strings: Tensor) -> Tensor:
+        """Entry of each (N, 32) string: (N,) int64, V if unknown."""
+        pairs = packed(strings)
+        near = torch.searchsorted(self.hashes, hashes_of(pairs)).clamp_max(len(self.hashes) - 1)
+        place = self.places[near]
+        # Hashes may collide, so the strings are compared, too.
+        known = (self.pairs[place] == pairs).all(-1) & (strings[:, 0] != 0)
+        return torch.where(known, place, len(self.pairs))
 
     def strings(self) -> Tensor:
-        """The numerals in the order of their values, without free places: (at most V, 32) uint8."""
-        return unpacked(self.pairs[(self.pairs != 0).any(-1)])
+        """The numerals, sorted by value, without unused entries: (at most V, 32) uint8."""
+        return unpacked(self.pairs[~self.unused()])
 
     def texts(self) -> list[str]:
-        """The numerals in the order of their values."""
+        """The numerals as texts, sorted by value."""
         return texts_of(self.strings())

@@ -1,4 +1,4 @@
-"""Numbers written in independent places, decimal or binary: what is below one, what lies between two.
+"""Point, cumulative and interval probabilities of numbers whose digits (decimal or binary) are independent.
 
 Throughout, a table (N, P, J) holds log-probabilities of the J digits at each of P places, the highest place first, and
 digits are int64 (N, C, P).
@@ -14,12 +14,12 @@ __all__ = ["below", "log_between", "log_equal"]
 
 
 def log_equal(table: Tensor, digits: Tensor) -> Tensor:
-    """Log-probability of exactly these digits: (N, C)."""
+    """Log-probability of a number: (N, C)."""
     return _pick(table, digits).sum(-1)
 
 
 def below(table: Tensor, digits: Tensor) -> Tensor:
-    """Probability of a smaller number: (N, C). Place by place, equal so far and then less."""
+    """Probability of a smaller number: (N, C). Sum over places: equal before the place, smaller at it."""
     chances = table.exp()
     so_far = functional.pad(_pick(chances, digits), (1, 0), value=1.0).cumprod(-1)[..., :-1]
     return (so_far * _pick(_less(chances), digits)).sum(-1)
@@ -28,7 +28,8 @@ def below(table: Tensor, digits: Tensor) -> Tensor:
 def log_between(table: Tensor, first: Tensor, last: Tensor) -> Tensor:
     """Log-probability of a number from `first` up to `last`, both included: (N, C).
 
-    A sum of positive terms behind the digits that both ends share, and so exact however improbable it is.
+    The common leading digits are a factor and the rest is a sum of positive terms, so that even tiny probabilities have
+    full relative precision.
     """
     chances = table.exp()
     differs = (first != last).cumsum(-1)
@@ -60,6 +61,6 @@ def _more(chances: Tensor) -> Tensor:
 
 
 def _tail(chances: Tensor, farther: Tensor, digits: Tensor, tail: Tensor) -> Tensor:
-    """Probability that the places in `tail` are these digits or go farther: (N, C)."""
+    """Probability that the places in `tail` equal these digits or lie beyond them: (N, C)."""
     so_far = functional.pad(torch.where(tail, _pick(chances, digits), 1.0), (1, 0), value=1.0).cumprod(-1)
     return (so_far[..., :-1] * torch.where(tail, _pick(farther, digits), 0.0)).sum(-1) + so_far[..., -1]

@@ -1,31 +1,24 @@
-"""Numbers that stand earlier in the same text: which a prediction may point at, the pointer, and its distribution."""
+"""Attention to the other numbers of a text: copying one of them, or predicting the ratio to them."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.heads.distribution import row_index
+from numerate.heads.base import NumberTable, run_wide
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.number_strings import hashes_of, packed, strings_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numerate.processing.number_table import NumberTable
-
-__all__ = ["CopiedDistribution", "Earlier", "Pointer", "log_sum"]
+__all__ = ["CopiedDistribution", "Pointer", "PointerContext", "RatioPredictor", "log_sum", "zero_term"]
 
 _REACH = 16
-"""From so many numbers away on, all distances are one."""
-_AT_FIRST = -3.0
-"""Score of a number before training; a head's other choices have about 0, and a text may have many numbers."""
+"""Largest distance, counted in numbers, that has a bias of its own; larger distances share it."""
+_INITIAL_BIAS = -3.0
+"""Initial score of every number. Other choices of a head score about 0, and a text may have many numbers to copy."""
 
 
 def log_sum(terms: Tensor) -> Tensor:
@@ -39,40 +32,44 @@ def log_sum(terms: Tensor) -> Tensor:
     return terms.masked_fill(never[..., None], 0.0).logsumexp(-1).masked_fill(never, -torch.inf)
 
 
+def zero_term(module: nn.Module) -> Tensor:
+    """A 0 that depends on all weights of a module: they get a gradient (of 0) where the module is not used."""
+    return 0.0 * torch.stack([weight.sum() for weight in module.parameters()]).sum()
+
+
 @dataclass(frozen=True, eq=False)
-class Earlier:
-    """What N predicted numbers may point at: the numbers of their own texts, as far as each is allowed to see them.
+class PointerContext:
+    """The numbers that N predicted numbers may point at: those of their own texts that are visible to them.
 
     Shape:
         table: (B, M), the numbers of all texts of the batch.
-        told: (B, M, D), the state of the first token that knows a number; anything where nobody sees it.
-        asked: (B, M, D), the state that a number was, or would have been, predicted from.
-        rows, numbers: (N,) int64, which text and which of its numbers is predicted; no two are the same.
-        seen: (N, M) bool, which numbers of its text each may point at.
+        read_states: (B, M, D), the state of the first token after which a number is known; arbitrary if not visible.
+        query_states: (B, M, D), the state from which a number is, or would be, predicted.
+        rows, numbers: (N,) int64, the text and the index in it of each predicted number; all pairs are distinct.
+        visible: (N, M) bool, which numbers of its text each predicted number may point at.
     """
 
     table: NumberTable
-    told: Tensor
-    asked: Tensor
+    read_states: Tensor
+    query_states: Tensor
     rows: Tensor
     numbers: Tensor
-    seen: Tensor
+    visible: Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class CopiedDistribution(StringDistribution):
-    """One of up to M numbers, others in each row, as it is written there; those written alike add up.
+    """A copy of one of up to M candidate numbers (different ones in each row), as written; equal strings add up.
 
-    A row that has none is empty: every number has the probability 0.
+    In a row without candidates every number has probability 0.
 
     Shape:
-        log_masses: (N, M), float64; -inf for what is no candidate.
+        log_masses: (N, M), float64; -inf where there is no candidate.
         pairs: (N, M, 2) int64, the strings as `packed` gives them.
         values: (N, M), float64.
 
     Example:
         >>> from numerate import find
-        >>> from numerate.processing.number_table import NumberTable
         >>> numbers = NumberTable.of_numerals(find("1.50 7 1.50"))
         >>> masses = torch.tensor([[0.25, 0.5, 0.25]]).double()
         >>> copied = CopiedDistribution(masses.log(), packed(strings_of(numbers))[None], numbers.values()[None])
@@ -85,45 +82,26 @@ class CopiedDistribution(StringDistribution):
     values: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, earlier: Earlier) -> CopiedDistribution:
-        """The softmax of (N, M) scores, which are -inf where nothing may be pointed at."""
+    def of(cls, scores: Tensor, context: PointerContext) -> CopiedDistribution:
+        """The softmax of (N, M) scores, which are -inf for numbers that are not visible."""
         total = log_sum(scores)
         log_masses = scores - total.masked_fill(total == -torch.inf, 0.0)[:, None]
-        shape = (*earlier.table.bits.shape, 2)
-        pairs = packed(strings_of(earlier.table.flat())).reshape(shape)  # once a text, not once a prediction
-        return cls(log_masses, pairs[earlier.rows], earlier.table.values()[earlier.rows])
-
-    @property
-    def device(self) -> torch.device:
-        """Where the distributions live."""
-        return self.log_masses.device
-
-    def __len__(self) -> int:
-        return len(self.log_masses)
-
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        index = row_index(index, len(self))
-        return dataclasses.replace(
-            self, log_masses=self.log_masses[index], pairs=self.pairs[index], values=self.values[index]
-        )
+        shape = (*context.table.bits.shape, 2)
+        pairs = packed(strings_of(context.table.flat())).reshape(shape)  # once for each text, not for each prediction
+        return cls(log_masses, pairs[context.rows], context.table.values()[context.rows])
 
     @property
     def is_empty(self) -> Tensor:
-        """Which rows have nothing to point at: (N,) bool."""
+        """Rows without a candidate: (N,) bool."""
         return (self.log_masses == -torch.inf).all(-1)
 
-    @property
-    def unseen(self) -> Tensor:
-        """Nothing lies outside the support: (N,)."""
-        return self.log_masses.new_zeros(len(self))
-
-    def support(self) -> Support:
-        """The candidates in the order of their values; those that are none stand for 0, without probability."""
+    def _support(self) -> Support:
+        """All candidates, sorted by value; unused entries have value 0 and probability 0."""
         values, order = self.values.masked_fill(self.log_masses == -torch.inf, 0.0).sort(dim=-1, stable=True)
-        return Support(values, self.log_masses.gather(1, order), self.unseen)
+        return Support(values, self.log_masses.gather(1, order), self.log_masses.new_zeros(len(self)))
 
     def log_prob_strings(self, strings: Tensor) -> Tensor:
-        """Log-probability of each row's string, of all its copies together: (N,), differentiable."""
+        """Log-probability of each row's string, summed over all its copies: (N,), differentiable."""
         alike = (self.pairs == packed(strings)[:, None]).all(-1)
         return log_sum(self.log_masses.masked_fill(~alike, -torch.inf))
 
@@ -135,7 +113,7 @@ class CopiedDistribution(StringDistribution):
         hashes, place = hashes_of(wanted).unique(return_inverse=True)
         types = wanted.new_zeros(len(hashes), 2).index_put((place,), wanted)
         found = torch.searchsorted(hashes, hashes_of(self.pairs).contiguous()).clamp_max(len(hashes) - 1)
-        known = (types[found] == self.pairs).all(-1)  # a hash may lie; the characters do not
+        known = (types[found] == self.pairs).all(-1)  # hashes may collide, so the strings are compared, too
         masses = self.log_masses.exp().masked_fill(~known, 0.0)
         sums = masses.new_zeros(len(self), len(hashes)).scatter_add(1, found, masses)[:, place]
         never = (sums == 0) | ~candidates.values().isfinite()
@@ -155,35 +133,52 @@ class CopiedDistribution(StringDistribution):
 
 
 class Pointer(nn.Module):
-    """Scores the numbers that stand earlier: what is asked for against what each is, and how far away it stands.
+    """Attention scores of the visible numbers: query against key, plus a learned bias for the distance.
 
-    A number is known by two states: of the token that has read it, and of the one it was itself predicted from, which
-    tells what was asked for then.
+    The key of a number is made of two states: that of the token which has read it (`told`), and that from which it was
+    predicted itself (`asked`), which encodes the kind of number expected there.
 
-    **Shape**
-
-    - Input: `(N, dim)` and what they may point at
-    - Output: `(N, M)`, -inf where nothing is seen
+    Shape: `(N, dim)` and a `PointerContext` to `(N, M)`, -inf for numbers that are not visible.
     """
 
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.query, self.told, self.asked = nn.Linear(dim, dim), nn.Linear(dim, dim), nn.Linear(dim, dim, bias=False)
         self.distance = nn.Embedding(2 * _REACH + 1, 1)
-        nn.init.constant_(self.distance.weight, _AT_FIRST)
+        nn.init.constant_(self.distance.weight, _INITIAL_BIAS)
 
-    def forward(self, hidden: Tensor, earlier: Earlier, run: Callable[[nn.Module, Tensor], Tensor]) -> Tensor:
-        """Scores in float64; `run` runs a layer in the precision that heads run in."""
-        keys = run(self.told, earlier.told) + run(self.asked, earlier.asked)
-        at = (earlier.rows, earlier.numbers)
-        # Queries at the places of their own numbers make one product a text, without a copy of the keys for each.
-        queries = torch.zeros_like(keys).index_put(at, run(self.query, hidden))
+    def forward(self, hidden: Tensor, context: PointerContext) -> Tensor:
+        """Scores of the numbers of each row's text, in float64: (N, M)."""
+        keys = run_wide(self.told, context.read_states) + run_wide(self.asked, context.query_states)
+        at = (context.rows, context.numbers)
+        # With the queries at the places of their own numbers, one matrix product per text needs no copies of the keys.
+        queries = torch.zeros_like(keys).index_put(at, run_wide(self.query, hidden))
         scores = torch.bmm(queries, keys.mT)[at] / math.sqrt(keys.shape[-1])
         places = torch.arange(scores.shape[1], device=scores.device)
-        back = (earlier.numbers[:, None] - places).clamp(-_REACH, _REACH) + _REACH
+        distance = (context.numbers[:, None] - places).clamp(-_REACH, _REACH) + _REACH
         bias = self.distance.weight.to(scores.dtype)[:, 0]
-        return (scores + functional.embedding(back, bias[:, None])[..., 0]).masked_fill(~earlier.seen, -torch.inf)
+        scores = scores + functional.embedding(distance, bias[:, None])[..., 0]
+        return scores.masked_fill(~context.visible, -torch.inf)
 
-    def nothing(self) -> Tensor:
-        """A 0 that all weights have a gradient by, of 0: where nothing is to be pointed at, training goes on."""
-        return 0.0 * torch.stack([weight.sum() for weight in self.parameters()]).sum()
+
+class RatioPredictor(nn.Module):
+    """Predicts the ratio between a number and each other number of its text (28 km are 17 mi).
+
+    Shape: `(N, dim)` and a `PointerContext` to three tensors `(N, M)`.
+
+    Args:
+        dim: Width of the states.
+        hidden: Width of the hidden layer, the sum of a map of each of the two states.
+    """
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.own = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden))
+        self.other = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden, bias=False))
+        self.says = nn.Sequential(nn.GELU(), nn.Linear(hidden, 3))
+
+    def forward(self, hidden: Tensor, context: PointerContext) -> tuple[Tensor, Tensor, Tensor]:
+        """Logarithm of the ratio, certainty and relevance, in float64: (N, M) each."""
+        own, other = run_wide(self.own, hidden), run_wide(self.other, context.read_states)
+        logarithm, certainty, score = run_wide(self.says, own[:, None] + other[context.rows]).unbind(-1)
+        return logarithm, certainty, score

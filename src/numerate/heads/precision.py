@@ -1,35 +1,30 @@
-"""How many decimals a number is written with, and distributions over numbers as they are written."""
+"""Probability of the number of decimals, and distributions over numbers as they are written."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from numerate.heads.base import NumberDistribution
-from numerate.heads.distribution import row_index
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
+from numerate.config import ConfigError
+from numerate.heads.base import NumberDistribution, NumberTable
+from numerate.heads.distribution import DistributionError
 
 __all__ = ["MOST_DECIMALS", "DecimalsRNN", "WrittenDistribution", "decimals_of"]
 
 MOST_DECIMALS = 30
-"""More decimals count as this many; no float64 of everyday size has more that mean anything."""
+"""Larger numbers of decimals count as this one; more are not significant in a float64 of everyday size."""
 _START, _DIGIT = 0, 1
 _MOST_ROUNDED = 1e15
-"""From here on a float64 has no decimals to round."""
+"""Above it a float64 has no decimals to round."""
 
 
 def decimals_of(numbers: NumberTable) -> Tensor:
-    """How many decimals each number is written with, at most `MOST_DECIMALS`: int64, of the numbers' shape.
+    """Number of decimals that each number is written with, at most `MOST_DECIMALS`: int64, of the numbers' shape.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> decimals_of(NumberTable.of_values([1500, 0.25, 5e-324])).tolist()
         [0, 2, 30]
     """
@@ -37,20 +32,16 @@ def decimals_of(numbers: NumberTable) -> Tensor:
 
 
 class DecimalsRNN(nn.Module):
-    """p(r | h): a small LSTM writes START, r times DIGIT and END (the pattern RNN of Spithourakis & Riedel, 2018).
+    """p(r | h) of r decimals: a small LSTM generates START, r times DIGIT, END (Spithourakis & Riedel, 2018).
 
-    It starts from the hidden state (cell 0) and decides r + 1 times whether one more digit follows. The paper's symbols
-    for the integer part and the point are certain given these, as in the released code; so is that START never
-    follows, which costs that code a little probability. At `MOST_DECIMALS` the end is certain: the p(r) sum to 1.
+    It starts from the hidden state (with cell 0) and decides r + 1 times whether one more digit follows; at
+    `MOST_DECIMALS` the end is certain, so the p(r) sum to 1.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: `(N, R + 1)`, log p(r) of r = 0 ... R
+    Shape: `(N, dim)` to `(N, R + 1)`, log p(r) of r = 0 ... R.
 
     Args:
         dim: Width of the hidden states.
-        width: Width of the LSTM, reached by a linear layer; by default `dim`, with the hidden state as it is.
+        width: Width of the LSTM, with a linear layer in front; by default `dim`, without one.
 
     Example:
         >>> rnn = DecimalsRNN(8)
@@ -61,85 +52,57 @@ class DecimalsRNN(nn.Module):
     def __init__(self, dim: int, width: int | None = None) -> None:
         super().__init__()
         if width is not None and width < 1:
-            raise ValueError(f"width must be positive, got {width=}")
+            raise ConfigError(f"width must be positive, got {width}")
         self.start = nn.Identity() if width is None else nn.Linear(dim, width)
         width = width or dim
         self.symbols = nn.Embedding(2, width)
         self.cell = nn.LSTMCell(width, width)
         self.more = nn.Linear(width, 1)
-        with torch.no_grad():  # remember, to begin with
+        with torch.no_grad():  # forget gates start open
             self.cell.bias_ih[width : 2 * width] = 1.0
 
     def forward(self, hidden: Tensor, longest: int = MOST_DECIMALS) -> Tensor:
         """Log p(r) for r up to `longest`: (N, longest + 1), float64; outside autocast and in float32 at least."""
         if not 0 <= longest <= MOST_DECIMALS:
-            raise ValueError(f"longest must lie in 0 to {MOST_DECIMALS}, got {longest=}")
+            raise DistributionError(f"longest must lie in 0 to {MOST_DECIMALS}, got {longest}")
         own = self.more.weight.dtype
         wide = torch.promote_types(own, torch.float32)
+        if own != wide:
+            weights = {name: weight.to(wide) for name, weight in self.named_parameters()}
+            return torch.func.functional_call(self, weights, (hidden, longest))
         with torch.autocast(hidden.device.type, enabled=False):
-            weights = {} if own == wide else {name: weight.to(wide) for name, weight in self.named_parameters()}
-            steps = _Steps(self, min(longest + 1, MOST_DECIMALS))
-            odds = torch.func.functional_call(
-                steps, {f"rnn.{name}": weight for name, weight in weights.items()}, (hidden.to(wide),)
-            ).to(torch.float64)
+            state = self.start(hidden.to(wide))
+            cell, steps = torch.zeros_like(state), []
+            for step in range(min(longest + 1, MOST_DECIMALS)):
+                symbol = self.symbols.weight[_START if step == 0 else _DIGIT].expand_as(state)
+                state, cell = self.cell(symbol, (state, cell))
+                steps.append(self.more(state))
+            odds = torch.cat(steps, dim=-1).to(torch.float64)
         so_far = functional.pad(functional.logsigmoid(odds).cumsum(-1), (1, 0))
         return (so_far + functional.pad(functional.logsigmoid(-odds), (0, 1)))[:, : longest + 1]
 
     def log_prob(self, hidden: Tensor, decimals: Tensor) -> Tensor:
-        """Log p(r) of one number of decimals a row, none above `MOST_DECIMALS`: (N,), float64."""
+        """Log p(r) of one number of decimals for each row, at most `MOST_DECIMALS`: (N,), float64."""
         longest = int(decimals.max()) if len(decimals) else 0
         return self(hidden, longest).gather(1, decimals[:, None])[:, 0]
 
 
-class _Steps(nn.Module):
-    """The log-odds of one more digit, decision by decision: the symbols that come in are known beforehand."""
-
-    def __init__(self, rnn: DecimalsRNN, count: int) -> None:
-        super().__init__()
-        self.rnn, self.count = rnn, count
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        rnn = self.rnn
-        state = rnn.start(hidden)
-        cell, odds = torch.zeros_like(state), []
-        for step in range(self.count):
-            symbol = rnn.symbols.weight[_START if step == 0 else _DIGIT].expand_as(state)
-            state, cell = rnn.cell(symbol, (state, cell))
-            odds.append(rnn.more(state))
-        return torch.cat(odds, dim=-1)
-
-
 @dataclass(frozen=True, eq=False)
 class WrittenDistribution(NumberDistribution):
-    """Numbers as they are written: p(r) of so many decimals, times the probability of all that rounds to the value.
+    """Numbers as they are written: p(r) of r decimals, times the probability of all values that round to the number.
 
-    Only `log_prob`, `scores` and `rank` speak of the written number; all else is that of the value.
+    `log_prob`, `scores` and `rank` are those of the written number; all other methods are those of the value.
 
     Shape:
         values: N distributions over values.
-        hidden: (N, dim), what `rnn` decides from; it is unrolled when asked, and only as far as needed.
+        hidden: (N, dim), input of `rnn`, which is unrolled on demand and only as far as needed.
     """
+
+    _written = True
 
     values: NumberDistribution
     hidden: Tensor
     rnn: DecimalsRNN
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        index = row_index(index, len(self))
-        return dataclasses.replace(self, values=self.values[index], hidden=self.hidden[index])
-
-    @property
-    def device(self) -> torch.device:
-        """Where the distributions live."""
-        return self.values.device
-
-    @property
-    def is_written(self) -> bool:
-        """Of numbers as they are written."""
-        return True
 
     def log_decimals(self, longest: int = MOST_DECIMALS) -> Tensor:
         """Log p(r) for r = 0 ... longest: (N, longest + 1)."""
@@ -150,7 +113,7 @@ class WrittenDistribution(NumberDistribution):
         return self.values.log_mass(numbers) + self.rnn.log_prob(self.hidden, decimals_of(numbers))
 
     def log_mass(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of all that rounds to each row's number: (N,), without that of its decimals."""
+        """Log-probability of all values that round to each row's number: (N,), without that of its decimals."""
         return self.values.log_mass(numbers)
 
     def scores(self, candidates: NumberTable) -> Tensor:
@@ -176,16 +139,16 @@ class WrittenDistribution(NumberDistribution):
         return self.values.mean()
 
     def mode(self) -> Tensor:
-        """Most probable value of each row: (N,), as the distribution of values means it."""
+        """Mode of the distribution of values: (N,)."""
         return self.values.mode()
 
     def written_mode(self) -> Tensor:
-        """`mode`, rounded to the decimals that it is most probably written with: (N,)."""
+        """`mode`, rounded to its most probable number of decimals: (N,)."""
         mode = self.mode()
         steps = torch.pow(10.0, self.log_decimals(9).argmax(-1).to(torch.float64))
         rounded = (mode * steps).round() / steps
         return torch.where(mode.abs() < _MOST_ROUNDED, rounded, mode) + 0.0
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples of values, not rounded to any number of decimals."""
+        """(count, N) samples of values, not rounded to a number of decimals."""
         return self.values.sample(count, generator)

@@ -1,35 +1,32 @@
-"""Quantiles of a number, predicted in order, and the distribution that they span."""
+"""Quantile regression head over the signed logarithm, and the piecewise distribution of its quantiles."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import LARGEST, Head, ValueDistribution
+from numerate.embedders.option_checks import check_option, check_positive, check_within
+from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.mixture import from_signed_log, signed_log, signed_log_slope
 from numerate.heads.normal import rounding_interval
-from numerate.processing.number_table import PADDING
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["QuantilesConfig", "QuantilesDistribution", "QuantilesHead"]
 
 _SOFTPLUS_ONE = math.log(math.e - 1)
-"""Where softplus is 1."""
+"""softplus(x) = 1."""
 _LEAST_STEP = 0.05
-"""The least distance, in the signed logarithm, that a step starts with."""
+"""Least initial distance between two quantiles, in the signed logarithm."""
 
 
 def _log_growth(k: Tensor) -> Tensor:
-    """Log of (e^k - 1) / k for any k: what e^(k·t) comes to over t from 0 to 1."""
+    """Log of (e^k - 1) / k for any k, the integral of e^(k·t) over t from 0 to 1."""
     small = k.abs() < 1e-5
     safe = torch.where(small, 1.0, k)
     size = safe.abs()
@@ -39,44 +36,40 @@ def _log_growth(k: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class QuantilesDistribution(ValueDistribution):
-    """Distributions of asinh(x / unit) that are flat between quantiles and fall exponentially beyond.
+    """Distributions of asinh(x / unit) with uniform density between quantiles and exponential tails.
 
-    The tails set in with the density of the stretch beside them. What is beyond the range of float64 counts as its end.
+    Each tail starts with the density of the segment beside it. Values beyond float64 are clamped to its range.
 
     Shape:
-        knots: (N, Q), float64, in order: the quantiles of the signed logarithm.
+        knots: (N, Q), float64, sorted: the quantiles of the signed logarithm.
     """
 
+    _density = True
     knots: Tensor
     levels: tuple[float, ...]
     unit: float
 
-    @property
-    def is_density(self) -> bool:
-        """A density."""
-        return True
-
     def _levels(self) -> Tensor:
         return torch.tensor(self.levels, dtype=torch.float64, device=self.device)
 
-    def _falls(self) -> tuple[Tensor, Tensor]:
-        """How far the lower and the upper tail go until they have fallen to 1/e: (N,) each."""
+    def _tail_scales(self) -> tuple[Tensor, Tensor]:
+        """Scales of the lower and the upper exponential tail: (N,) each."""
         low, high = self.knots[:, 1] - self.knots[:, 0], self.knots[:, -1] - self.knots[:, -2]
         first, second, last = self.levels[0], self.levels[1], 1 - self.levels[-1]
         return low * (first / (second - first)), high * (last / (self.levels[-1] - self.levels[-2]))
 
     def _place(self, at: Tensor) -> Tensor:
-        """Which of the Q + 1 stretches each signed logarithm falls into: (N, C)."""
+        """Index of the segment, of Q + 1, that each signed logarithm falls into: (N, C)."""
         return torch.searchsorted(self.knots.detach().contiguous(), at.contiguous(), right=True)
 
     def _log_densities(self) -> Tensor:
-        """Log-density of the signed logarithm in each stretch, at the inner end of the two tails: (N, Q + 1)."""
+        """Log-density of the signed logarithm in each segment, for the tails at their inner ends: (N, Q + 1)."""
         flat = self._levels().diff().log() - self.knots.diff(dim=1).log()
         return functional.pad(flat[:, None], (1, 1), mode="replicate")[:, 0]
 
     def _beyond(self, at: Tensor) -> Tensor:
-        """How far in the tails each signed logarithm lies, in their falls; 0 between the quantiles: (N, C)."""
-        low, high = self._falls()
+        """Distance into a tail in units of its scale; 0 between the outer quantiles: (N, C)."""
+        low, high = self._tail_scales()
         below, above = (self.knots[:, :1] - at) / low[:, None], (at - self.knots[:, -1:]) / high[:, None]
         return torch.where(at < self.knots[:, :1], below, torch.where(at > self.knots[:, -1:], above, 0.0))
 
@@ -87,7 +80,7 @@ class QuantilesDistribution(ValueDistribution):
         return self._log_densities().gather(1, self._place(at)) - self._beyond(at) + slope
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        """A sum of positive terms, one for each stretch that the rounding interval reaches into."""
+        """Sum over the segments that the rounding interval overlaps; all terms are positive."""
         slope = signed_log_slope(values, self.unit)
         at, log_half = rounding_interval(values, precision, lambda x: signed_log(x, self.unit), slope)
         at, log_half = at[..., None], log_half[..., None]
@@ -98,15 +91,15 @@ class QuantilesDistribution(ValueDistribution):
         share = (under + over) / 2
         touched = share > 0
         log_width = torch.where(touched, log_half + math.log(2) + torch.where(touched, share, 1.0).log(), 0.0)
-        # In a tail the density falls over the width, from its inner end on.
-        low, high = (fall[:, None, None] for fall in self._falls())
+        # In a tail the density decays over the width of the overlap, starting at its inner end.
+        low, high = (scale[:, None, None] for scale in self._tail_scales())
         none = torch.zeros_like(share[..., 1:-1])
         inner = [(start[..., 1:2] - at[..., :1] - half * over[..., :1]) / low, none]
         inner.append((at[..., :1] - half * under[..., -1:] - end[..., -2:-1]) / high)
         distance = torch.cat(inner, dim=-1).clamp_min(0.0)
         width = log_width.clamp(-690.0, 690.0).exp()
-        falls = torch.cat([width[..., :1] / low, none, width[..., -1:] / high], dim=-1)
-        terms = self._log_densities()[:, None] + log_width - distance + _log_growth(-falls)
+        decay = torch.cat([width[..., :1] / low, none, width[..., -1:] / high], dim=-1)
+        terms = self._log_densities()[:, None] + log_width - distance + _log_growth(-decay)
         return torch.where(touched, terms, -1e300).logsumexp(-1).clamp_max(0.0)
 
     def _cdf(self, values: Tensor) -> Tensor:
@@ -121,22 +114,22 @@ class QuantilesDistribution(ValueDistribution):
         return torch.where(values >= LARGEST, 1.0, result)
 
     def mean(self) -> Tensor:
-        """Expected value, with what is beyond the range of float64 at its end: (N,)."""
-        low, high = self._falls()
-        limit = math.log(LARGEST) - math.log(self.unit)  # a factor of 2 within
+        """Expected value, with values beyond float64 clamped to its range: (N,)."""
+        low, high = self._tail_scales()
+        limit = math.log(LARGEST) - math.log(self.unit)  # leaves a factor of 2
         knots = self.knots.clamp(-limit, limit)
         parts = []
         for sign in (1.0, -1.0):  # x is unit / 2 · (e^u - e^-u)
             steps = sign * knots.diff(dim=1)
             flat = self._levels().diff().log() + sign * knots[:, :-1] + _log_growth(steps)
             terms = [flat]
-            for fall, knot, out, level in (
+            for scale, knot, out, level in (
                 (high, knots[:, -1], sign, 1 - self.levels[-1]),
                 (low, knots[:, 0], -sign, self.levels[0]),
             ):
-                # The tail up to the limit, y falls long, and all that is beyond it.
+                # The tail up to the limit, `length` scales long, and the rest beyond it.
                 reach = (limit - knot * out * sign).clamp_min(0.0)
-                length = reach / fall
+                length = reach / scale
                 inside = length.clamp_min(1e-300).log() + _log_growth(out * reach - length)
                 rest = out * reach - length
                 terms.append((math.log(level) + sign * knot + torch.logaddexp(inside, rest))[:, None])
@@ -145,14 +138,14 @@ class QuantilesDistribution(ValueDistribution):
         return up - down
 
     def mode(self) -> Tensor:
-        """The middle of the stretch between two quantiles where the *signed logarithm* is densest: (N,)."""
+        """Middle of the segment with the highest density of the *signed logarithm*: (N,)."""
         best = self._log_densities()[:, 1:-1].argmax(-1, keepdim=True)
         return from_signed_log((self.knots.gather(1, best) + self.knots.gather(1, best + 1))[:, 0] / 2, self.unit)
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
         """(count, N) samples."""
         chance = torch.rand(len(self), count, generator=generator, dtype=torch.float64, device=self.device)
-        levels, (low, high) = self._levels(), self._falls()
+        levels, (low, high) = self._levels(), self._tail_scales()
         inner = (torch.searchsorted(levels, chance, right=True) - 1).clamp(0, len(levels) - 2)
         share = (chance - levels[inner]) / (levels[inner + 1] - levels[inner])
         start, end = self.knots.gather(1, inner), self.knots.gather(1, inner + 1)
@@ -168,11 +161,11 @@ class QuantilesConfig(Config):
     """Options of `quantiles`.
 
     Attributes:
-        levels: The probabilities whose quantiles are predicted, in order, two at least.
-        unit: Numbers well below it are seen as they are, numbers well above by their logarithm.
-        largest: The quantiles start spread over -largest to largest, evenly in the signed logarithm.
+        levels: Probabilities whose quantiles are predicted, sorted, at least two.
+        unit: Scale of the signed logarithm: linear well below it, logarithmic well above.
+        largest: Quantiles start evenly spaced in the signed logarithm from -largest to largest.
         min_step: Least distance of two quantiles, in the signed logarithm.
-        hidden: Size of the hidden layer; the backbone's width where None.
+        hidden: Size of the hidden layer; the backbone's width by default.
     """
 
     kind: ClassVar[str] = "quantiles"
@@ -184,29 +177,24 @@ class QuantilesConfig(Config):
 
     def __post_init__(self) -> None:
         ordered = all(low < high for low, high in zip((0.0, *self.levels), (*self.levels, 1.0), strict=True))
-        if len(self.levels) < 2 or not ordered:
-            raise ValueError(f"levels must be two or more between 0 and 1, in order, got {self.levels=}")
-        if not 1e-100 <= self.unit < self.largest <= 1e100:
-            raise ValueError(f"unit and largest must be in order, in 1e-100 to 1e100: {self.unit=}, {self.largest=}")
-        if not 1e-12 <= self.min_step <= 1:
-            raise ValueError(f"min_step must lie in 1e-12 to 1, got {self.min_step=}")
-        if self.hidden is not None and self.hidden < 1:
-            raise ValueError(f"hidden must be positive, got {self.hidden=}")
+        valid = len(self.levels) >= 2 and ordered
+        check_option(valid, self, "levels must be sorted, at least two, between 0 and 1", "levels")
+        ordered = 1e-100 <= self.unit < self.largest <= 1e100
+        check_option(ordered, self, "unit must be below largest, both in 1e-100 to 1e100", "unit", "largest")
+        check_within(self, "min_step", 1e-12, 1)
+        check_positive(self, "hidden")
 
 
 @heads.register("quantiles", "pinball")
 class QuantilesHead(Head):
-    """Ordered quantiles of the signed logarithm asinh(x / unit), learnt by the pinball loss.
+    """Non-crossing quantiles of the signed logarithm asinh(x / unit), trained with the pinball loss.
 
-    Ours, after what time-series models do. The middle quantile is predicted, and the steps to its neighbours above 0,
-    so that no two can cross. The loss is twice the mean pinball loss over the levels, in the signed logarithm (about
-    its CRPS); the density of `log_prob` takes no part in it. `fit` starts the quantiles at those of some numbers. Every
-    finite float64 can be scored; NaN and the infinities are no targets.
+    Our design, after time-series models. The middle quantile and positive steps to its neighbours are predicted, so
+    quantiles cannot cross. The loss is twice the mean pinball loss over the levels, in the signed logarithm (about its
+    CRPS); `log_prob` is not part of it. `fit` sets the initial quantiles to those of data. Every finite float64 can be
+    scored; NaN and the infinities are not targets.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions of Q quantiles
+    Shape: `(N, dim)` to N distributions of Q quantiles.
 
     Example:
         >>> head = QuantilesHead.build(dim=8, levels=(0.1, 0.5, 0.9))
@@ -227,13 +215,12 @@ class QuantilesHead(Head):
         )
         farthest = math.asinh(config.largest / config.unit)
         anchors = farthest * (2 * torch.tensor(config.levels, dtype=torch.float64) - 1)
-        # float64 as bit patterns, so that no `.to(dtype)` rounds them.
+        # float64 as int64 bit patterns, which `.to(dtype)` does not round.
         self.register_buffer("anchors", anchors.view(torch.int64))
 
     def fit(self, numbers: NumberTable) -> None:
-        """Starts the quantiles at those of some numbers."""
-        values = numbers.values()
-        values = values[values.isfinite() & (numbers.given != PADDING)].cpu()
+        """Sets the initial quantiles to those of the numbers."""
+        values = numbers.values()[self.valid(numbers)].cpu()
         if not len(values):
             return
         ordered = signed_log(values, self.config.unit).sort().values
@@ -241,9 +228,9 @@ class QuantilesHead(Head):
         self.anchors.copy_(ordered[ranks.round().to(torch.int64)].view(torch.int64))
 
     def forward(self, hidden: Tensor) -> QuantilesDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
+        """Distributions for (N, dim) hidden states."""
         config, anchors = self.config, self.anchors.view(torch.float64)
-        outputs = self._run(self.layers, hidden)
+        outputs = run_wide(self.layers, hidden)
         steps = anchors.diff().clamp_min(_LEAST_STEP)
         middle = len(config.levels) // 2
         center = anchors[middle] + steps.sum() / 2 * outputs[:, :1]

@@ -1,47 +1,27 @@
-"""Many strings scored together: what begins alike is read once (a trie, level by level)."""
+"""Prefix trie of candidate strings: an LSTM decoder scores shared prefixes once, level by level."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 
-from numerate.heads.spelling_lstm import EDGE, to_symbols
+from numerate.heads.spelling_lstm import EDGE, SpellingDecoder, to_symbols
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Level", "Speller", "Trie"]
+__all__ = ["Level", "Trie"]
 
 _PAIRS = 1 << 15
-"""How many (context, prefix) pairs are read at once."""
-
-
-class Speller(Protocol):
-    """What writes strings symbol by symbol."""
-
-    def start(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """State and cell before the first symbol: (N, width) each."""
-        ...
-
-    def step(self, symbols: Tensor, state: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """State and cell after one more symbol: (N, width) each."""
-        ...
-
-    def log_next(self, state: Tensor) -> Tensor:
-        """Log-probabilities of the next symbol, the end last: (N, 14), float64."""
-        ...
+"""Number of (row, prefix) pairs that are scored at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The distinct prefixes of one length, in the order of their parents.
+    """The distinct prefixes of one length, sorted by parent.
 
     Shape:
-        parents, symbols: (n,) int64, the prefix one shorter, by its place in the level above, and the last symbol.
-        ended: (E,) int64, the candidates that end here, and `nodes`: (E,), at which prefix.
+        parents, symbols: (n,) int64, index of the prefix without its last symbol in the level above; the last symbol.
+        ended, nodes: (E,) int64, candidates of this length, and the index of the prefix that each equals.
     """
 
     parents: Tensor
@@ -57,7 +37,7 @@ class Trie:
     Shape:
         levels: One for each length from 1 to the longest.
         count: C.
-        nothing: (E,) int64, the candidates that are empty, and so no number.
+        empty: (E,) int64, the candidates that are empty strings, and so no numbers.
 
     Example:
         >>> from numerate.heads.number_strings import strings_of_texts
@@ -68,11 +48,11 @@ class Trie:
 
     levels: list[Level]
     count: int
-    nothing: Tensor
+    empty: Tensor
 
     @classmethod
     def of(cls, strings: Tensor) -> Trie:
-        """The trie of (C, 32) strings; some may be equal."""
+        """The trie of (C, 32) strings, which may repeat."""
         symbols, lengths = to_symbols(strings), (strings != 0).sum(-1)
         node = torch.zeros_like(lengths)
         levels = []
@@ -84,58 +64,55 @@ class Trie:
             levels.append(Level(prefixes // 16, prefixes % 16, ended, node[ended]))
         return cls(levels, len(strings), (lengths == 0).nonzero()[:, 0])
 
-    def _chunks(self, hidden: Tensor) -> Iterator[Tensor]:
+    def _chunks(self, hidden: Tensor) -> tuple[Tensor, ...]:
         widest = max((len(level.symbols) for level in self.levels), default=1)
-        yield from hidden.split(max(1, _PAIRS // widest))
+        return hidden.split(max(1, _PAIRS // widest))
 
-    def scores(self, speller: Speller, hidden: Tensor) -> Tensor:
-        """Log-probability of each candidate after each of N states: (N, C), -inf for an empty one; differentiable."""
-        parts = [self._scores(speller, rows) for rows in self._chunks(hidden)]
-        return torch.cat(parts) if parts else hidden.new_zeros(0, self.count, dtype=torch.float64)
+    def scores(self, decoder: SpellingDecoder, hidden: Tensor) -> Tensor:
+        """Log-probability of each candidate for each of N states: (N, C), -inf for empty ones; differentiable."""
+        return torch.cat([self._scores(decoder, rows) for rows in self._chunks(hidden)])
 
-    def _scores(self, speller: Speller, hidden: Tensor) -> Tensor:
+    def _scores(self, decoder: SpellingDecoder, hidden: Tensor) -> Tensor:
         rows, width = hidden.shape
-        state, cell = speller.start(hidden)
-        following = speller.log_next(state)[:, None]
+        state, cell = decoder.start(hidden)
+        following = decoder.log_next(state)[:, None]
         state, cell, so_far = state[:, None], cell[:, None], following.new_zeros(rows, 1)
-        columns, which = [following.new_full((rows, len(self.nothing)), -torch.inf)], [self.nothing]
+        columns, which = [following.new_full((rows, len(self.empty)), -torch.inf)], [self.empty]
         for level in self.levels:
             shape = (rows, len(level.symbols))
             so_far = so_far[:, level.parents] + following[:, level.parents, level.symbols]
-            state, cell = speller.step(
+            state, cell = decoder.step(
                 level.symbols.repeat(rows),
                 state[:, level.parents].reshape(-1, width),
                 cell[:, level.parents].reshape(-1, width),
             )
-            following = speller.log_next(state).unflatten(0, shape)
+            following = decoder.log_next(state).unflatten(0, shape)
             state, cell = state.unflatten(0, shape), cell.unflatten(0, shape)
             columns.append(so_far[:, level.nodes] + following[:, level.nodes, EDGE])
             which.append(level.ended)
         return torch.cat(columns, dim=1)[:, torch.cat(which).argsort()]
 
     @torch.no_grad()
-    def best(self, speller: Speller, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k most probable candidates after each of N states, exactly: (N, k) log-probabilities, (N, k) indices.
+    def best(self, decoder: SpellingDecoder, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k most probable candidates for each of N states: (N, k) log-probabilities, (N, k) indices.
 
-        A string is never more probable than its beginning: prefixes below the k-th best string so far are left.
+        Exact branch and bound: a string is never more probable than its prefix, so prefixes that are less probable than
+        the k-th best string found so far are dropped.
         """
-        parts = [self._best(speller, rows, k) for rows in self._chunks(hidden)]
-        if not parts:
-            empty = hidden.new_zeros(0, min(k, self.count))
-            return empty.to(torch.float64), empty.to(torch.int64)
+        parts = [self._best(decoder, rows, k) for rows in self._chunks(hidden)]
         return torch.cat([scores for scores, _ in parts]), torch.cat([where for _, where in parts])
 
-    def _best(self, speller: Speller, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    def _best(self, decoder: SpellingDecoder, hidden: Tensor, k: int) -> tuple[Tensor, Tensor]:
         rows = len(hidden)
-        state, cell = speller.start(hidden)
-        following = speller.log_next(state)
-        row, node = torch.arange(rows, device=hidden.device), torch.zeros_like(self.nothing).new_zeros(rows)
+        state, cell = decoder.start(hidden)
+        following = decoder.log_next(state)
+        row, node = torch.arange(rows, device=hidden.device), torch.zeros_like(self.empty).new_zeros(rows)
         so_far = following.new_zeros(rows)
-        best = following.new_full((rows, len(self.nothing)), -torch.inf)
-        where = self.nothing.expand(rows, -1)
+        best = following.new_full((rows, len(self.empty)), -torch.inf)
+        where = self.empty.expand(rows, -1)
         for level in self.levels:
             least = best.amin(1) if best.shape[1] >= k else best.new_full((rows,), -torch.inf)
-            # Each pair (row, prefix) becomes as many as the prefix has children, which lie side by side.
+            # Each pair (row, prefix) is replaced by the pairs with the prefix's children, which are consecutive.
             edges = torch.searchsorted(level.parents, torch.stack([node, node + 1]))
             pair = torch.arange(len(node), device=node.device).repeat_interleave(edges[1] - edges[0])
             first = (edges[1] - edges[0]).cumsum(0) - (edges[1] - edges[0])
@@ -144,8 +121,8 @@ class Trie:
             worth = (so_far > least[row[pair]]).nonzero()[:, 0]
             pair, node, so_far = pair[worth], child[worth], so_far[worth]
             row = row[pair]
-            state, cell = speller.step(level.symbols[node], state[pair], cell[pair])
-            following = speller.log_next(state)
+            state, cell = decoder.step(level.symbols[node], state[pair], cell[pair])
+            following = decoder.log_next(state)
             whole = best.new_full((rows, len(level.symbols)), -torch.inf)
             whole[row, node] = so_far + following[:, EDGE]
             best = torch.cat([best, whole[:, level.nodes]], dim=1)

@@ -1,84 +1,69 @@
-"""Numerals out of a vocabulary: one score each, flat beside the words or behind a gate (Spithourakis & Riedel 2018)."""
+"""Softmax heads over a vocabulary of numerals, flat or hierarchical (Spithourakis & Riedel 2018)."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
-from numerate.heads.base import Head
-from numerate.heads.distribution import row_index
+from numerate.embedders.option_checks import check_positive
+from numerate.heads.base import GatedHead, Head, NumberTable, run_wide
 from numerate.heads.enumerated import StringDistribution, Support
 from numerate.heads.number_strings import strings_of
-from numerate.heads.numeral_vocabulary import KnownNumerals, NumeralTable
+from numerate.heads.numeral_vocabulary import KnownNumerals
 from numerate.heads.spelling_lstm import SpellingLSTM
 from numerate.registry import heads
-
-if TYPE_CHECKING:
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["HSoftmaxConfig", "HSoftmaxRNNConfig", "SoftmaxConfig", "SoftmaxRNNConfig", "VocabularyDistribution"]
 
 
 @dataclass(frozen=True, eq=False)
 class VocabularyDistribution(StringDistribution):
-    """Probabilities of V numerals and of the unknown one, which all others share.
+    """Probabilities of V numerals and of "unknown", which stands for all others.
 
-    `support` is the vocabulary, `unseen` the probability of the unknown one.
+    `support` is the vocabulary, `unseen` the probability of "unknown".
 
     Shape:
-        log_masses: (N, V + 1), float64, the unknown one last; -inf for a free place.
-        numerals: What the places stand for.
+        log_masses: (N, V + 1), float64, "unknown" last; -inf for an unused entry.
+        numerals: The numerals of the entries.
     """
 
     log_masses: Tensor
-    numerals: NumeralTable
+    numerals: KnownNumerals
 
-    @property
-    def device(self) -> torch.device:
-        """Where the distributions live."""
-        return self.log_masses.device
-
-    def __len__(self) -> int:
-        return len(self.log_masses)
-
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        index = row_index(index, len(self))
-        return dataclasses.replace(self, log_masses=self.log_masses[index])
-
-    def support(self) -> Support:
-        """The vocabulary in the order of its values."""
+    def _support(self) -> Support:
+        """The vocabulary, sorted by value."""
         return Support(self.numerals.values, self.log_masses[:, :-1], self.log_masses[:, -1].exp())
 
     @property
     def is_empty(self) -> Tensor:
-        """Which rows have no numeral: (N,) bool."""
+        """Rows in which every number has probability 0: (N,) bool."""
         return (self.log_masses == -torch.inf).all(-1)
 
     def without_unknown(self) -> Self:
-        """The numerals alone, their probabilities divided by what they sum to; a vocabulary of none stays at 0."""
+        """The distribution given that the numeral is known; in an empty vocabulary all probabilities are 0."""
         known = self.log_masses[:, :-1]
         none = (known == -torch.inf).all(-1, keepdim=True)
         known = torch.where(none, 0.0, known).log_softmax(-1).masked_fill(none, -torch.inf)
         return dataclasses.replace(self, log_masses=functional.pad(known, (0, 1), value=-torch.inf))
 
     def log_prob_strings(self, strings: Tensor) -> Tensor:
-        """Log-probability of each row's string, that of the unknown numeral where it is not known: (N,)."""
+        """Log-probability of each row's string, or that of "unknown" if it is not in the vocabulary: (N,)."""
         return self.log_masses.gather(1, self.numerals.find(strings)[:, None])[:, 0]
 
     def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
-        """`log_prob`, but that of the unknown numeral is shared by all types that `fit` left out (Ueberla): (N,)."""
+        """`log_prob`, with the probability of "unknown" split among all types that `fit` left out (Ueberla): (N,)."""
         shared = self.numerals.oov_types.clamp_min(1).to(torch.float64).log()
         unknown = self.numerals.find(strings_of(numbers)) == len(self.numerals.pairs)
         return self.log_prob(numbers) - torch.where(unknown, shared, 0.0)
 
     def scores(self, candidates: NumberTable) -> Tensor:
-        """`log_prob` of each of C candidates for each row: (N, C), all of them looked up once."""
+        """`log_prob` of each of C candidates for each row: (N, C)."""
         chosen = self.log_masses[:, self.numerals.find(strings_of(candidates))]
         return chosen.masked_fill(~candidates.values().isfinite(), -torch.inf)
 
@@ -88,15 +73,14 @@ class SoftmaxConfig(Config):
     """Options of `softmax`.
 
     Attributes:
-        size: How many numerals `fit` takes up, the most frequent ones.
+        size: Number of numerals, the most frequent ones, that `fit` puts into the vocabulary.
     """
 
     kind: ClassVar[str] = "softmax"
     size: int = 1000
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"size must be positive, got {self.size=}")
+        check_positive(self, "size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +95,8 @@ class HSoftmaxConfig(SoftmaxConfig):
     """Options of `h-softmax`.
 
     Attributes:
-        size: How many numerals `fit` takes up, the most frequent ones.
-        gate: `class`: the probability of a number is the sigmoid of the model's [NUM] logit; `logit`: [NUM] is one
-            word among the others.
+        size: Number of numerals, the most frequent ones, that `fit` puts into the vocabulary.
+        gate: How the model chooses between a word and a number, see `GatedHead`.
     """
 
     kind: ClassVar[str] = "h-softmax"
@@ -129,19 +112,15 @@ class HSoftmaxRNNConfig(HSoftmaxConfig):
 
 @heads.register("softmax")
 class SoftmaxHead(Head):
-    """A vector and a bias for each numeral of a vocabulary and for the unknown one, in one softmax with the words.
+    """One flat softmax over the words, the numerals of a vocabulary, and "unknown".
 
-    Numerals are strings: 1.50 is not 1.5. `fit` takes the most frequent ones; before it, every number is unknown. All
-    unknown ones share one probability: see `VocabularyDistribution.log_prob_adjusted`. NaN and the infinities are no
-    targets. The logit of [NUM] is the logsumexp of all scores, which makes the softmax a flat one.
+    Numerals are strings: 1.50 differs from 1.5. `fit` takes the most frequent ones; before it, every number is unknown.
+    All unknown numbers share one probability (`VocabularyDistribution.log_prob_adjusted`). NaN and the infinities are
+    not targets. The logit of [NUM] is the logsumexp of all scores, which makes the softmax flat.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over `size` numerals and the unknown one
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
-        >>> from numerate.processing.number_table import NumberTable
         >>> head = SoftmaxHead.build(dim=8, size=2)
         >>> head.fit(NumberTable.of_values([7, 3, 7, 9, 3, 2]))
         >>> head.known.texts(), int(head.oov_types), head.is_oov(NumberTable.of_values([3, 9])).tolist()
@@ -150,6 +129,7 @@ class SoftmaxHead(Head):
 
     Config = SoftmaxConfig
     config: SoftmaxConfig
+    _written = True
 
     def __init__(self, dim: int, config: SoftmaxConfig) -> None:
         super().__init__(dim, config)
@@ -157,58 +137,49 @@ class SoftmaxHead(Head):
         self.out = nn.Linear(dim, config.size + 1)
 
     @property
-    def is_written(self) -> bool:
-        """Of numbers as they are written."""
-        return True
-
-    @property
     def is_open(self) -> bool:
-        """Unknown numbers share one probability."""
+        """False: unknown numbers share one probability."""
         return False
 
     @property
     def oov_types(self) -> Tensor:
-        """How many types of numeral `fit` left out: ()."""
+        """Number of numeral types that `fit` left out: ()."""
         return self.known.oov_types
 
     def fit(self, numbers: NumberTable) -> None:
-        """Takes the most frequent numerals as vocabulary, in the order of their values."""
+        """Makes the vocabulary of the most frequent numerals, sorted by value."""
         self.known.fit(numbers)
 
     def is_oov(self, numbers: NumberTable) -> Tensor:
-        """Which numbers the vocabulary does not have: (N,) bool."""
-        return self.known.table().find(strings_of(numbers)) == self.config.size
+        """Which numbers are not in the vocabulary: (N,) bool."""
+        return self.known.find(strings_of(numbers)) == self.config.size
 
     def numeral_scores(self, hidden: Tensor) -> Tensor:
-        """Scores of all numerals, the unknown one last: (..., size + 1), float64, -inf for a free place."""
-        free = functional.pad(self.known.table().free(), (0, 1))
-        return self._raw_scores(hidden).masked_fill(free, -torch.inf)
+        """Scores of all numerals, "unknown" last: (..., size + 1), float64, -inf for an unused entry."""
+        return self._raw_scores(hidden).masked_fill(functional.pad(self.known.unused(), (0, 1)), -torch.inf)
 
     def _raw_scores(self, hidden: Tensor) -> Tensor:
-        return self._run(self.out, hidden)
+        return run_wide(self.out, hidden)
 
     def forward(self, hidden: Tensor) -> VocabularyDistribution:
-        """The distributions that (N, dim) hidden states stand for."""
-        return VocabularyDistribution(self.numeral_scores(hidden).log_softmax(-1), self.known.table())
+        """Distributions for (N, dim) hidden states."""
+        return VocabularyDistribution(self.numeral_scores(hidden).log_softmax(-1), self.known)
 
     def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """The logsumexp of all scores: numerals and words are chosen by one softmax. (...)."""
+        """The logsumexp of all scores: numerals and words share one softmax. (...)."""
         del words
-        # At every token of a text, and so not in float64: what is kept for the gradients is large.
+        # Computed at every token of a text, so not in float64: the tensors kept for the gradients are large.
         scores = self.numeral_scores(hidden).to(torch.promote_types(own.dtype, torch.float32))
         return scores.logsumexp(-1).to(own.dtype)
 
 
 @heads.register("softmax-rnn")
 class SoftmaxRNNHead(SoftmaxHead):
-    """`softmax`, with h · e(numeral) added to each score: e is the last state of an LSTM over its characters.
+    """`softmax` with h · e(numeral) added to each score, where e is the last state of a character LSTM.
 
-    The unknown numeral, which has no characters, gets nothing added. All else is as `softmax` says.
+    The score of "unknown", which has no characters, is not changed.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over `size` numerals and the unknown one
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> SoftmaxRNNHead.build(dim=8, size=2)(torch.zeros(3, 8)).log_masses.shape
@@ -229,28 +200,11 @@ class SoftmaxRNNHead(SoftmaxHead):
         return super()._raw_scores(hidden) + functional.pad(spelled, (0, missing))
 
 
-class _Gated(SoftmaxHead):
-    """A number's class is chosen first, by a logit of its own."""
-
-    config: HSoftmaxConfig
-
-    def number_logit(self, hidden: Tensor, own: Tensor, words: Tensor) -> Tensor:
-        """`own`, as the log-odds of a number against all words together, unless `gate` is `logit`: (...)."""
-        del hidden
-        return words + own if self.config.gate == "class" else own
-
-
 @heads.register("h-softmax")
-class HSoftmaxHead(_Gated):
-    """A vector and a bias for each numeral of a vocabulary and for the unknown one, in a softmax of their own.
+class HSoftmaxHead(GatedHead, SoftmaxHead):
+    """Hierarchical softmax: word or number first, by the [NUM] logit (`gate`), then the numerals as in `softmax`.
 
-    Word or number is decided before, by the [NUM] logit: p(number) is its sigmoid (`gate`). All else is as `softmax`
-    says.
-
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over `size` numerals and the unknown one
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> head = HSoftmaxHead.build(dim=8, size=2)
@@ -262,13 +216,10 @@ class HSoftmaxHead(_Gated):
 
 
 @heads.register("h-softmax-rnn")
-class HSoftmaxRNNHead(_Gated, SoftmaxRNNHead):
-    """`h-softmax`, with h · e(numeral) added to each score, as in `softmax-rnn`.
+class HSoftmaxRNNHead(GatedHead, SoftmaxRNNHead):
+    """`h-softmax` with h · e(numeral) added to each score, as in `softmax-rnn`.
 
-    **Shape**
-
-    - Input: `(N, dim)`
-    - Output: N distributions over `size` numerals and the unknown one
+    Shape: `(N, dim)` to N distributions over `size` numerals and the unknown one.
 
     Example:
         >>> HSoftmaxRNNHead.build(dim=8, size=2)(torch.zeros(3, 8)).log_masses.shape

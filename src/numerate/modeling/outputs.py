@@ -18,7 +18,7 @@ from numerate.processing.static_shapes import chosen_rows, is_recorded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numerate.heads.pointer import Earlier
+    from numerate.heads.pointer import PointerContext
 
 __all__ = ["Answers"]
 
@@ -107,7 +107,9 @@ class Answers:
         """Some hidden states, on our device: a backbone may be spread over several."""
         return chosen_rows(hidden.to(self.device), rows, tokens)
 
-    def _earlier(self, hidden: Tensor, fields: dict[str, Any], where: tuple[Tensor, Tensor, Tensor]) -> Earlier | None:
+    def _earlier(
+        self, hidden: Tensor, fields: dict[str, Any], where: tuple[Tensor, Tensor, Tensor]
+    ) -> PointerContext | None:
         """What a head that looks back may copy. A decoder's slots stand where it speaks, one token before it reads."""
         before = self._before(fields)
         delay = 0 if before is not None else 1 if self.info.is_encoder_decoder else None

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from numerate.heads.pointer import Earlier
+from numerate.heads.pointer import PointerContext
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.slot_positions import last_tokens, number_positions, table_of
 from numerate.processing.static_shapes import has_fixed_shapes
@@ -114,7 +114,7 @@ def earlier_numbers(
     *,
     before: Tensor | None = None,
     delay: int | None = 0,
-) -> Earlier | None:
+) -> PointerContext | None:
     """Which numbers of its own text each predicted number may point at: those given, finite and already read.
 
     Args:
@@ -143,4 +143,4 @@ def earlier_numbers(
     read = (last[text, number] + (delay or 0)).clamp_max(slots.shape[1] - 1)
     blank = hidden.new_zeros(*table.bits.shape, hidden.shape[-1])
     told, asked = (blank.index_put((text, number), hidden[text, place]) for place in (read, token))
-    return Earlier(table, told, asked, rows, numbers, seen)
+    return PointerContext(table, told, asked, rows, numbers, seen)

@@ -71,10 +71,10 @@ def first_digit_shares(
 
 def _first_symbols(distribution: DigitDistribution) -> Tensor:
     first, minus = SYMBOLS.index("1"), SYMBOLS.index("-")
-    state, cell = distribution.start(distribution.hidden)
-    one = distribution.log_next(state).exp()
+    state, cell = distribution.decoder.start(distribution.hidden)
+    one = distribution.decoder.log_next(state).exp()
     symbols = torch.full((len(state),), minus, device=state.device)
-    behind = distribution.log_next(distribution.step(symbols, state, cell)[0]).exp()
+    behind = distribution.decoder.log_next(distribution.decoder.step(symbols, state, cell)[0]).exp()
     digits = slice(first, first + 9)
     return (one[:, digits] + one[:, minus, None] * behind[:, digits]).sum(0).cpu()
 

@@ -26,7 +26,7 @@ SPOKEN: dict[str, dict[str, Any]] = {"digits": {}, "digits-reversed": {"reverse"
 """Notations of as many tokens as the number has digits. They are said one after the other by a model that only looks
 back: filled in all at once, their number would tell the answer's length."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits", "residues": "residues"}
-_MADE_OF_OTHERS = ("sum", "concat", "levelled")
+_MADE_OF_OTHERS = ("sum", "concat", "rescaled")
 _DIGITS = ("fourier", "fourier-digits", "residues")
 _MOST_DIGITS = 15
 

@@ -50,7 +50,7 @@ class TrunkCell(Config):
         layers: its blocks,
         heads: and their heads.
         dropout: Of the trunk.
-        loudness: How large number vectors are at first, in the size of the words': see `LevelledEmbedder`. Fresh
+        loudness: How large number vectors are at first, in the size of the words': see `RescaledEmbedder`. Fresh
             embedders differ a hundredfold in it, which would decide what is compared. Tokens of our own start as large
             as words. 0 leaves both as they come, which is made for pretrained models.
         dev: Examples that learning rates are chosen by.
