@@ -33,8 +33,8 @@ import psutil
 
 import numerate
 from numerate.cli.find import WAITING_PER_PROCESS
-from numerate.cli.source import BATCH_LINES
 from numerate.reading import make_reader
+from numerate.training.text_files import BATCH_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a person sees of a training: a bar with loss, throughput, number metrics and time left; or lines, for a file."""
+"""Progress of a training: a bar with loss, throughput and number metrics on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = {
 
 
 def shown(logs: dict[str, Any]) -> dict[str, str]:
-    """What is worth showing of an entry of the log, as short texts.
+    """The figures of a log entry to show, as short texts.
 
     Example:
         >>> shown({"loss": 2.34567, "texts_per_second": 1234.5, "grad_norm": 0.1})
@@ -27,14 +27,14 @@ def shown(logs: dict[str, Any]) -> dict[str, str]:
 
 
 class Progress(ProgressCallback):
-    """The stock progress bar, with the last figures behind it; each evaluation leaves a line."""
+    """The stock progress bar with the latest figures; each evaluation writes a line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.figures: dict[str, str] = {}
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Takes up the figures."""
+        """Updates the figures."""
         del args, control, kwargs
         bar: Any = self.training_bar
         if not state.is_world_process_zero or bar is None:
@@ -46,10 +46,10 @@ class Progress(ProgressCallback):
 
 
 class Lines(TrainerCallback):
-    """A line for each entry of the log, on standard error."""
+    """A callback that writes one line per log entry to standard error."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Writes it."""
+        """Writes the line."""
         del args, control, kwargs
         if state.is_world_process_zero and state.max_steps and shown(logs or {}):
             sys.stderr.write(_line(state, logs) + "\n")
@@ -60,7 +60,7 @@ def _line(state: Any, logs: dict[str, Any]) -> str:
 
 
 def quiet_unless_terminal() -> None:
-    """Keeps the bars of transformers (loading, saving) off a standard error that nobody looks at."""
+    """Disables the progress bars of transformers (loading, saving) unless standard error is a terminal."""
     if not sys.stderr.isatty():
         from transformers.utils import logging
 

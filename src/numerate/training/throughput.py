@@ -1,4 +1,4 @@
-"""How many texts and tokens a second training takes in."""
+"""Training throughput in texts and tokens per second."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Throughput"]
 
 
 class Throughput:
-    """Counts texts and tokens since it was last read; time spent on something else can be taken out.
+    """Counts texts and tokens since the last reading; pauses for evaluation and saving are not counted.
 
     Args:
-        processes: How many processes do as much as this one.
+        processes: Number of processes with the same throughput.
 
     Example:
         >>> rates = Throughput()
@@ -36,23 +36,23 @@ class Throughput:
         self.restart()
 
     def restart(self) -> None:
-        """Begins to count anew."""
+        """Resets the counts and the clock."""
         self.texts, self.tokens = 0, 0
         self._start: float = time.perf_counter()
 
     def add(self, batch: Mapping[str, Any]) -> None:
-        """Counts a batch; padding is not counted where an attention mask (B, T) tells it."""
+        """Counts a batch; padding is not counted if there is an attention mask (B, T)."""
         ids: Tensor | None = batch.get("input_ids")
         if ids is None:
             return
         mask: Tensor | None = batch.get("attention_mask")
         self.texts += len(ids)
-        # Stays on the device until somebody wants to know: reading it would wait for the device.
+        # The count stays on the device until it is read: reading it synchronizes the device.
         self.tokens = self.tokens + (ids.numel() if mask is None else torch.count_nonzero(mask))
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Takes the time spent inside out of the count."""
+        """A context manager whose time is not counted."""
         start = time.perf_counter()
         try:
             yield
