@@ -1,4 +1,4 @@
-"""Rows in, arrays or DataFrames out. pandas is used only where the user brings it."""
+"""Conversion of records and predictions from and to DataFrames; pandas is never imported here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["as_rows", "is_frame", "like"]
 
 
 def is_frame(rows: Any) -> bool:
-    """Whether these are a pandas DataFrame; pandas is not imported to find out."""
+    """Whether `rows` is a pandas DataFrame, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(rows, pandas.DataFrame)
 
@@ -36,9 +36,9 @@ def as_rows(rows: Any) -> list[dict[str, Any]]:
 
 
 def like(rows: Any, values: np.ndarray, columns: list[Any], *, is_time: bool) -> Any:
-    """Values (N, Q) as an array, or as a DataFrame with the index of `rows`; seconds become times if they are."""
+    """Values (N, Q) as an array, or as a DataFrame with the index of `rows`; with `is_time`, seconds become times."""
     if is_time:
-        micro = np.clip(np.nan_to_num(values) * 1e6, -6e16, 2e17)  # years 69 to 8307, which datetime64 holds well
+        micro = np.clip(np.nan_to_num(values) * 1e6, -6e16, 2e17)  # years 69 to 8307, the range of datetime64
         values = np.round(micro).astype(np.int64).astype("datetime64[us]")
     if not is_frame(rows):
         return values
