@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from numerate.cli.source import one_line_errors
 from numerate.errors import BadInput
 from numerate.training.progress import quiet_unless_terminal
 
@@ -20,26 +21,25 @@ BATCH = 256
 
 
 class Predictions:
-    """The predictions of a saved model, record by record.
+    """Iterable of a saved model's predictions, one per record of a file.
 
     Args:
-        folder: What `numerate train records` or `RecordModel.save` wrote.
-        file: Records, of any format that training takes.
-        field: What is asked for, by its path.
-        level: What share of the probability the interval holds.
-        samples: How many samples are drawn for each record.
-        seed: Of the samples.
+        folder: A folder written by `numerate train records` or `RecordModel.save`.
+        file: Records, in any format of the training data.
+        field: Path of the predicted field.
+        level: Probability of the interval.
+        samples: Number of samples per record.
+        seed: Random seed of the samples.
 
     Raises:
-        BadInput: There is no such model, file or field; or a record cannot be read, when its turn comes.
+        NumerateError: There is no such model, file or field; or, during iteration, a record cannot be read.
     """
 
     def __init__(
         self, folder: str, file: str, field: str, *, level: float = 0.9, samples: int = 0, seed: int = 0
     ) -> None:
-        from numerate.modeling.artefact import ArtefactError
-        from numerate.records import FieldError, RecordModel
-        from numerate.training.sources import SourceError, rows_of
+        from numerate.records import RecordModel
+        from numerate.training.sources import rows_of
 
         if not 0 < level < 1:
             raise BadInput(f"--level must lie between 0 and 1, got {level}")
@@ -47,21 +47,18 @@ class Predictions:
             raise BadInput(f"--samples must not be negative, got {samples}")
         quiet_unless_terminal()
         self.field, self.level, self.samples, self.seed = field, level, samples, seed
-        try:
-            self.model = RecordModel.load(folder)
-            # The same again for the samples, so that what is odd about a record is counted once.
-            self._drawing = RecordModel(self.model.model, self.model.schema, self.model.calibration)
-            self.path = self.model.schema.path(field)
-            self._rows = rows_of(file)
-        except (ArtefactError, FieldError, SourceError) as error:
-            raise BadInput(str(error)) from None
+        self.model = RecordModel.load(folder)
+        # A second one for the samples, so that unusual input of a record is counted once.
+        self._drawing = RecordModel(self.model.model, self.model.schema, self.model.calibration)
+        self.path = self.model.schema.path(field)
+        self._rows = rows_of(file)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """For each record `record` (its number from 0), `median`, `low`, `high`, and `samples` if there are any."""
+        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`, and `samples` if requested."""
         ends = ((1 - self.level) / 2, 0.5, (1 + self.level) / 2)
         rows = (row for _, row in self._rows)
         first = 0
-        try:
+        with one_line_errors():
             while some := list(islice(rows, BATCH)):
                 found = _plain(self.model.predict(some, self.path, ends))
                 drawn = [()] * len(some)
@@ -71,11 +68,9 @@ class Predictions:
                     line = {"record": first + at, "field": self.path, "median": median, "low": low, "high": high}
                     yield line | ({"samples": list(samples)} if self.samples else {})
                 first += len(some)
-        except ValueError as error:
-            raise BadInput(" ".join(str(error).split())[:1000]) from None
 
-    def odd(self) -> str:
-        """What was odd about the records, in one line; empty if nothing was."""
+    def unusual_input(self) -> str:
+        """Unusual values of the records in one line, e.g. numbers outside of the training range; may be empty."""
         counts = self.model.counts
         parts = [
             f"{sum(counts[kind].values()):,} {kind} ({', '.join(sorted(counts[kind])[:5])})"
@@ -86,7 +81,7 @@ class Predictions:
 
 
 def prediction_table(predictions: Iterable[dict[str, Any]], field: str, level: float) -> Table:
-    """The predictions for people."""
+    """The predictions as a table for a terminal."""
     from rich.table import Table
 
     table = Table(title=f"{field}, with {100 * level:g} % intervals", title_justify="left")
@@ -101,12 +96,12 @@ def prediction_table(predictions: Iterable[dict[str, Any]], field: str, level: f
 
 
 def _shown(value: float | str) -> str:
-    # A time to the second: with all its digits a table is wider than a screen.
+    # Times without fractions of seconds, which would make the table wider than a screen.
     return re.sub(r"\.[0-9]+Z$", "Z", value) if isinstance(value, str) else f"{value:.6g}"
 
 
 def _plain(values: Any) -> list[Any]:
-    """An array as lists of numbers, or of times in ISO's form."""
+    """An array as lists of numbers, or of times in ISO format."""
     if values.dtype.kind != "M":
         return values.tolist()
     return [[str(value) + "Z" for value in row] for row in values]

@@ -1,4 +1,4 @@
-"""`numerate train`: a run from its file to a saved model."""
+"""`numerate train`: trains the model of a run and saves it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.cli.source import one_line_errors
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
@@ -14,32 +15,10 @@ if TYPE_CHECKING:
 
     from numerate.training.run import Run
 
-__all__ = ["RUN_FILE", "checked_run", "train"]
+__all__ = ["RUN_FILE", "train"]
 
 RUN_FILE = "run.json"
-"""What a finished run leaves beside its model: the run as it was resolved, where it ran, and its metrics."""
-
-
-def checked_run(
-    name: str,
-    scale: str | None = None,
-    changes: tuple[str, ...] = (),
-    **paths: str | None,
-) -> Run:
-    """A run with its data, or one clear line about what is wrong with it.
-
-    Args:
-        name: A shipped run's name, or a YAML file.
-        scale: One of its scales.
-        changes: `key.sub=value` each.
-        **paths: `train`, `dev`, `test`.
-    """
-    from numerate.training.run import RunError, load_run
-
-    try:
-        return load_run(name, scale=scale, changes=changes).with_data(**paths)
-    except RunError as error:
-        raise BadInput(str(error)) from None
+"""File beside a trained model: the resolved run, the machine and the metrics."""
 
 
 def train(
@@ -53,29 +32,29 @@ def train(
     changes: tuple[str, ...] = (),
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Trains a run, saves its model and `run.json`, and gives the metrics.
+    """Trains a run, saves its model and `run.json`, and returns the metrics.
 
     Args:
-        name: A shipped run's name, or a YAML file.
-        output: The folder for checkpoints and the model; by default `out/<name>`.
-        data: The training texts, in place of the run's.
-        dev: The same for evaluation.
+        name: Name of a shipped run, or a YAML file.
+        output: Folder for checkpoints and the model; by default `out/<name>`.
+        data: Training texts instead of the run's.
+        dev: Evaluation texts instead of the run's.
         scale: One of the run's scales.
-        resume: Go on from the newest whole checkpoint in the folder.
-        changes: `key.sub=value` each.
-        say: Prints a line; only the main process does.
+        resume: Resume from the newest complete checkpoint in the folder.
+        changes: Changes to the run, each `key.sub=value`.
+        say: Prints a line, in the main process only.
     """
-    run = checked_run(name, scale, changes, train=data, dev=dev)
+    from numerate.training.run import load_run
+
+    run = load_run(name, scale=scale, changes=changes).with_data(train=data, dev=dev)
     folder = Path(output or Path("out") / Path(name).stem)
     from numerate.training.build import build
-    from numerate.training.checkpoints import CheckpointError
-    from numerate.training.guard import NonFiniteError
     from numerate.training.progress import quiet_unless_terminal
 
     quiet_unless_terminal()
     _check_folder(folder, resume)
     records = None
-    try:
+    with one_line_errors():
         if run.data.records:
             from numerate.records.running import RecordRun
 
@@ -86,14 +65,12 @@ def train(
             trained, total = trainer._numbers.trainable_parameters()  # type: ignore[union-attr]
             rows = trainer.train_dataset.meta  # type: ignore[union-attr]
             say(f"{rows['rows']:,} texts, {rows['tokens']:,} tokens, {rows['numbers']:,} numbers; "
-                f"{trained:,} of {total:,} parameters learn")  # fmt: skip
+                f"{trained:,} of {total:,} parameters are trained")  # fmt: skip
         result = trainer.train(resume_from_checkpoint=True if resume else None)
         metrics = dict(result.metrics)
         if trainer.eval_dataset is not None:
             metrics |= trainer.evaluate()
-    except (CheckpointError, NonFiniteError, ValueError) as error:
-        raise BadInput(" ".join(str(error).split())[:1000]) from None
-    trainer.save_pretrained(folder, backbone=True)  # all take part, where weights are spread over them
+    trainer.save_pretrained(folder, backbone=True)  # on all processes, which may each hold a part of the weights
     if is_main:
         if records is not None:
             from numerate.records import RecordModel
@@ -106,17 +83,17 @@ def train(
 
 
 def _check_folder(folder: Path, resume: bool) -> None:
-    """Refuses to write over a run that is there; the first process alone looks, before anything is written."""
+    """Refuses to overwrite an existing run; checked by the first process only, before anything is written."""
     if os.environ.get("RANK", "0") != "0" or resume or not folder.exists():
         return
     if not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder with --output-dir")
     if (folder / RUN_FILE).exists() or any(folder.glob("checkpoint-*")):
-        raise BadInput(f"{folder} holds a run already; go on with --resume, or give another --output-dir")
+        raise BadInput(f"{folder} already contains a run; use --resume, or give another --output-dir")
 
 
 def _write(trainer: Any, run: Run, name: str, folder: Path, metrics: dict[str, Any]) -> None:
-    from numerate.training.results import write
+    from numerate.training.results import Result
 
     resolved = dataclasses.replace(run, scales={}).to_dict()
     figures = {
@@ -131,4 +108,4 @@ def _write(trainer: Any, run: Run, name: str, folder: Path, metrics: dict[str, A
         },
         "log": trainer.state.log_history,
     }
-    write(folder / RUN_FILE, config={"run": name, "seed": trainer.args.seed, "resolved": resolved}, figures=figures)
+    Result({"run": name, "seed": trainer.args.seed, "resolved": resolved}, figures).write(folder / RUN_FILE)
