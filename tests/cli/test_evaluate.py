@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from numerate.cli.app import app
 from numerate.cli.evaluate import evaluate
 from numerate.cli.train import train
-from numerate.errors import BadInput
+from numerate.errors import NumerateError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None:
+def test_metrics_equal_those_of_the_training(folder: Path) -> None:
     trained = json.loads((folder / "metrics.json").read_text())
     found = evaluate(str(folder / "o"), None)  # the field's name and the dev set are in run.json
     assert found["texts"] == 30 and found["data"].endswith("dev.jsonl")
@@ -45,7 +45,7 @@ def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None
     assert evaluate(str(folder / "o"), str(folder / "train.jsonl"))["texts"] == 60
 
 
-def test_a_field_says_which_rows_are_held_out(folder: Path, tmp_path: Path) -> None:
+def test_a_field_selects_the_held_out_rows(folder: Path, tmp_path: Path) -> None:
     rows = [
         json.loads(line) | {"part": part}
         for part in ("train", "dev")
@@ -55,7 +55,7 @@ def test_a_field_says_which_rows_are_held_out(folder: Path, tmp_path: Path) -> N
     named = evaluate(str(folder / "o"), str(both), changes=("data.split=part",))
     assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
     assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
-    # A run that was trained so knows it without being told.
+    # A run that was trained this way has the split in its run.json.
     settings = json.loads((folder / "o" / "run.json").read_text())
     settings["config"]["resolved"]["data"] |= {"train": str(both), "dev": None, "split": "part"}
     shutil.copytree(folder / "o", again := tmp_path / "o")
@@ -83,7 +83,7 @@ def test_bad_input(folder: Path, tmp_path: Path) -> None:
         (str(tmp_path), "x.txt", None, "has no number_config.json"),
         (str(folder / "o"), "x.txt", "tiny", "is a trained model, not a run"),
         (str(folder / "o"), str(tmp_path / "no.jsonl"), None, "no such file"),
-        (str(tmp_path), None, None, "give them with --data"),
+        (str(tmp_path), None, None, "no texts to measure: give --data"),
     ):
-        with pytest.raises(BadInput, match=message):
+        with pytest.raises(NumerateError, match=message):
             evaluate(name, data, scale=scale)

@@ -12,6 +12,7 @@ from numerate.cli.evaluate import evaluate
 from numerate.cli.prepare import prepare
 from numerate.cli.train import train
 from numerate.errors import BadInput
+from numerate.training.run import RunError
 from numerate.training.shards import Shards, ShardsError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
@@ -41,14 +42,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) ->
     return folder, lines
 
 
-def test_what_is_written(prepared: tuple[Path, list[str]], texts: dict[str, str]) -> None:
+def test_written_files(prepared: tuple[Path, list[str]], texts: dict[str, str]) -> None:
     folder, lines = prepared
     assert lines[0].startswith(f"{folder / 'train'}: 60 texts, ") and lines[1].startswith(f"{folder / 'dev'}: 10 texts")
     assert "60 numbers, 1 shards" in lines[0]
     assert len(Shards(folder / "train", verify=True)) == 60
     stamp = (folder / "train" / "meta.json").stat().st_mtime_ns
     prepare("luna", str(folder), **texts, scale="tiny", say=silent)
-    assert (folder / "train" / "meta.json").stat().st_mtime_ns == stamp, "what still fits stays"
+    assert (folder / "train" / "meta.json").stat().st_mtime_ns == stamp, "existing shards are used again"
 
 
 def test_trained_from_the_folder_as_from_the_texts(
@@ -68,24 +69,24 @@ def test_evaluated_from_the_folder(prepared: tuple[Path, list[str]], texts: dict
 
 
 def test_another_processor_is_refused(prepared: tuple[Path, list[str]], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="made by another processor"):
+    with pytest.raises(ShardsError, match="encoded by another processor"):
         train("float", str(tmp_path / "o"), data=str(prepared[0]), scale="tiny", changes=CPU, say=silent)
     with pytest.raises(ShardsError):
         Shards(prepared[0])
 
 
 def test_bad_input(prepared: tuple[Path, list[str]], texts: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="is prepared already"):
+    with pytest.raises(BadInput, match="is already prepared"):
         prepare("luna", str(tmp_path / "p"), data=str(prepared[0]), scale="tiny", say=silent)
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(BadInput, match="holds something else"):
+    with pytest.raises(BadInput, match="contains other files"):
         prepare("luna", str(tmp_path), **texts, scale="tiny", say=silent)
-    with pytest.raises(BadInput, match="give them with --data"):
+    with pytest.raises(RunError, match="training texts: give --data"):
         prepare("luna", str(tmp_path / "p"), scale="tiny", say=silent)
 
 
-def test_texts_without_numbers_are_mentioned(tmp_path: Path) -> None:
+def test_texts_without_numbers_give_a_hint(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": f"no {'number ' * i}"}) for i in range(1, 5)))
     lines: list[str] = []
     prepare("luna", str(tmp_path / "p"), data=str(tmp_path / "a.jsonl"), scale="tiny", say=lines.append)
-    assert "not one number was found; is data.text the right field?" in lines[-1]
+    assert "no number found; is data.text the right field?" in lines[-1]

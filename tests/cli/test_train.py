@@ -17,6 +17,7 @@ import numerate
 from numerate.cli.app import app
 from numerate.cli.train import train
 from numerate.errors import BadInput
+from numerate.training.checkpoints import CheckpointError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
@@ -55,12 +56,12 @@ def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) 
     assert written["machine"]["packages"]["torch"] and "commit" in written["machine"]
 
 
-def test_a_run_is_not_written_over(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="holds a run already; go on with --resume, or give another --output-dir"):
+def test_a_run_is_not_overwritten(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="already contains a run; use --resume, or give another --output-dir"):
         train("luna", str(trained[0]), **data, scale="tiny", changes=CPU, say=print)
 
 
-def test_resumed_as_if_never_stopped(
+def test_resuming_gives_the_same_weights(
     tmp_path: Path, data: dict[str, str], trained: tuple[Path, dict[str, Any], list[str]]
 ) -> None:
     from training_runs import Interrupt
@@ -78,8 +79,8 @@ def test_resumed_as_if_never_stopped(
     assert one.keys() == two.keys() and all(torch.equal(value, two[key]) for key, value in one.items())
 
 
-def test_nothing_to_go_on_from(tmp_path: Path, data: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="no whole checkpoint"):
+def test_resuming_without_a_checkpoint(tmp_path: Path, data: dict[str, str]) -> None:
+    with pytest.raises(CheckpointError, match="no complete checkpoint"):
         train("exponent", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
 
 
@@ -90,7 +91,7 @@ def test_nothing_to_go_on_from(tmp_path: Path, data: dict[str, str]) -> None:
         (["train", "luna", "--data", "no.jsonl"], "no.jsonl: no such file"),
         (["train", "luna", "model.recip=x"], "unknown key 'recip': did you mean 'recipe'"),
         (["prepare", "luna", "--scale", "huge"], "unknown scale 'huge'"),
-        (["eval", "no-such-folder"], "there are no texts"),
+        (["eval", "no-such-folder"], "no texts to measure"),
         (["eval", "nothing/here", "--data", "x.txt"], "nothing/here"),
     ],
 )
@@ -103,14 +104,14 @@ def test_bad_input_is_one_line(
     assert message in done.stderr
 
 
-def test_the_module_is_the_command() -> None:
+def test_python_m_numerate() -> None:
     done = subprocess.run([sys.executable, "-m", "numerate", "--help"], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in ("prepare", "train", "eval", "numerate [OPTIONS]"))
 
 
 @pytest.mark.slow
 def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
-    """`torchrun -m numerate train` on two processes: one of them writes and speaks."""
+    """`torchrun -m numerate train` on two processes: one of them writes and prints."""
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "numerate"),
         *("train", "luna", "--scale", "tiny", "--data", data["data"], "--dev", data["dev"], *CPU),
@@ -118,7 +119,7 @@ def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("parameters learn") == 1, "only the main process speaks"
+    assert done.stdout.count("parameters are trained") == 1, "only the main process prints"
     written = json.loads((tmp_path / "o" / "run.json").read_text())
     assert written["figures"]["processes"] == 2 and written["figures"]["steps"] == 6
     numerate.from_pretrained(tmp_path / "o")

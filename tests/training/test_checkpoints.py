@@ -70,7 +70,7 @@ def tear(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
-        (flip, "weights was altered"), (truncate, "below/state has 4 bytes instead of 30"),
+        (flip, "weights was changed"), (truncate, "below/state has 4 bytes instead of 30"),
         (remove, "weights is missing"), (scribble, "cannot be read"), (tear, "has no manifest.json"),
     ],
 )  # fmt: skip
@@ -82,7 +82,7 @@ def test_harm_is_seen_and_the_one_before_is_used(
     harm(newer)  # type: ignore[operator]
     with caplog.at_level(logging.WARNING):
         assert newest_whole(tmp_path) == older
-    assert why in caplog.text and "checkpoint-10 is passed over" in caplog.text
+    assert why in caplog.text and "checkpoint-10 is skipped" in caplog.text
     assert (trouble(newer, quick=True) is None) == (harm is flip), "a quick look at sizes sees all but a flipped bit"
 
 

@@ -103,7 +103,7 @@ def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filte
     trainer.guard.see = lambda loss, batch: (seen.append(float(loss)), plain(loss, batch))
     output = trainer.train()
     assert [math.isfinite(loss) for loss in seen] == [True, True, False, True, True, False, True, True]
-    expected = sum(seen[:2] + seen[6:]) / 4  # steps 2 and 3 were left out with all their micro-batches
+    expected = sum(seen[:2] + seen[6:]) / 4  # steps 2 and 3 were skipped with all their micro-batches
     assert losses_of(trainer) == [pytest.approx(expected, rel=1e-6)]
     assert output.training_loss == output.metrics["train_loss"] == pytest.approx(expected, rel=1e-6)
     assert [entry.step for entry in trainer.guard.found] == [2, 3]
@@ -113,7 +113,7 @@ def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filte
 def test_three_in_a_row_end_the_run(tmp_path: Path) -> None:
     trainer, watch = poisoned(tmp_path, "loss", {1, 2, 4, 5, 6, 7}, max_steps=9)
     with pytest.raises(
-        NonFiniteError, match=r"3 steps in a row; the weights are those before step 5\. step 7, "
+        NonFiniteError, match=r"3 consecutive steps; the weights are those before step 5\. step 7, "
     ) as error:
         trainer.train()
     assert str(trainer.guard.found[-1].samples[0]) in str(error.value)

@@ -93,7 +93,7 @@ def test_wide_vocabularies_and_rows_without_tokens(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "w", texts, wide)
     assert shards._arrays(0)["ids"].dtype == np.uint32
     assert_same(shards[0], dict(wide(texts[1])))
-    with pytest.raises(ShardsError, match="no text has any token; 2 are empty"):
+    with pytest.raises(ShardsError, match="no text has a token; 2 are empty"):
         write_shards(tmp_path / "n", ["", ""], processor)
     assert not (tmp_path / "n").exists()
 
@@ -118,7 +118,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     write_shards(folder, TEXTS, processor)
     Shards(folder, processor, verify=True)
     assert trouble(folder) is None
-    with pytest.raises(ShardsError, match="made by another processor"):
+    with pytest.raises(ShardsError, match="encoded by another processor"):
         Shards(folder, processor_of("xval"))
     with pytest.raises(ShardsError, match="no shards"):
         Shards(tmp_path)
@@ -126,7 +126,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     Shards(folder)
-    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was altered; prepare it again"):
+    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was changed; prepare it again"):
         Shards(folder, verify=True)
     file.write_bytes(whole[:-1])
     with pytest.raises(ShardsError, match="bytes instead of"):
@@ -144,7 +144,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
 def test_nothing_else_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     processor = processor_of("luna")
-    with pytest.raises(ShardsError, match="holds something else"):
+    with pytest.raises(ShardsError, match="contains files that are not shards"):
         write_shards(tmp_path, TEXTS, processor)
 
     def torn() -> Any:

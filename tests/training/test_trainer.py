@@ -225,17 +225,19 @@ def test_a_harmed_checkpoint_is_passed_over(
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 4
     file.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"checkpoint-4': optimizer.pt was altered; whole is .*checkpoint-2"):
+    with pytest.raises(
+        CheckpointError, match=r"checkpoint-4': optimizer.pt was changed; the newest complete one is .*checkpoint-2"
+    ):
         trainer_of(out, **OPTIONS).train(resume_from_checkpoint=str(out / "checkpoint-4"))
     again = trainer_of(out, **OPTIONS)
     with caplog.at_level(logging.WARNING):
         again.train(resume_from_checkpoint=True)
-    assert "checkpoint-4 is passed over: optimizer.pt was altered" in caplog.text
+    assert "checkpoint-4 is skipped: optimizer.pt was changed" in caplog.text
     assert_same_end(again, whole)
 
 
 def test_nothing_to_go_on_from(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no whole checkpoint in"):
+    with pytest.raises(CheckpointError, match="no complete checkpoint in"):
         trainer_of(tmp_path).train(resume_from_checkpoint=True)
 
 
@@ -266,7 +268,9 @@ def test_a_full_disk_ends_the_run_and_the_last_checkpoint_stays(tmp_path: Path) 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # writing more fails, as on a full disk
         trainer.state.global_step = 4
-        with pytest.raises(CheckpointError, match=r"checkpoint-4 could not be written: .*; whole is .*checkpoint-3"):
+        with pytest.raises(
+            CheckpointError, match=r"checkpoint-4 could not be written: .*; the newest complete one is .*checkpoint-3"
+        ):
             trainer._save_checkpoint(trainer.model, None)
 
     assert os.waitpid(in_a_child(work), 0)[1] == 0
