@@ -32,14 +32,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--records", type=int, default=2000)
     parser.add_argument("--new", type=int, default=3000)
-    parser.add_argument("--steps", type=int, default=None, help="of training; by default as in the run `records`")
+    parser.add_argument("--scale", default=None, help="scale of the run `records`, as tiny")
+    parser.add_argument("--steps", type=int, default=None, help="training steps; by default those of the run `records`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=Path("results/records/records.json"))
     options = parser.parse_args()
     draws = np.random.default_rng(options.seed)
     start = time.perf_counter()
     changes = [] if options.steps is None else [f"training.max_steps={options.steps}"]
-    model = RecordModel.fit(made_rows(draws, options.records), seed=options.seed, changes=changes)
+    model = RecordModel.fit(made_rows(draws, options.records), seed=options.seed, scale=options.scale, changes=changes)
     figures: dict[str, Any] = {"seconds_to_fit": time.perf_counter() - start}
     new = made_rows(draws, options.new)
     for field in "xyzcmh":

@@ -30,8 +30,8 @@ DROPOUT = {
 TOGETHER = 8
 """Texts a micro-batch, on all processes together."""
 EQUAL: dict[str, tuple[str, int, int, dict[str, Any]]] = {
-    "masked": ("roberta", 10, 1, {}),
-    "causal": ("gpt2", 3, 2, {}),
+    "masked": ("roberta", 4, 1, {}),
+    "causal": ("gpt2", 2, 2, {}),
 }
 """Name: model, steps, micro-batches a step, options of `attach`."""
 MORE: dict[str, tuple[str, int, int, dict[str, Any]]] = {

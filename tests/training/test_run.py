@@ -301,8 +301,8 @@ def quick_draws() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def bert_base(quick_draws: None) -> Any:
-    """What stands for the checkpoint that is not there: BERT-base as its config says, with random weights."""
-    return hf.BertForMaskedLM(hf.BertConfig())
+    """A substitute for the checkpoint: BERT-base with random weights, of full width but with two layers."""
+    return hf.BertForMaskedLM(hf.BertConfig(num_hidden_layers=2))
 
 
 @pytest.mark.parametrize("name", TEXT_RUNS)
@@ -313,6 +313,10 @@ def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tm
         *("training.warmup_steps=0", "data.limit=4"),
     )
     run = load_run(name, changes=(*CPU, *small)).with_data(train=texts["train"])
+    if (scratch := run.model.scratch) is not None:
+        assert scratch.sizes.get("num_hidden_layers", 12) in (6, 12)
+        run = load_run(name, changes=(*CPU, *small, "model.scratch.sizes.num_hidden_layers=2"))
+        run = run.with_data(train=texts["train"])
     given: dict[str, Any] = {}
     if run.model.checkpoint is not None:
         assert run.model.checkpoint == "bert-base-uncased"
@@ -321,7 +325,6 @@ def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tm
     layers = trainer.model.backbone.config
     width = 384 if name == "masked-lm" else 768  # as MiniLM
     assert layers.hidden_size == width and layers.intermediate_size == 4 * width
-    assert layers.num_hidden_layers in (6, 12)
     inner = f"{trainer.model.backbone.base_model_prefix}."
     weights = dict(trainer.model.backbone.named_parameters())
     watched = next(weight for key, weight in weights.items() if not key.startswith(inner) and weight.dim() == 2)
