@@ -273,7 +273,7 @@ class Streamed(NamedTuple):
 
 def stream(path: Path, processes: int) -> Streamed:
     """Runs `numerate find --json`; `peak` is the resident memory in MB of it and its children, seen every 20 ms."""
-    command = [sys.executable, "-m", "numerate.cli", "find", str(path), "--json", "--processes", str(processes)]
+    command = [sys.executable, "-m", "numerate", "find", str(path), "--json", "--processes", str(processes)]
     digest, size, peak, over = hashlib.sha256(), 0, 0.0, threading.Event()
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

@@ -17,7 +17,7 @@ from numerate.cli.app import app
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "numerate.cli"]
+COMMAND = [sys.executable, "-m", "numerate"]
 
 
 def test_help_and_version() -> None:

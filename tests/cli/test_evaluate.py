@@ -10,15 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate.cli.evaluate import evaluate
-from numerate.cli.train import train
+from numerate.cli.run_commands import evaluate, train
 from numerate.errors import NumerateError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [json.dumps({"body": text.text}) for text in known_texts(split, count)]
         (place / f"{split}.jsonl").write_text("\n".join(rows))
     paths = {"data": str(place / "train.jsonl"), "dev": str(place / "dev.jsonl")}
-    metrics = train(
-        "luna", str(place / "o"), **paths, scale="tiny", changes=(*CPU, "data.text=body"), say=lambda _: None
-    )
+    metrics = train("luna", output_dir=str(place / "o"), **paths, scale="tiny", changes=[*CPU, "data.text=body"])
     (place / "metrics.json").write_text(json.dumps(metrics))
     return place
 
@@ -52,7 +49,7 @@ def test_a_field_selects_the_held_out_rows(folder: Path, tmp_path: Path) -> None
         for line in (folder / f"{part}.jsonl").read_text().splitlines()
     ]
     (both := tmp_path / "both.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    named = evaluate(str(folder / "o"), str(both), changes=("data.split=part",))
+    named = evaluate(str(folder / "o"), str(both), changes=["data.split=part"])
     assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
     assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
     # A run that was trained this way has the split in its run.json.
@@ -72,7 +69,7 @@ def test_table_and_json(folder: Path) -> None:
 
 
 def test_a_run_before_training(folder: Path) -> None:
-    changes = (*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}")
+    changes = [*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}"]
     found = evaluate("luna-scratch", str(folder / "dev.jsonl"), scale="tiny", changes=changes)
     trained = evaluate(str(folder / "o"), None)
     assert found["numbers"] > 0 and found["loss"] > trained["loss"], "it has learnt something"

@@ -135,7 +135,7 @@ def test_format_value(value: float, shown: str) -> None:
 
 def test_a_terminal_gets_colours(texts: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "numerate.cli", "find", str(texts)]
+    command = [sys.executable, "-m", "numerate", "find", str(texts)]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         seen = b""

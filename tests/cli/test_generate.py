@@ -9,7 +9,7 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
-from numerate.cli.generate import continuations, prompts_of
+from numerate.cli.prediction_commands import continuations, prompts_of
 from numerate.errors import BadInput
 from numerate.modeling.artefact import ArtefactError
 from numerate.processing.processor import NumberProcessor

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate.cli.predict import Predictions
-from numerate.cli.train import train
+from numerate.cli.prediction_commands import Predictions
+from numerate.cli.run_commands import train
 from numerate.errors import NumerateError
 from numerate.records import RecordModel
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 HEADER = "plot,when,height (m),mass,flag\n"
 
 
@@ -31,12 +31,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         lines.append(f"{'ab'[i % 2]},2024-06-{1 + i % 30:02d} 08:00,{height:.4f},{mass},{i % 4 == 0}\n")
     (folder / "my.csv").write_text(HEADER + "".join(lines))
     (folder / "dev.csv").write_text(HEADER + "".join(lines[:9]))
-    said: list[str] = []
-    train(
-        "records", str(folder / "out"), data=str(folder / "my.csv"), dev=str(folder / "dev.csv"), scale="tiny",
-        changes=CPU, say=said.append,
-    )  # fmt: skip
-    assert said[-1] == str(folder / "out")
+    files = {"data": str(folder / "my.csv"), "dev": str(folder / "dev.csv")}
+    train("records", output_dir=str(folder / "out"), **files, scale="tiny", changes=CPU)
     return {"model": str(folder / "out"), "file": str(folder / "my.csv")}
 
 
@@ -114,7 +110,7 @@ def test_other_commands_refuse_records(places: dict[str, str], tmp_path: Path) -
     done = CliRunner().invoke(app, ["prepare", "records", "--data", places["file"], "-o", str(tmp_path / "p")])
     assert done.exit_code == 2 and "numerate train records" in done.stderr
     with pytest.raises(NumerateError, match="no records to train on: give --data"):
-        train("records", str(tmp_path / "out"), scale="tiny", changes=CPU, say=print)
+        train("records", output_dir=str(tmp_path / "out"), scale="tiny", changes=CPU)
     (tmp_path / "words.csv").write_text("a,b\n" + "x,y\n" * 20)
     with pytest.raises(NumerateError, match="no field has numbers that vary; the fields are a, b"):
-        train("records", str(tmp_path / "out"), data=str(tmp_path / "words.csv"), scale="tiny", changes=CPU, say=print)
+        train("records", output_dir=str(tmp_path / "out"), data=str(tmp_path / "words.csv"), scale="tiny", changes=CPU)

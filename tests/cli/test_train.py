@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -15,7 +17,7 @@ from typer.testing import CliRunner
 
 import numerate
 from numerate.cli.app import app
-from numerate.cli.train import train
+from numerate.cli.run_commands import train
 from numerate.errors import BadInput
 from numerate.training.checkpoints import CheckpointError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
@@ -23,7 +25,7 @@ from numerate_lab.tasks.synthetic.known_distributions import known_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +40,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, data: dict[str, str]) -> tuple[Path, dict[str, Any], list[str]]:
     folder = tmp_path_factory.mktemp("out") / "luna"
-    lines: list[str] = []
-    metrics = train("luna", str(folder), **data, scale="tiny", changes=CPU, say=lines.append)
-    return folder, metrics, lines
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        metrics = train("luna", output_dir=str(folder), **data, scale="tiny", changes=CPU)
+    return folder, metrics, said.getvalue().splitlines()
 
 
 def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) -> None:
@@ -58,7 +60,7 @@ def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) 
 
 def test_a_run_is_not_overwritten(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
     with pytest.raises(BadInput, match="already contains a run; use --resume, or give another --output-dir"):
-        train("luna", str(trained[0]), **data, scale="tiny", changes=CPU, say=print)
+        train("luna", output_dir=str(trained[0]), **data, scale="tiny", changes=CPU)
 
 
 def test_resuming_gives_the_same_weights(
@@ -74,14 +76,14 @@ def test_resuming_gives_the_same_weights(
     trainer.add_callback(Interrupt(4))
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
-    train("luna", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+    train("luna", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU, resume=True)
     one, two = (numerate.from_pretrained(folder).state_dict() for folder in (trained[0], tmp_path))
     assert one.keys() == two.keys() and all(torch.equal(value, two[key]) for key, value in one.items())
 
 
 def test_resuming_without_a_checkpoint(tmp_path: Path, data: dict[str, str]) -> None:
     with pytest.raises(CheckpointError, match="no complete checkpoint"):
-        train("exponent", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+        train("exponent", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,10 @@ def test_tensorboard(tmp_path: Path, data: dict[str, str]) -> None:
         EventAccumulator,
     )
 
-    changes = (*CPU, "training.report_to=tensorboard")
+    changes = [*CPU, "training.report_to=tensorboard"]
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(tmp_path / "board")
     try:
-        train("float", str(tmp_path / "o"), **data, scale="tiny", changes=changes, say=lambda _: None)
+        train("float", output_dir=str(tmp_path / "o"), **data, scale="tiny", changes=changes)
     finally:
         del os.environ["TENSORBOARD_LOGGING_DIR"]
     events = EventAccumulator(str(next((tmp_path / "board").rglob("events*")).parent))

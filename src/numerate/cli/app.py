@@ -9,9 +9,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from numerate.cli import model_commands, text_commands
-from numerate.cli.output import write_json
+from numerate.cli import prediction_commands, run_commands, text_commands
 from numerate.cli.source import process_count
+from numerate.cli.terminal import write_json
 
 __all__ = ["add_plugins", "app", "main", "process_count", "write_json"]
 
@@ -38,7 +38,7 @@ class _OneLineErrors(TyperGroup):
             _fail(f"{message}; see {context.command_path if context else 'numerate'} --help")
         except (typer.Abort, KeyboardInterrupt):
             sys.exit(130)
-        sys.exit(code or 0)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -69,9 +69,9 @@ app = typer.Typer(
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-    plugin: model_commands.Plugins = None,
+    plugin: run_commands.Plugins = None,
 ) -> None:
-    model_commands.load_plugins(plugin)
+    run_commands.load_plugins(plugin)
     if version:
         from numerate import __version__
 
@@ -95,7 +95,7 @@ def add_plugins() -> None:
             sys.stderr.write(f"numerate: the commands of {entry.value} are missing: {reason}\n")
 
 
-for command in (*text_commands.COMMANDS, *model_commands.COMMANDS):
+for command in (*text_commands.COMMANDS, *run_commands.COMMANDS, *prediction_commands.COMMANDS):
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()
 

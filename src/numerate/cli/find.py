@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from numerate.cli.output import progress
 from numerate.cli.source import checked_reader, texts_of
+from numerate.cli.terminal import progress
 from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
 from numerate.registry import load_plugin, loaded_plugins

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from numerate.cli.output import console, progress, write_json
 from numerate.cli.source import checked_reader, process_count
+from numerate.cli.terminal import console, progress, write_json
 
 __all__ = ["COMMANDS"]
 
