@@ -26,18 +26,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = [
-    "PluginError",
-    "Registry",
-    "UnknownNameError",
-    "embedders",
-    "heads",
-    "load_plugin",
-    "loaded_plugins",
-    "near_names",
-    "notations",
-    "objectives",
-    "readers",
-]
+    "PluginError", "Registry", "UnknownNameError", "embedders", "heads", "load_plugin", "loaded_plugins", "near_names",
+    "notations", "objectives", "readers",
+]  # fmt: skip
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pytest
 from numerate.modeling.artefact import ArtefactError
 from numerate.records import FieldError, RecordModel
 from numerate.records.conformal import Calibration
-from numerate.records.frames import as_rows
+from numerate.records.record_model import as_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.cli.source import read_texts
+from numerate.cli.tally import share
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numerate.reading.base import Reader
 
-__all__ = ["CONTEXTS", "EXAMPLES", "Audit", "Occurrence", "load_tokenizer", "made_up_numbers", "numbers_of_file"]
+__all__ = ["CONTEXTS", "EXAMPLES", "Audit", "load_tokenizer", "made_up_numbers", "numbers_of_file"]
 
 CONTEXTS = {"start of text": "{}", "after a space": "about {}", "after $": "about ${}", "after letters": "about ab{}"}
 """Contexts of generated numbers: a good tokenizer splits a number the same way in each."""
@@ -35,14 +36,6 @@ DISTINCT = 50_000
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """Characters that the backend rejects; each is replaced by one character, so that offsets stay true."""
-
-
-class Occurrence(NamedTuple):
-    """A number in its text."""
-
-    text: str
-    start: int
-    end: int
 
 
 class Split(NamedTuple):
@@ -81,9 +74,9 @@ class Audit:
         self._backend.no_truncation()
         self._backend.no_padding()
 
-    def split(self, occurrence: Occurrence) -> Split:
-        """Splits one number in its context."""
-        return self.split_text(occurrence.text, [(occurrence.start, occurrence.end)])[0]
+    def split(self, text: str, start: int = 0, end: int | None = None) -> Split:
+        """Splits the number `text[start:end]` in its context."""
+        return self.split_text(text, [(start, len(text) if end is None else end)])[0]
 
     def split_text(self, text: str, spans: list[tuple[int, int]]) -> list[Split]:
         """Splits the numbers at sorted, disjoint `spans` of a text, in linear time."""
@@ -130,19 +123,19 @@ class Audit:
             "vocabulary": len(self.tokenizer),
             "digit_tokens": self.digit_tokens(),
             "numbers": self.numbers,
-            "tokens_per_number": _share(self.tokens, self.numbers),
+            "tokens_per_number": share(self.tokens, self.numbers),
             "tokens_by_digits": {digits: tokens / n for digits, (n, tokens) in sorted(self.by_digits.items())},
             "splitting": self._verdict(),
-            "splitting_shares": {way: _share(count, self.ways.total()) for way, count in self.ways.most_common()},
-            "share_inconsistent": _share(len(uneven), len(repeated)),
-            "share_unknown": _share(self.unknown, self.numbers),
-            "share_glued": _share(self.glued, self.numbers),
-            "share_round_trip": _share(kept, len(self.splits)),
+            "splitting_shares": {way: share(count, self.ways.total()) for way, count in self.ways.most_common()},
+            "share_inconsistent": share(len(uneven), len(repeated)),
+            "share_unknown": share(self.unknown, self.numbers),
+            "share_glued": share(self.glued, self.numbers),
+            "share_round_trip": share(kept, len(self.splits)),
             "inconsistent": {
                 number: [" ".join(pieces) for pieces, _ in ways.most_common()]
                 for number, ways in sorted(uneven.items(), key=lambda item: (-len(item[1]), item[0]))[:examples]
             },
-            "examples": {text: " ".join(self.split(Occurrence(text, 0, len(text))).pieces) for text in EXAMPLES},
+            "examples": {text: " ".join(self.split(text).pieces) for text in EXAMPLES},
             "approximate": ["share_inconsistent", "share_round_trip"] if len(self.splits) >= DISTINCT else [],
         }
 
@@ -217,7 +210,10 @@ def _split(text: str, start: int, end: int, tokens: list[tuple[int, int, bool]],
     pieces: list[str] = []
     unknown = glued = False
     reached, count = start, 0
-    for token_start, token_end, is_unknown in _overlapping(tokens, first, end):
+    for place in range(first, len(tokens)):
+        token_start, token_end, is_unknown = tokens[place]
+        if token_start >= end:
+            break
         count += 1
         unknown |= is_unknown or (token_start > reached and bool(text[reached:token_start].strip()))
         # A leading space in a token is the word mark of byte-level tokenizers, not a neighbour.
@@ -228,13 +224,6 @@ def _split(text: str, start: int, end: int, tokens: list[tuple[int, int, bool]],
         reached = max(reached, token_end)
     unknown |= reached < end and bool(text[reached:end].strip())
     return Split(tuple(pieces), count, unknown, glued)
-
-
-def _overlapping(tokens: list[tuple[int, int, bool]], first: int, end: int) -> Iterable[tuple[int, int, bool]]:
-    for place in range(first, len(tokens)):
-        if tokens[place][0] >= end:
-            return
-        yield tokens[place]
 
 
 def _way(pieces: tuple[str, ...]) -> str:
@@ -254,7 +243,3 @@ def _way(pieces: tuple[str, ...]) -> str:
     if left and right:
         return "threes either way"
     return "threes from the left" if left else "threes from the right" if right else "irregular"
-
-
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None

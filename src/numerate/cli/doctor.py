@@ -77,12 +77,7 @@ def _packages() -> list[Finding]:
 
 
 def _extra_of(marker: str) -> str:
-    """The extra that a marker names.
-
-    Example:
-        >>> _extra_of('extra == "units"'), _extra_of('python_version < "3.12"')
-        ('units', '')
-    """
+    """The extra in a marker as `extra == "units"`; empty without one."""
     _, found, rest = marker.partition("extra == ")
     return rest[1:].partition(rest[0])[0] if found else ""
 

@@ -70,17 +70,7 @@ def find_in_file(
     processes: int = 1,
     width: int = 100,
 ) -> None:
-    """Writes the numbers of a file to `out`, in order, while reading it.
-
-    Args:
-        path: A text file with one text per line, `-` for standard input; `*.gz` is decompressed.
-        out: Binary stream for the output.
-        reader: Name of a registered reader.
-        options: Options of the reader.
-        field: Read this field of JSON lines instead of whole lines.
-        form: JSON lines, tab-separated columns, or coloured text.
-        processes: Number of processes; the output does not depend on it.
-        width: Columns of the terminal, for coloured text.
+    """Writes the numbers of a file to `out`, in order, while reading it; arguments as those of `numerate find`.
 
     Raises:
         NumerateError: The input cannot be read; the output of all lines before the error has been written.

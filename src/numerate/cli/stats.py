@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from numerate.cli.source import checked_reader, read_texts
-from numerate.cli.tally import Quantiles, TypeCounts
+from numerate.cli.tally import Quantiles, TypeCounts, share
 from numerate.training.text_files import title_of
 
 if TYPE_CHECKING:
@@ -109,27 +109,27 @@ class CorpusStats:
         return {
             "texts": self.texts,
             "empty_texts": self.empty,
-            "texts_with_numerals": _share(self.with_numerals, self.texts),
-            "texts_with_several": _share(self.with_several, self.texts),
+            "texts_with_numerals": share(self.with_numerals, self.texts),
+            "texts_with_several": share(self.with_several, self.texts),
             "tokens": tokens,
             "words": self.words,
             "other_signs": self.signs,
             "numerals": self.numerals,
             "longest_text": self.longest,
-            "mean_length": _share(tokens, self.texts),
-            "numerals_per_text": _share(self.numerals, self.texts),
-            "share_words": _share(self.words + self.signs, tokens),
-            "share_numerals": _share(self.numerals, tokens),
+            "mean_length": share(tokens, self.texts),
+            "numerals_per_text": share(self.numerals, self.texts),
+            "share_words": share(self.words + self.signs, tokens),
+            "share_numerals": share(self.numerals, tokens),
             "min": _finite(values.minimum),
             "median": _finite(values.median),
             "mean": _finite(values.mean),
             "max": _finite(values.maximum),
             "specials": self.special,
             "overflows": self.overflow,
-            "share_negative": _share(self.negative, self.numerals),
-            "share_integers": _share(self.whole, self.numerals),
-            "share_percent": _share(self.percent, self.numerals),
-            "share_comma": _share(self.grouped, self.numerals),
+            "share_negative": share(self.negative, self.numerals),
+            "share_integers": share(self.whole, self.numerals),
+            "share_percent": share(self.percent, self.numerals),
+            "share_comma": share(self.grouped, self.numerals),
             "kinds": dict(self.kinds.most_common()),
             "units": dict(self.units.top(top)),
             "decimals": dict(sorted(self.decimals.items())),
@@ -148,7 +148,7 @@ class CorpusStats:
         vocabulary = self.types.top(size)
         known = sum(count for _, count in vocabulary)
         numerals = sum(count for token, count in vocabulary if token[0] == " ")
-        return {"tokens": _share(tokens - known, tokens), "numerals": _share(self.numerals - numerals, self.numerals)}
+        return {"tokens": share(tokens - known, tokens), "numerals": share(self.numerals - numerals, self.numerals)}
 
 
 def stats_of_file(
@@ -189,10 +189,6 @@ def _normal(text: str) -> str:
 def _magnitude(value: float) -> int:
     """Power of ten of the first significant digit of the shortest decimal: the float64 of 1e23 lies below 10^23."""
     return Decimal(repr(value)).adjusted()
-
-
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
 
 
 def _finite(value: float) -> float | None:

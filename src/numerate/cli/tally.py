@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Quantiles", "TypeCounts"]
+__all__ = ["Quantiles", "TypeCounts", "share"]
+
+
+def share(part: float, whole: float) -> float | None:
+    """`part / whole`, or None if `whole` is 0."""
+    return part / whole if whole else None
 
 
 class TypeCounts:
@@ -97,7 +102,5 @@ class Quantiles:
         if not self._sample:
             return float("nan")
         ranked = sorted(self._sample)
-        middle = len(ranked) // 2
-        if len(ranked) % 2:
-            return ranked[middle]
-        return ranked[middle - 1] / 2 + ranked[middle] / 2
+        low, high = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
+        return low if low == high else low / 2 + high / 2  # the sum could overflow

@@ -74,13 +74,10 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
                 tallies[below].missing += objects[path] - present[below]
     # An object that is null in some record is not a field.
     tallies = {path: tally for path, tally in tallies.items() if tally.count or path not in keys}
-    out = {field_of(path) for path in leave_out}
-    for path in sorted(out):
-        if path not in tallies and path_of("", path) not in tallies:
-            raise FieldError(f"unknown field {path!r} to leave out: {near_names(path, list(tallies))}")
-    fields = {
-        path: tally.field(path in out or path in {path_of("", o) for o in out}) for path, tally in tallies.items()
-    }
+    out = {path if path in tallies else path_of("", path): path for path in map(field_of, leave_out)}
+    if unknown := sorted(path for key, path in out.items() if key not in tallies):
+        raise FieldError(f"unknown field {unknown[0]!r} to leave out: {near_names(unknown[0], list(tallies))}")
+    fields = {path: tally.field(path in out) for path, tally in tallies.items()}
     schema = Schema(fields=fields, keys={path: tuple(here) for path, here in keys.items()})
     if not schema.numbers():
         raise FieldError(f"no field has numbers that vary; the fields are {', '.join(list(fields)[:12]) or 'none'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
 from numerate.records.conformal import LEVELS, Calibration, stretches
 from numerate.records.field_table import Counts, table
-from numerate.records.frames import as_rows, like
 from numerate.records.schema import FieldError, Schema
 from numerate.training.scratch import longest_text
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.processing.scaling import Scaling
 
-__all__ = ["RECORDS_FILE", "RecordModel", "RecordModelConfig"]
+__all__ = ["RECORDS_FILE", "RecordModel", "RecordModelConfig", "as_rows"]
 
 RECORDS_FILE = "records.json"
 """File of a saved model of records, beside those of every saved model."""
@@ -42,12 +42,7 @@ LEAST_CHECKS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class RecordModelConfig(Config):
-    """Config that is saved beside the network.
-
-    Attributes:
-        schema: The fields of the training records.
-        calibration: Stretch factors of the intervals.
-    """
+    """Config that is saved beside the network: the schema, and the calibration of the intervals."""
 
     kind: ClassVar[str] = "record-model"
     schema: Schema
@@ -132,7 +127,7 @@ class RecordModel:
             raise FieldError(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
         records, path = as_rows(rows), self.schema.path(field)
         found = self._values(records, path, np.broadcast_to(np.array(levels), (len(records), len(levels))))
-        return like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
+        return _like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
 
     def sample(self, rows: Any, field: str, count: int = 100, seed: int = 0) -> Any:
         """Samples of a field of each record: (N, count) array, or a DataFrame for one; see `predict`."""
@@ -141,7 +136,7 @@ class RecordModel:
         records, path = as_rows(rows), self.schema.path(field)
         drawn = np.random.default_rng(seed).uniform(1e-9, 1 - 1e-9, (len(records), count))
         found = self._values(records, path, drawn)
-        return like(rows, found, list(range(count)), is_time=self.schema.fields[field_of(path)].is_time)
+        return _like(rows, found, list(range(count)), is_time=self.schema.fields[field_of(path)].is_time)
 
     def save(self, folder: str | Path) -> None:
         """Saves network, backbone and tokenizer (safetensors and JSON), and `records.json`."""
@@ -264,3 +259,28 @@ class RecordModel:
         for numeral in self.model.processor.reader.find(text):
             found.setdefault(field_of(numeral.path), []).append((numeral.path, numeral.value))
         return found
+
+
+def _is_frame(rows: Any) -> bool:
+    """Whether `rows` is a pandas DataFrame, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(rows, pandas.DataFrame)
+
+
+def as_rows(rows: Any) -> list[dict[str, Any]]:
+    """Records as a list of dicts."""
+    if _is_frame(rows):
+        return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
+    if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
+        raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")
+    return list(rows)
+
+
+def _like(rows: Any, values: np.ndarray, columns: list[Any], *, is_time: bool) -> Any:
+    """Values (N, Q) as an array, or as a DataFrame with the index of `rows`; with `is_time`, seconds become times."""
+    if is_time:
+        micro = np.clip(np.nan_to_num(values) * 1e6, -6e16, 2e17)  # years 69 to 8307, the range of datetime64
+        values = np.round(micro).astype(np.int64).astype("datetime64[us]")
+    if not _is_frame(rows):
+        return values
+    return sys.modules["pandas"].DataFrame(values, index=rows.index, columns=columns)

@@ -36,13 +36,7 @@ M = TypeVar("M")
 
 @dataclass(frozen=True)
 class RecordFiles:
-    """The records of files; every iteration starts at the first record.
-
-    Attributes:
-        paths: Files in any format of `numerate.training.sources`.
-        format: Format of the files; None for that of each file's ending.
-        limit: Maximum number of records.
-    """
+    """At most `limit` records of files (see `numerate.training.sources`); every iteration starts at the first."""
 
     paths: tuple[str, ...]
     format: str | None = None

@@ -173,13 +173,7 @@ def prepare(
 
 
 def build_trainer(ready: Prepared, arguments: TrainingArguments, **options: Any) -> NumberTrainer:
-    """The trainer of a prepared run.
-
-    Args:
-        ready: The output of `prepare`.
-        arguments: Arguments of the stock Trainer.
-        **options: Options of `NumberTrainer`.
-    """
+    """The trainer of a prepared run; `options` are those of `NumberTrainer`."""
     trainer = RunTrainer(
         ready.model, arguments, train_dataset=ready.data.get("train"), eval_dataset=ready.data.get("dev"), **options
     )

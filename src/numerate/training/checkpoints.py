@@ -44,12 +44,7 @@ class CheckpointError(NumerateError, RuntimeError):
 
 
 def staging(target: str | Path) -> Path:
-    """The temporary folder of a checkpoint that is being written; its name is not the name of a checkpoint.
-
-    Example:
-        >>> staging("out/checkpoint-5").name
-        '.saving-checkpoint-5'
-    """
+    """The temporary folder of a checkpoint that is being written; its name is not the name of a checkpoint."""
     return Path(target).with_name(f"{_SAVING}{Path(target).name}")
 
 

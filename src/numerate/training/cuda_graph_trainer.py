@@ -68,17 +68,9 @@ class CudaGraphTrainer(NumberTrainer):
 
 
 class _Recording:
-    """A training step as a CUDA graph: forward, backward, and gradient clipping.
+    """A training step as a CUDA graph: forward, backward, and gradient clipping to the norm `longest`.
 
-    Args:
-        model: The trained model.
-        example: A batch with the shapes of all batches.
-        step: Computes the gradients of a batch and returns its loss.
-        counts: Number of predictions of every batch.
-        longest: Maximum gradient norm.
-
-    Attributes:
-        norm: (), gradient norm before clipping.
+    `step` computes the gradients of a batch and returns its loss; `norm` is the gradient norm before clipping: ().
     """
 
     def __init__(

@@ -41,15 +41,7 @@ def seed_of(*parts: int) -> int:
 
 @contextlib.contextmanager
 def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
-    """A context manager that seeds torch and restores its random state, of the CPU and of the device.
-
-    Example:
-        >>> with fixed_draws(1, torch.device("cpu")):
-        ...     one = torch.rand(2)
-        >>> with fixed_draws(1, torch.device("cpu")):
-        ...     print(torch.equal(torch.rand(2), one))
-        True
-    """
+    """A context manager that seeds torch and restores its random state, of the CPU and of the device."""
     devices = [device] if device.type not in ("cpu", "meta") else []
     with torch.random.fork_rng(devices=devices, device_type=devices[0].type if devices else "cuda"):
         torch.manual_seed(seed)
@@ -72,9 +64,7 @@ def at_epoch(objective: Objective | None, epoch: int) -> Iterator[None]:
 def real_rows(accelerator: Any, batch: Mapping[str, Any]) -> int:
     """Number of a batch's rows that are not duplicates: with several processes, the last batches are filled up.
 
-    Args:
-        accelerator: An `accelerate.Accelerator`, in a loop over a data loader that it has prepared.
-        batch: A batch of that loader. All processes have as many rows, and duplicates come last.
+    The batch comes from a data loader prepared by `accelerator`, in which duplicates come last.
     """
     rows, state = len(batch["input_ids"]), accelerator.gradient_state
     if accelerator.num_processes == 1 or not state.end_of_dataloader or state.remainder <= 0:

@@ -5,6 +5,7 @@ Without it, a single bad batch turns every weight into NaN on all processes, and
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 from dataclasses import dataclass
@@ -201,6 +202,5 @@ def _from_all(entry: NonFinite) -> list[NonFinite]:
     if not _shared():
         return [entry]
     entries: list[Any] = [None] * distributed.get_world_size()
-    plain = (entry.step, entry.rank, entry.losses, entry.gradient, entry.samples)
-    distributed.all_gather_object(entries, plain)
+    distributed.all_gather_object(entries, dataclasses.astuple(entry))
     return [NonFinite(*fields) for fields in entries]

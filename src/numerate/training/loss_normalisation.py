@@ -25,13 +25,8 @@ __all__ = ["batch_counts", "step_counts"]
 def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tensor] | None:
     """Number of terms in each mean of a batch's loss: int64 tensors by name, with the same names for each batch.
 
-    Args:
-        model: The model, which is not run.
-        batch: A batch as in training.
-
-    Returns:
-        None if the counts are not known in advance: where the backbone computes the loss (classification), and for
-        masks that are drawn in the forward pass, as for texts without a `sample_id`.
+    None if the counts are not known in advance: where the backbone computes the loss (classification), and for masks
+    that are drawn in the forward pass, as for texts without a `sample_id`. The model is not run.
     """
     labels, objective, info = batch.get("labels"), model.objective, model.info
     if labels is not None:

@@ -23,16 +23,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "OtherSettingsError",
-    "Result",
-    "describe",
-    "differences",
-    "is_there",
-    "read_figures",
-    "read_predictions",
-    "write",
+    "OtherSettingsError", "Result", "describe", "differences", "is_there", "read_figures", "read_predictions", "write",
     "write_predictions",
-]
+]  # fmt: skip
 
 _PACKAGES = ("numerate", "torch", "transformers", "tokenizers", "numpy")
 

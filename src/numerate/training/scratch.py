@@ -118,8 +118,7 @@ def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenize
     The library's trainer numbers continuation characters in the order of a hash table, and breaks ties by these
     numbers. So they are numbered in advance, as special tokens of a temporary tokenizer.
     """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     normalizer: Any = normalizers.BertNormalizer(lowercase=plan.lowercase)
     cutter: Any = pre_tokenizers.BertPreTokenizer()
@@ -143,21 +142,12 @@ def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenize
     first = fresh(models.WordPiece(unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
     first.train_from_iterator(texts, trainer)
     inner = fresh(models.WordPiece(vocab=first.get_vocab(), unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
-    frame = [(token, inner.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=frame
-    )
     inner.decoder = decoders.WordPiece()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-        **{f"{role}_token": token for role, token in _BERT_TOKENS.items()},
-    )
+    return _fast(inner, _BERT_TOKENS, "cls", "sep", ["input_ids", "token_type_ids", "attention_mask"])
 
 
 def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     inner: Any = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -168,16 +158,22 @@ def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast
         show_progress=False,
     )
     inner.train_from_iterator(texts, trainer)
-    frame = [(token, inner.token_to_id(token)) for token in ("<s>", "</s>")]
-    inner.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=frame
-    )
     inner.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        model_input_names=["input_ids", "attention_mask"],
-        **{f"{role}_token": token for role, token in _BYTE_TOKENS.items()},
-    )
+    return _fast(inner, _BYTE_TOKENS, "bos", "eos", ["input_ids", "attention_mask"])
+
+
+def _fast(inner: Any, tokens: dict[str, str], first: str, last: str, fields: list[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer that puts each text between two special tokens."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    start, end = tokens[first], tokens[last]
+    inner.post_processor = processors.TemplateProcessing(
+        single=f"{start} $A {end}", pair=f"{start} $A {end} $B:1 {end}:1",
+        special_tokens=[(token, inner.token_to_id(token)) for token in (start, end)],
+    )  # fmt: skip
+    roles = {f"{role}_token": token for role, token in tokens.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=fields, **roles)
 
 
 def fetched(auto: str, name: str, **options: Any) -> Any:

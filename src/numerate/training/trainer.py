@@ -14,22 +14,12 @@ from transformers import Trainer, set_seed
 
 from numerate.modeling.number_model import NumberModel
 from numerate.processing.encoding import NumberCollator
+from numerate.training import evaluation
 from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.evaluation import (
-    at_epoch,
-    fixed_draws,
-    gathered,
-    measure,
-    predicted_numbers,
-    real_rows,
-    seed_of,
-    watched,
-    without_fill_ups,
-)  # fmt: skip
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import TellsObjective, load_objective, save_objective
-from numerate.training.throughput import Throughput
+from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,15 +86,8 @@ class NumberTrainer(Trainer):
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
         self._writing_to: Path | None = None
-        super().__init__(
-            model,
-            args,
-            data_collator,
-            train_dataset,
-            eval_dataset,
-            callbacks=[*(callbacks or ()), self.guard, *callback],
-            **options,
-        )
+        callbacks = [*(callbacks or ()), self.guard, *callback]
+        super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
@@ -285,11 +268,13 @@ class NumberTrainer(Trainer):
     def evaluation_loop(self, *positional: Any, metric_key_prefix: str = "eval", **options: Any) -> Any:
         """The stock evaluation loop, with number metrics over the whole data set."""
         self._found, self._evaluated = [], 0
-        with fixed_draws(self.eval_seed, self.args.device):  # a data loader draws, too; training must not change
+        # The data loader draws, too: training must not change by an evaluation.
+        with evaluation.fixed_draws(self.eval_seed, self.args.device):
             output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
-        found, self._found = gathered(self._found, self.accelerator), []
+        found, self._found = evaluation.gathered(self._found, self.accelerator), []
         if self._measures(self._bare(self.model)) and len(found):
-            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in measure(found).items()})
+            scores = evaluation.measure(found)
+            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in scores.items()})
         return output
 
     def prediction_step(
@@ -301,21 +286,21 @@ class NumberTrainer(Trainer):
             inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
-        seed = seed_of(self.eval_seed, self._evaluated, self.args.process_index)
+        seed = evaluation.seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
         reads_on = whole.info.is_causal or whole.info.is_encoder_decoder
         asking = {"every_number": True} if self._measures(whole) and reads_on else {}
-        self._real = real_rows(self.accelerator, inputs)
+        self._real = evaluation.real_rows(self.accelerator, inputs)
         # Texts with a `sample_id` get masks of their own epoch number, which is none of the training.
-        with fixed_draws(seed, self.args.device), at_epoch(whole.objective, -1 - self.eval_seed):
+        with evaluation.fixed_draws(seed, self.args.device), evaluation.at_epoch(whole.objective, -1 - self.eval_seed):
             if is_labelled:
-                inputs = without_fill_ups(inputs, self._real, self.label_names)
+                inputs = evaluation.without_fill_ups(inputs, self._real, self.label_names)
                 return super().prediction_step(model, inputs | asking, prediction_loss_only, ignore_keys)
             loss = None
             if learns or inputs.get("start_positions") is not None:
                 with torch.no_grad(), self.compute_loss_context_manager():
-                    prepared = self._prepare_inputs(without_fill_ups(inputs, self._real))
+                    prepared = self._prepare_inputs(evaluation.without_fill_ups(inputs, self._real))
                     prepared |= asking | {"return_loss": True}
                     loss = self.compute_loss(model, prepared).detach().mean()
                 if prediction_loss_only:
@@ -331,9 +316,9 @@ class NumberTrainer(Trainer):
         if model.training or not self._measures(whole := self._bare(model)):  # unwrapping is slow
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may remove labels
-        with watched(whole) as kept:
+        with evaluation.watched(whole) as kept:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        found = predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
+        found = evaluation.predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
         self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
 
