@@ -16,7 +16,7 @@ import pytest
 from training_runs import in_a_child
 
 from numerate.training import checkpoints
-from numerate.training.checkpoints import MANIFEST, atomic, newest_whole, recover, rotate, staging, trouble
+from numerate.training.checkpoints import MANIFEST, atomic, damage, newest_whole, recover, rotate, staging
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_manifest_has_every_file(tmp_path: Path) -> None:
         "weights": {"size": 1000, "sha256": hashlib.sha256(b"\3" * 1000).hexdigest()},
         "below/state": {"size": 9, "sha256": hashlib.sha256(b"abc" * 3).hexdigest()},
     }
-    assert names(tmp_path) == {"checkpoint-3"} and trouble(target) is None
+    assert names(tmp_path) == {"checkpoint-3"} and damage(target) is None
 
 
 def flip(path: Path) -> None:
@@ -83,7 +83,7 @@ def test_harm_is_seen_and_the_one_before_is_used(
     with caplog.at_level(logging.WARNING):
         assert newest_whole(tmp_path) == older
     assert why in caplog.text and "checkpoint-10 is skipped" in caplog.text
-    assert (trouble(newer, quick=True) is None) == (harm is flip), "a quick look at sizes sees all but a flipped bit"
+    assert (damage(newer, quick=True) is None) == (harm is flip), "a quick look at sizes sees all but a flipped bit"
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
 def test_the_same_step_again_takes_the_place(tmp_path: Path) -> None:
     write(tmp_path, 4)
     again = write(tmp_path, 4, size=7)
-    assert (again / "weights").stat().st_size == 7 and trouble(again) is None and names(tmp_path) == {"checkpoint-4"}
+    assert (again / "weights").stat().st_size == 7 and damage(again) is None and names(tmp_path) == {"checkpoint-4"}
 
 
 def test_what_a_killed_run_leaves_is_cleared_or_named(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def kills(folder: Path, times: int) -> None:
         os.waitpid(process, 0)
         there = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
         assert newest_whole(folder) == (there[-1] if there else None)
-        assert all(trouble(path) is None for path in there)
+        assert all(damage(path) is None for path in there)
     assert newest_whole(folder) is not None
 
 

@@ -16,7 +16,7 @@ import numerate
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.processor import NumberProcessor
 from numerate.training.build import RunTrainer
-from numerate.training.checkpoints import trouble
+from numerate.training.checkpoints import damage
 from numerate.training.shards import Shards, ShardsError, fingerprint, write_shards
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     write_shards(folder, TEXTS, processor)
     Shards(folder, processor, verify=True)
-    assert trouble(folder) is None
+    assert damage(folder) is None
     with pytest.raises(ShardsError, match="encoded by another processor"):
         Shards(folder, processor_of("xval"))
     with pytest.raises(ShardsError, match="no shards"):

@@ -66,7 +66,7 @@ class Distillation(Masked):
 
     The teacher is a copy of the backbone that is made in the first training step (or by `teach`), follows the
     backbone's device, and is neither trained, saved nor listed with the model. It learns in `step`, which is called
-    after each step of the optimiser: by `NumberTrainer`, or in the stock Trainer by its callback `TellsObjective`. A
+    after each step of the optimiser: by `NumberTrainer`, or in the stock Trainer by its callback `ObjectiveCallback`. A
     run that is resumed needs it again, see `state`.
     """
 

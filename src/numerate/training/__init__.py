@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from numerate.training.checkpoints import CheckpointError, newest_whole
     from numerate.training.cuda_graph_trainer import CudaGraphTrainer
     from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
-    from numerate.training.objective import TellsObjective
+    from numerate.training.objective import ObjectiveCallback
     from numerate.training.trainer import NumberTrainer
 
 __all__ = [
     "CheckpointError", "CudaGraphTrainer", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer",
-    "TellsObjective", "newest_whole",
+    "ObjectiveCallback", "newest_whole",
 ]  # fmt: skip
 
 # The Trainer takes seconds to import, so each module is imported at the first use of its names.
 _LAZY = {
     "CheckpointError": "checkpoints", "CudaGraphTrainer": "cuda_graph_trainer", "NonFinite": "guard",
-    "NonFiniteError": "guard", "NonFiniteGuard": "guard", "NumberTrainer": "trainer", "TellsObjective": "objective",
+    "NonFiniteError": "guard", "NonFiniteGuard": "guard", "NumberTrainer": "trainer", "ObjectiveCallback": "objective",
     "newest_whole": "checkpoints",
 }  # fmt: skip
 

@@ -25,12 +25,12 @@ __all__ = [
     "MANIFEST",
     "CheckpointError",
     "atomic",
+    "damage",
     "newest_whole",
     "publish",
     "recover",
     "rotate",
     "staging",
-    "trouble",
 ]
 
 MANIFEST = "manifest.json"
@@ -90,7 +90,7 @@ def publish(inside: str | Path, target: str | Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def trouble(checkpoint: str | Path, *, quick: bool = False) -> str | None:
+def damage(checkpoint: str | Path, *, quick: bool = False) -> str | None:
     """The damage of a checkpoint in a few words; None if it is complete.
 
     Args:
@@ -99,7 +99,7 @@ def trouble(checkpoint: str | Path, *, quick: bool = False) -> str | None:
 
     Example:
         >>> import tempfile
-        >>> trouble(tempfile.mkdtemp())
+        >>> damage(tempfile.mkdtemp())
         'it has no manifest.json'
     """
     checkpoint = Path(checkpoint)
@@ -146,7 +146,7 @@ def newest_whole(folder: str | Path) -> Path | None:
         'checkpoint-5'
     """
     for checkpoint in sorted(_checkpoints(folder), key=_step, reverse=True):
-        wrong = trouble(checkpoint)
+        wrong = damage(checkpoint)
         if wrong is None:
             return checkpoint
         _log.warning("%s is skipped: %s", checkpoint, wrong)
@@ -165,7 +165,7 @@ def rotate(folder: str | Path, limit: int | None, keep: Collection[str | Path] =
         return []
     written = sorted(_checkpoints(folder), key=lambda path: (path.stat().st_mtime_ns, _step(path)))
     kept = {Path(path).resolve() for path in keep} | {path.resolve() for path in written[-1:]}
-    whole = next((path for path in reversed(written) if trouble(path, quick=True) is None), None)
+    whole = next((path for path in reversed(written) if damage(path, quick=True) is None), None)
     if whole is not None:
         kept.add(whole.resolve())
     spare = [path for path in written if path.resolve() not in kept]
@@ -189,13 +189,13 @@ def recover(folder: str | Path) -> None:
         target = left.with_name(left.name.removeprefix(_SAVING))
         inner = left / target.name  # the Trainer writes into a subfolder
         inside = inner if inner.is_dir() else left
-        if not target.exists() and trouble(inside) is None:
+        if not target.exists() and damage(inside) is None:
             inside.rename(target)
         shutil.rmtree(left, ignore_errors=True)
     for left in Path(folder).glob(f"{_OLD}checkpoint-*"):
         target = left.with_name(left.name.removeprefix(_OLD))
         # It was to be replaced by one that is missing; but if there are others, it was being deleted.
-        if not target.exists() and newest_whole(folder) is None and trouble(left) is None:
+        if not target.exists() and newest_whole(folder) is None and damage(left) is None:
             left.rename(target)
         shutil.rmtree(left, ignore_errors=True)
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.training.guard import NonFiniteGuard
 
-__all__ = ["OBJECTIVE_STATE", "TellsObjective", "load_objective", "save_objective"]
+__all__ = ["OBJECTIVE_STATE", "ObjectiveCallback", "load_objective", "save_objective"]
 
 OBJECTIVE_STATE = "objective.safetensors"
 
 
-class TellsObjective(TrainerCallback):
+class ObjectiveCallback(TrainerCallback):
     """A callback that informs a model's objective of each epoch and optimizer step; also for the stock Trainer.
 
     Args:

@@ -29,7 +29,7 @@ from torch.utils.data import Dataset
 
 from numerate.errors import NumerateError
 from numerate.files import json_hash
-from numerate.training.checkpoints import atomic, trouble
+from numerate.training.checkpoints import atomic, damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -139,7 +139,7 @@ class Shards(Dataset[dict[str, Any]]):
             raise ShardsError(f"{folder}: no shards ({META}: {error}); `numerate prepare` writes them") from None
         if version > VERSION:
             raise ShardsError(f"{folder}: version {version} is newer than {VERSION}; please update numerate")
-        wrong = trouble(self.folder, quick=not verify)
+        wrong = damage(self.folder, quick=not verify)
         if wrong is not None:
             raise ShardsError(f"{folder}: damaged: {wrong}; prepare it again")
         if processor is not None and made != fingerprint(processor):

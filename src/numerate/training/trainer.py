@@ -15,10 +15,10 @@ from transformers import Trainer, set_seed
 from numerate.modeling.number_model import NumberModel
 from numerate.processing.encoding import NumberCollator
 from numerate.training import evaluation
-from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
+from numerate.training.checkpoints import CheckpointError, damage, newest_whole, publish, recover, rotate, staging
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.loss_normalisation import step_counts
-from numerate.training.objective import TellsObjective, load_objective, save_objective
+from numerate.training.objective import ObjectiveCallback, load_objective, save_objective
 from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class NumberTrainer(Trainer):
             data_collator = NumberCollator(processor.tokenizer)
         self.guard = NonFiniteGuard(nonfinite_limit)
         self._numbers = model if isinstance(model, NumberModel) else None
-        callback = [] if self._numbers is None else [TellsObjective(self._numbers, self.guard)]
+        callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
@@ -121,7 +121,7 @@ class NumberTrainer(Trainer):
     def _complete(self, folder: str, wanted: Any) -> str:
         """The checkpoint to resume from; all processes take the choice of the main process."""
         if wanted is not True:
-            wrong = trouble(wanted) if (Path(wanted) / "manifest.json").exists() else None
+            wrong = damage(wanted) if (Path(wanted) / "manifest.json").exists() else None
             if wrong is not None:
                 raise CheckpointError(
                     f"cannot resume from {str(wanted)!r}: {wrong}; the newest complete one is {newest_whole(folder)}"
