@@ -1,4 +1,4 @@
-"""What a value of a record is taken for."""
+"""Parsing of values of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals that are stretched until they hold what they promise."""
+"""Calibration of intervals by stretching."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def test_coverage_of_new_values_is_the_level(sure: float) -> None:
     draws = np.random.default_rng(0)
     medians, new = draws.normal(size=2000), draws.normal(size=4000)
     factors = stretches(medians + draws.normal(size=2000), medians, *ends(medians, sure))
-    assert factors == pytest.approx([sure] * 5, rel=0.12), "what is too narrow by so much is stretched by as much"
+    assert factors == pytest.approx([sure] * 5, rel=0.12), (
+        "intervals are stretched by the factor that they are too narrow"
+    )
     calibration = Calibration(stretch={"x": factors or ()})
     truth = new + draws.normal(size=4000)
     for level in LEVELS:

@@ -1,4 +1,4 @@
-"""`RecordModel`: fit, predict, sample, save, load; and what it does with odd records."""
+"""`RecordModel`: fit, predict, sample, save, load; and unusual records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_quantiles_are_in_the_units_of_the_field(model: RecordModel) -> None:
         p = (0.02, 0.3, 0.5, 0.9)
         found = plain.predict(ROWS[:6], field, p)
         assert found.shape == (6, 4) and np.all(np.diff(found, axis=1) > 0)
-        # Back the other way: the network's own cdf of what is scaled again.
+        # The inverse: the network's cdf of the scaled quantiles.
         numbers = plain._ask(ROWS[:6], [field] * 6)
         for column, share in enumerate(p):
             scaled = scaling.apply([name] * 6, found[:, column].tolist())

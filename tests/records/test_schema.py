@@ -1,4 +1,4 @@
-"""Fields learnt from records, and records written alike."""
+"""Inferred schemas, and normalised texts of records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_text_is_json_with_the_same_values() -> None:
     schema = learn(rows)
     text = schema.write(rows[0])
     assert json.loads(text) == {"s": 'a "0" [NUM]', "x": 0, "t": 1735689600, "b": "false"}
-    assert "[NUM]" not in text, "a text that says so asks for nothing"
+    assert "[NUM]" not in text, "a literal [NUM] in a text is escaped"
 
 
 def test_kinds_of_field() -> None:
@@ -62,7 +62,7 @@ def test_kinds_of_field() -> None:
     assert fields["half"].missing == 16 and fields["half"].count == 15 and fields["number"].missing == 1
     assert fields["mixed"].strays == 1 and (fields["mixed"].low, fields["mixed"].high) == (0, 29)
     assert fields["c"].low == 3.0 and fields["c"].was == "number" and fields["day"].was == "time"
-    assert learn(rows[:-1]).fields["same"].holds == "name", "a text that is always the same says nothing"
+    assert learn(rows[:-1]).fields["same"].holds == "name", "a constant text carries no information"
 
 
 def test_heavy_tails_get_a_logarithmic_scaler() -> None:

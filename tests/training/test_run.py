@@ -47,13 +47,13 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {split: str(folder / f"{split}.jsonl") for split in ("train", "dev")}
 
 
-def test_the_papers_systems_ship() -> None:
+def test_shipped_runs() -> None:
     assert {"luna", "luna-scratch", "xval", "exponent", "float"} <= set(RUNS)
     assert "numerals-2018" not in RUNS, "it has a command of its own"
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_is_whole(name: str, tmp_path: Path) -> None:
+def test_every_run_loads(name: str, tmp_path: Path) -> None:
     run = load_run(name)
     assert run.about and run.citation and "tiny" in run.scales
     for scale in (None, *run.scales):
@@ -90,7 +90,7 @@ def test_changes_and_scales() -> None:
     assert run.training["learning_rate"] == 1e-4 and run.training["weight_decay"] == 0.02
     assert run.model.head == {"kind": "mixture"} and run.model.checkpoint is None and run.model.scratch is not None
     other = load_run("luna", changes=["model.objective={kind: masked, what: numbers}", "training.save_strategy=no"])
-    assert other.model.objective == {"kind": "masked", "what": "numbers"}, "another kind takes the whole part's place"
+    assert other.model.objective == {"kind": "masked", "what": "numbers"}, "another kind replaces the part"
     assert other.training["save_strategy"] == "no", "not the YAML 1.1 that takes it for false"
     assert load_run("luna").model.objective["decay"] == 0.995  # type: ignore[index]
 
@@ -113,13 +113,13 @@ def test_changes_and_scales() -> None:
         ("luna-scratch", {"changes": ["model.checkpoint=x"]}, "one of the two; both is given"),
     ],
 )
-def test_what_is_wrong_is_one_line(name: str, options: dict[str, Any], message: str) -> None:
+def test_error_messages(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(RunError) as caught:
         load_run(name, **options)
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_files_of_ones_own(tmp_path: Path) -> None:
+def test_yaml_files(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text("model: {checkpoint: x, recipe: luna}\ntraining: {max_steps: 3}\n")
     assert load_run(path).training == {"max_steps": 3}
@@ -155,7 +155,7 @@ def test_training_arguments_are_checked(tmp_path: Path) -> None:
     assert settings.eval_strategy == "no" and not settings.load_best_model_at_end, "there is no dev set"
 
 
-def test_bad_data_is_seen_before_the_model_is_built(texts: dict[str, str], tmp_path: Path) -> None:
+def test_bad_data_is_found_before_the_model_is_built(texts: dict[str, str], tmp_path: Path) -> None:
     run = load_run("luna", changes=CPU)  # its checkpoint is not there, either
     with pytest.raises(SourceError, match="no such file"):
         build(run.with_data(train=str(tmp_path / "no.jsonl")), tmp_path / "o")
@@ -176,7 +176,7 @@ def test_one_file_with_all_splits(tmp_path: Path) -> None:
     assert len(trainer.train_dataset) == 12 and len(trainer.eval_dataset) == 5  # type: ignore[arg-type]
 
 
-def test_what_was_prepared_is_used_again(texts: dict[str, str], tmp_path: Path) -> None:
+def test_prepared_texts_are_reused(texts: dict[str, str], tmp_path: Path) -> None:
     run = load_run("luna", scale="tiny", changes=CPU).with_data(**texts)
     first = build(run, tmp_path)
     stamp = (tmp_path / "prepared" / "train" / "meta.json").stat().st_mtime_ns
@@ -189,7 +189,7 @@ def test_what_was_prepared_is_used_again(texts: dict[str, str], tmp_path: Path) 
     assert (tmp_path / "prepared" / "train" / "meta.json").stat().st_mtime_ns != stamp
 
 
-def test_what_is_frozen(texts: dict[str, str], tmp_path: Path) -> None:
+def test_frozen_weights(texts: dict[str, str], tmp_path: Path) -> None:
     given = {"tokenizer": tokenizer_of("bert")}
     counts = {}
     for freeze in ("no", "encoder", "backbone"):
@@ -205,7 +205,7 @@ def test_what_is_frozen(texts: dict[str, str], tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_head_drawn_anew(tmp_path: Path) -> None:
+def test_reset_head(tmp_path: Path) -> None:
     run = load_run("exponent", changes=["model.reset_head=true"])
     old = new_backbone("bert")
     model = build_model(run, tmp_path, backbone=new_backbone("bert"), tokenizer=tokenizer_of("bert"))
@@ -239,7 +239,7 @@ def test_heads_and_embedders_are_fitted_to_the_training_texts(texts: dict[str, s
     table = NumberTable.of_values([most, 0.123456789])
     ids = trainer.model.embedder.token_ids(table.to(trainer.model.device)).tolist()
     assert ids[0] < 9 and ids[1] == 9, "the most frequent number has a vector of its own"
-    # Encoded texts say the same; what a checkpoint holds is not overruled by them.
+    # Encoded texts give the same fit, and do not change the parts of a checkpoint.
     again = build(run.with_data(train=str(tmp_path / "a" / "prepared")), tmp_path / "b")
     assert again.model.head.known.texts() == head.known.texts()
     assert prepare(run.with_data(**texts), tmp_path / "c", model=again.model).model is again.model
@@ -261,7 +261,7 @@ def test_tokenizers_from_scratch(method: str) -> None:
     assert logits.shape == (1, len(ids), len(made))
 
 
-def test_what_cannot_be_made() -> None:
+def test_models_that_cannot_be_built() -> None:
     words = tokenizer_of("bert")
     with pytest.raises(RunError, match="unknown architecture 'brt': did you mean 'bert'"):
         from_scratch(Scratch(architecture="brt"), words)
@@ -275,7 +275,7 @@ def test_what_cannot_be_made() -> None:
         load_run("xval").model.from_dict(load_run("xval").model.to_dict() | {"dropout": 1.5})
 
 
-def test_lengths_of_positions_and_texts() -> None:
+def test_maximum_lengths() -> None:
     assert longest_text(new_backbone("roberta").config, tokenizer_of("roberta")) == 126
     assert texts_of(load_run("luna"), "train") is None
 
@@ -306,7 +306,7 @@ def bert_base(quick_draws: None) -> Any:
 
 
 @pytest.mark.parametrize("name", TEXT_RUNS)
-def test_a_real_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_path: Path, bert_base: Any) -> None:
+def test_one_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_path: Path, bert_base: Any) -> None:
     small = (
         *("training.max_steps=1", "training.per_device_train_batch_size=2", "training.gradient_accumulation_steps=1"),
         *("training.save_strategy=no", "training.eval_strategy=no", "training.load_best_model_at_end=false"),

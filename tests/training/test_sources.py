@@ -19,7 +19,7 @@ TEXTS = ["It cost $5.", 'A "quoted, one", 7 of 12', "größer als 3\u2028 Zeilen
 
 
 def written(folder: Path, name: str) -> str:
-    """The texts in a file of the format that its name says."""
+    """Writes the texts into a file in the format of its ending."""
     rows = [{"id": i, "body": {"text": text}, "text": text} for i, text in enumerate(TEXTS)]
     quoted = [text.replace('"', '""') for text in TEXTS]
     contents = {

@@ -21,17 +21,7 @@ from numerate.files import file_hash, flush, write_atomically
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = [
-    "MANIFEST",
-    "CheckpointError",
-    "atomic",
-    "damage",
-    "newest_whole",
-    "publish",
-    "recover",
-    "rotate",
-    "staging",
-]
+__all__ = ["CheckpointError", "atomic", "damage", "newest_whole", "publish", "recover", "rotate", "staging"]
 
 MANIFEST = "manifest.json"
 _SAVING, _OLD = ".saving-", ".old-"
