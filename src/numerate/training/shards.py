@@ -188,7 +188,7 @@ class Shards(Dataset[dict[str, Any]]):
         return np.concatenate([np.diff(self._arrays(shard)["starts"]) for shard in range(len(self._ends))])
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_open": {}}  # every process maps the files anew
+        return self.__dict__ | {"_open": {}}  # every process opens the files itself
 
     def _arrays(self, shard: int) -> dict[str, np.ndarray]:
         if shard not in self._open:
