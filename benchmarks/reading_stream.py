@@ -15,7 +15,7 @@ import psutil
 from texts import generated_texts
 
 from numerate.cli.find import WAITING_PER_PROCESS
-from numerate.cli.source import BATCH_LINES
+from numerate.training.text_files import BATCH_LINES
 
 MB = 1_000_000
 
@@ -31,7 +31,7 @@ class Streamed(NamedTuple):
 
 def stream(path: Path, processes: int) -> Streamed:
     """Runs `numerate find --json` on a file and samples the memory of the command and its children every 20 ms."""
-    command = [sys.executable, "-m", "numerate.cli", "find", str(path), "--json", "--processes", str(processes)]
+    command = [sys.executable, "-m", "numerate", "find", str(path), "--json", "--processes", str(processes)]
     digest, size, peak, over = hashlib.sha256(), 0, 0.0, threading.Event()
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

@@ -33,13 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__, json="results/records/records.json")
     parser.add_argument("--records", type=int, default=2000, help="number of training records")
     parser.add_argument("--new", type=int, default=3000, help="number of new records")
+    parser.add_argument("--scale", default=None, help="scale of the run `records`, as tiny")
     parser.add_argument("--steps", type=int, default=None, help="training steps; by default those of the run `records`")
     parser.add_argument("--seed", type=int, default=1, help="seed of records and weights")
     options = parser.parse_args(arguments)
     draws = np.random.default_rng(options.seed)
     start = time.perf_counter()
     changes = [] if options.steps is None else [f"training.max_steps={options.steps}"]
-    model = RecordModel.fit(made_rows(draws, options.records), seed=options.seed, changes=changes)
+    model = RecordModel.fit(made_rows(draws, options.records), seed=options.seed, scale=options.scale, changes=changes)
     figures: dict[str, Any] = {"seconds_to_fit": time.perf_counter() - start}
     new = made_rows(draws, options.new)
     for field in "xyzcmh":

@@ -33,7 +33,7 @@ def rows_of(model: Any, texts: list[str] = TEXTS) -> list[dict[str, Any]]:
 
 
 def arguments(folder: Path, **options: Any) -> TrainingArguments:
-    """Of a run on the CPU that reports to nobody and saves nothing unless told to."""
+    """Arguments of a run on the CPU without reports and, by default, without checkpoints."""
     plain = {
         "max_steps": 6, "per_device_train_batch_size": 4, "use_cpu": True, "report_to": [], "save_strategy": "no",
         "logging_steps": 1, "disable_tqdm": True, "learning_rate": 1e-3, "dataloader_pin_memory": False,
@@ -79,7 +79,7 @@ class Watch(TrainerCallback):
 
 
 class Interrupt(TrainerCallback):
-    """Ends a run after a step, as a power cut would: with nothing saved that was not."""
+    """Ends a run after a step, as a power cut would, without saving."""
 
     def __init__(self, step: int) -> None:
         self.step = step
@@ -90,11 +90,11 @@ class Interrupt(TrainerCallback):
 
 
 def in_a_child(work: Callable[[], None]) -> int:
-    """Starts a process that shares all that is loaded, does the work and ends: its id."""
+    """Forks a process that does the work and ends; returns its id."""
     process = os.fork()
     if process == 0:
         try:
-            torch.set_num_threads(1)  # a child has none of its parent's threads, and would wait for them
+            torch.set_num_threads(1)  # a child has no threads of its parent, and would wait for them
             work()
         except BaseException:
             traceback.print_exc()

@@ -30,8 +30,8 @@ DROPOUT = {
 TOGETHER = 8
 """Texts a micro-batch, on all processes together."""
 EQUAL: dict[str, tuple[str, int, int, dict[str, Any]]] = {
-    "masked": ("roberta", 10, 1, {}),
-    "causal": ("gpt2", 3, 2, {}),
+    "masked": ("roberta", 4, 1, {}),
+    "causal": ("gpt2", 2, 2, {}),
 }
 """Name: model, steps, micro-batches a step, options of `attach`."""
 MORE: dict[str, tuple[str, int, int, dict[str, Any]]] = {
@@ -61,12 +61,12 @@ def mixed(count: int) -> list[str]:
 
 
 def trainer_of(folder: Path, model: Any, count: int = 48, more: dict[str, Any] | None = None, **options: Any) -> Any:
-    """A trainer that takes `TOGETHER` texts a micro-batch, on however many processes, in their order.
+    """A trainer with `TOGETHER` texts per micro-batch over all processes, in their order.
 
-    The only process takes all the texts of a step in one batch: what the others must come to.
+    A single process takes all texts of a step in one batch, as the reference.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    # With its small epsilon, Adam makes whole steps of gradients that are nothing but rounding.
+    # With its small default epsilon, Adam makes full steps from gradients that are only rounding errors.
     plain = {"train_sampling_strategy": "sequential", "adam_epsilon": 1e-4, "per_device_eval_batch_size": 2} | options
     if world > 1:
         plain |= {"ddp_backend": "gloo", "per_device_train_batch_size": TOGETHER // world}
@@ -108,7 +108,7 @@ def uneven(folder: Path, cases: tuple[tuple[str, int, bool], ...]) -> dict[str, 
 
 
 def equal(folder: Path) -> dict[str, Any]:
-    """What runs in the default suite."""
+    """The job of the default suite."""
     return {"losses": runs(folder, EQUAL), "uneven": uneven(folder, UNEVEN)}
 
 
@@ -173,7 +173,7 @@ def sharded(folder: Path) -> dict[str, Any]:
 
 
 def _believe_in_shards() -> None:
-    """Has accelerate shard on CPUs: it knows FSDP of accelerators alone, and takes DDP instead without a word."""
+    """Makes accelerate shard on CPUs, where it silently uses DDP instead of FSDP."""
     plain = AcceleratorState.__init__
 
     def told(self: Any, *positional: Any, fsdp_plugin: Any = None, **options: Any) -> None:

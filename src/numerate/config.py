@@ -1,6 +1,6 @@
-"""Configs: frozen keyword-only dataclasses that travel as JSON with a `kind` and a `version`.
+"""Configs: frozen keyword-only dataclasses that are saved as JSON with a `kind` and a `version`.
 
-A config never names code: it holds numbers, strings, booleans, None, other configs, and tuples or dicts of those.
+A config contains no code: only numbers, strings, booleans, None, other configs, and tuples or dicts of those.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import types
 import typing
 from typing import Any, ClassVar, Self
 
+from numerate.errors import NumerateError
 from numerate.registry import near_names
 
 __all__ = ["Config", "ConfigError", "check_names"]
 
 
-class ConfigError(ValueError):
+class ConfigError(NumerateError, ValueError):
     """A config that cannot be read: unknown key, wrong type, newer version, not JSON."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """Base of all configs; a subclass is a frozen keyword-only dataclass with a `kind` of its own.
+    """Base class of all configs; a subclass is a frozen keyword-only dataclass with its own `kind`.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Config:
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """Builds the config from `to_dict`'s form; anything unexpected is a `ConfigError` that quotes it."""
+        """Builds the config from the output of `to_dict`; an unexpected value raises a `ConfigError` that quotes it."""
         where = f"{cls.kind} config"
         if not isinstance(data, dict):
             raise ConfigError(f"{where}: expected a JSON object, got {_short(data)}")
@@ -87,7 +88,7 @@ class Config:
 
 
 def check_names(config: Config) -> None:
-    """Refuses a name that a field's `Literal` has not, as `from_dict` does; for the `__post_init__` of a config.
+    """Checks fields of type `Literal` as `from_dict` does; for the `__post_init__` of a config.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def _checked(value: Any, hint: Any, where: str) -> Any:
-    """`value` brought to the type of `hint`, or a ConfigError."""
+    """`value` converted to the type of `hint`; raises a ConfigError if that is not possible."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return value
@@ -152,7 +153,7 @@ def _checked(value: Any, hint: Any, where: str) -> Any:
 
 
 def _type_name(hint: Any) -> str:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):  # one with a `Literal` in it is called `Optional`
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):  # the name of a union with a `Literal` is `Optional`
         return " | ".join(map(_type_name, typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Literal:
         return " | ".join(map(repr, typing.get_args(hint)))

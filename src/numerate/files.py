@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+import filecmp
 import functools
 import hashlib
+import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["YamlError", "content_hash", "read_yaml", "write_atomically"]
+from numerate.errors import NumerateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["YamlError", "content_hash", "file_hash", "flush", "json_hash", "read_yaml", "write_atomically"]
 
 
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Writes a file atomically: readers see the old content or the new, never a part. Parent folders are created."""
+def write_atomically(
+    path: str | os.PathLike[str], content: bytes | Iterable[bytes], *, keep_equal: bool = False
+) -> Path:
+    """Writes a file atomically: readers see the old content or the new, never a part. Parent folders are created.
+
+    Args:
+        path: The file.
+        content: All of it, or parts that are written one after the other.
+        keep_equal: Leave a file that has this content already untouched, with its modification time.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
+            file.writelines([content] if isinstance(content, bytes) else content)
+        flush(beside)
+        if not (keep_equal and target.is_file() and filecmp.cmp(target, beside, shallow=False)):
+            beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
     return target
 
 
-_UNREAD = (".md", ".lock")
+def flush(path: Path) -> None:
+    """Waits until a file or folder is on the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open folders, and flushes renames itself
+    handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+_IGNORED = (".md", ".lock")
 
 
 def content_hash(place: str | Path) -> str | None:
@@ -45,14 +71,25 @@ def content_hash(place: str | Path) -> str | None:
     """
     root = Path(place)
     if root.is_file():
-        return _hash_of(str(root), *_state(root))[:12]
+        return _cached_hash(str(root), *_state(root))[:12]
     if not root.is_dir():
         return None
     whole = hashlib.sha256()
     for file in sorted(root.iterdir()):
-        if file.is_file() and not file.name.endswith(_UNREAD):
-            whole.update(f"{file.name} {_hash_of(str(file), *_state(file))}\n".encode())
+        if file.is_file() and not file.name.endswith(_IGNORED):
+            whole.update(f"{file.name} {_cached_hash(str(file), *_state(file))}\n".encode())
     return whole.hexdigest()[:12]
+
+
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file, as hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def json_hash(value: Any) -> str:
+    """Content hash of a value of plain JSON types, as 16 hexadecimal digits; the order of keys does not count."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _state(file: Path) -> tuple[int, int]:
@@ -61,11 +98,10 @@ def _state(file: Path) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _hash_of(path: str, size: int, changed: int) -> str:
-    """Hash of one file, cached by size and time: a grid asks for the same files many times."""
+def _cached_hash(path: str, size: int, changed: int) -> str:
+    """Hash of one file, cached by size and modification time: a grid of trainings hashes the same files many times."""
     del size, changed
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_hash(path)
 
 
 _FLOAT = re.compile(
@@ -73,19 +109,19 @@ _FLOAT = re.compile(
 )
 
 
-class YamlError(ValueError):
-    """Text that is no YAML; the message is one line that names file and line."""
+class YamlError(NumerateError, ValueError):
+    """A text that is not YAML; the message is one line that names file and line."""
 
 
 def read_yaml(text: str, title: str) -> Any:
-    """Reads YAML without any code in it.
+    """Parses YAML 1.2 without tags that run code.
 
     Args:
         text: The text.
-        title: What messages call it.
+        title: Name of the text in error messages.
 
     Raises:
-        YamlError: It is no YAML.
+        YamlError: The text is not YAML.
 
     Example:
         >>> read_yaml("{rate: 1e-4, strategy: no, on: true}", "here")
@@ -108,7 +144,7 @@ def _loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML 1.2's scalars (1.1 takes `no` for false, and `1e-4` for a string), and no key twice."""
+        """Scalars of YAML 1.2 (in 1.1, `no` is false and `1e-4` a string); duplicate keys are errors."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             seen: set[Any] = set()
@@ -117,7 +153,7 @@ def _loader() -> Any:
                     continue
                 key = self.construct_object(key_node, deep=True)
                 if not isinstance(key, (str, int, float, bool)) or key in seen:
-                    what = "stands there twice" if isinstance(key, (str, int, float, bool)) else "is no plain value"
+                    what = "is given twice" if isinstance(key, (str, int, float, bool)) else "is not a plain value"
                     raise yaml.constructor.ConstructorError(None, None, f"key {key!r} {what}", key_node.start_mark)
                 seen.add(key)
             return super().construct_mapping(node, deep)

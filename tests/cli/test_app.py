@@ -17,7 +17,7 @@ from numerate.cli.app import app
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMAND = [sys.executable, "-m", "numerate.cli"]
+COMMAND = [sys.executable, "-m", "numerate"]
 
 
 def test_help_and_version() -> None:
@@ -33,7 +33,7 @@ def test_find_reads_standard_input() -> None:
     assert [(row["index"], row["text"]) for row in map(json.loads, done.stdout.splitlines())] == [(1, "3.2%"), (1, "7")]
 
 
-def test_find_gives_a_pipe_columns() -> None:
+def test_find_writes_columns_into_a_pipe() -> None:
     assert CliRunner().invoke(app, ["find", "-"], input="$5\n").stdout == "0\t1\t2\t5.0\tmoney\tUSD\t5\n"
 
 
@@ -49,7 +49,7 @@ def test_find_reads_fields_of_packed_json_lines(shared: Path) -> None:
     assert len(done.stdout.splitlines()) > 1_000
 
 
-def test_stats_gives_one_json_object_a_file(tmp_path: Path) -> None:
+def test_stats_writes_one_json_object_per_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("7 of 12\n")
     (tmp_path / "b.txt").write_text("none\n")
     done = CliRunner().invoke(app, ["stats", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--json"])
@@ -85,7 +85,7 @@ def test_bad_input_gets_one_line_and_code_2(arguments: list[str], quoted: str) -
     assert quoted.lower() in done.stderr.lower()
 
 
-def test_a_closed_pipe_is_no_fault() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     with subprocess.Popen([*COMMAND, "find", "-"], stdin=-1, stdout=-1, stderr=-1) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdout.close()
@@ -107,4 +107,4 @@ def test_bad_input_has_no_traceback(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stdout.startswith(b"0\t0\t1\t5.0")
-    assert done.stderr.count(b"\n") == 1 and b"line 2" in done.stderr
+    assert done.stderr.count(b"\n") == 1 and b"bad.txt:2: " in done.stderr

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate.cli.audit import Audit, Occurrence, load_tokenizer, made_up_numbers
+from numerate.cli.audit import Audit, load_tokenizer, made_up_numbers
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def byte_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_wordpiece_splits(wordpiece: str) -> None:
     audit = Audit(load_tokenizer(wordpiece))
-    assert audit.split(Occurrence("about 123456", 6, 12)).pieces == ("123", "456")
-    assert audit.split(Occurrence("about ab123456", 8, 14)).pieces == ("1", "2", "3", "456")
-    assert audit.split(Occurrence("12%", 0, 3)).unknown
-    assert not audit.split(Occurrence("12", 0, 2)).unknown
+    assert audit.split("about 123456", 6, 12).pieces == ("123", "456")
+    assert audit.split("about ab123456", 8, 14).pieces == ("1", "2", "3", "456")
+    assert audit.split("12%", 0, 3).unknown
+    assert not audit.split("12", 0, 2).unknown
 
 
 def test_inconsistent_splits_are_found(wordpiece: str) -> None:
@@ -89,7 +89,7 @@ def test_byte_level_threes_from_the_left(byte_pairs: str) -> None:
 
 
 def test_the_bytes_of_one_character_are_tokens_but_one_piece(byte_pairs: str) -> None:
-    split = Audit(load_tokenizer(byte_pairs)).split(Occurrence("a ½ b", 2, 3))
+    split = Audit(load_tokenizer(byte_pairs)).split("a ½ b", 2, 3)
     assert (split.pieces, split.tokens) == (("½",), 2)
 
 
@@ -103,7 +103,7 @@ def test_long_texts_are_not_truncated(byte_pairs: str) -> None:
     tokenizer = load_tokenizer(byte_pairs)
     tokenizer.backend_tokenizer.enable_truncation(4)
     audit = Audit(tokenizer)
-    assert audit.split(Occurrence("a " * 50 + "1234", 100, 104)).pieces == ("123", "4")
+    assert audit.split("a " * 50 + "1234", 100, 104).pieces == ("123", "4")
 
 
 def test_command_with_text(wordpiece: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_a_healthy_installation() -> None:
         assert word in done.stdout
 
 
-def test_a_missing_extra_is_no_fault_and_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     real = metadata.version
 
     def without_pint(name: str) -> str:
@@ -44,7 +44,7 @@ def test_wrong_reading_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 1 and "'5' gives [5.0], not [6.0]" in done.stdout
 
 
-def test_a_copy_that_was_never_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> list[str]:
         raise metadata.PackageNotFoundError(name)
 

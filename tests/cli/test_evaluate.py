@@ -10,15 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate.cli.evaluate import evaluate
-from numerate.cli.train import train
-from numerate.errors import BadInput
+from numerate.cli.run_commands import evaluate, train
+from numerate.errors import NumerateError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +28,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [json.dumps({"body": text.text}) for text in known_texts(split, count)]
         (place / f"{split}.jsonl").write_text("\n".join(rows))
     paths = {"data": str(place / "train.jsonl"), "dev": str(place / "dev.jsonl")}
-    metrics = train(
-        "luna", str(place / "o"), **paths, scale="tiny", changes=(*CPU, "data.text=body"), say=lambda _: None
-    )
+    metrics = train("luna", output_dir=str(place / "o"), **paths, scale="tiny", changes=[*CPU, "data.text=body"])
     (place / "metrics.json").write_text(json.dumps(metrics))
     return place
 
 
-def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None:
+def test_metrics_equal_those_of_the_training(folder: Path) -> None:
     trained = json.loads((folder / "metrics.json").read_text())
     found = evaluate(str(folder / "o"), None)  # the field's name and the dev set are in run.json
     assert found["texts"] == 30 and found["data"].endswith("dev.jsonl")
@@ -45,17 +42,17 @@ def test_a_trained_model_gives_the_metrics_of_its_training(folder: Path) -> None
     assert evaluate(str(folder / "o"), str(folder / "train.jsonl"))["texts"] == 60
 
 
-def test_a_field_says_which_rows_are_held_out(folder: Path, tmp_path: Path) -> None:
+def test_a_field_selects_the_held_out_rows(folder: Path, tmp_path: Path) -> None:
     rows = [
         json.loads(line) | {"part": part}
         for part in ("train", "dev")
         for line in (folder / f"{part}.jsonl").read_text().splitlines()
     ]
     (both := tmp_path / "both.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    named = evaluate(str(folder / "o"), str(both), changes=("data.split=part",))
+    named = evaluate(str(folder / "o"), str(both), changes=["data.split=part"])
     assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
     assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
-    # A run that was trained so knows it without being told.
+    # A run that was trained this way has the split in its run.json.
     settings = json.loads((folder / "o" / "run.json").read_text())
     settings["config"]["resolved"]["data"] |= {"train": str(both), "dev": None, "split": "part"}
     shutil.copytree(folder / "o", again := tmp_path / "o")
@@ -72,7 +69,7 @@ def test_table_and_json(folder: Path) -> None:
 
 
 def test_a_run_before_training(folder: Path) -> None:
-    changes = (*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}")
+    changes = [*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}"]
     found = evaluate("luna-scratch", str(folder / "dev.jsonl"), scale="tiny", changes=changes)
     trained = evaluate(str(folder / "o"), None)
     assert found["numbers"] > 0 and found["loss"] > trained["loss"], "it has learnt something"
@@ -83,7 +80,7 @@ def test_bad_input(folder: Path, tmp_path: Path) -> None:
         (str(tmp_path), "x.txt", None, "has no number_config.json"),
         (str(folder / "o"), "x.txt", "tiny", "is a trained model, not a run"),
         (str(folder / "o"), str(tmp_path / "no.jsonl"), None, "no such file"),
-        (str(tmp_path), None, None, "give them with --data"),
+        (str(tmp_path), None, None, "no texts to measure: give --data"),
     ):
-        with pytest.raises(BadInput, match=message):
+        with pytest.raises(NumerateError, match=message):
             evaluate(name, data, scale=scale)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import numerate
-from numerate.cli import source
+from numerate.apps.numeral_view import COLOURS, format_value, highlighted, visible
 from numerate.cli.find import find_in_file
 from numerate.errors import BadInput
-from numerate.report.numeral_view import COLOURS, format_value, highlighted, visible
+from numerate.training import text_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def texts(tmp_path: Path) -> Path:
     return path
 
 
-def test_json_lines_say_what_python_says(texts: Path) -> None:
+def test_json_lines_equal_the_python_interface(texts: Path) -> None:
     rows = [json.loads(line) for line in run(texts).splitlines()]
     expected = [{"index": i, **n.to_dict()} for i, text in enumerate(TEXTS) for n in numerate.find(text)]
     assert rows == expected
@@ -59,25 +59,27 @@ def test_columns(texts: Path) -> None:
     assert all(TEXTS[int(index)][int(start) : int(end)] == text for index, start, end, _, _, _, text in rows)
 
 
-def test_view_shows_each_text_and_what_its_numbers_mean(texts: Path) -> None:
+def test_view_shows_texts_and_values(texts: Path) -> None:
     shown = run(texts, form="view", width=200)
     assert "\x1b[" in shown and "1,500,000,000 USD" in shown and "none" in shown
 
 
 @pytest.mark.parametrize("form", ["json", "columns", "view"])
-def test_processes_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setattr(source, "BATCH_LINES", 7)
+def test_output_does_not_depend_on_the_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(text_files, "BATCH_LINES", 7)
     path = tmp_path / "many.txt"
     path.write_text("".join(f"{i} apples, {i / 7:.2f}% of ${i},000\n" for i in range(200)), encoding="utf-8")
     assert run(path, form=form, processes=3) == run(path, form=form)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_all_before_a_fault_comes_out(tmp_path: Path, processes: int) -> None:
+def test_lines_before_an_error_are_written(tmp_path: Path, processes: int) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"a 5\nb 6\n\xff 7\nc 8\n")
     out = io.BytesIO()
-    with pytest.raises(BadInput, match="line 3"):
+    with pytest.raises(BadInput, match=r"bad\.txt:3: "):
         find_in_file(str(path), out, form="columns", processes=processes)
     assert len(out.getvalue().splitlines()) == 2
 
@@ -88,7 +90,7 @@ def test_options_reach_the_reader(tmp_path: Path) -> None:
     assert run(path, form="columns", options={"words": True, "locale": "eu"}).count("\n") == 2
 
 
-def test_lone_surrogates_from_json_escapes_do_no_harm(tmp_path: Path) -> None:
+def test_lone_surrogates_from_json_escapes(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text('{"t": "{\\"\\ud800\\": 5}"}\n')
     row = json.loads(run(path, field="t", reader="records"))
@@ -113,7 +115,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peaks[1] - peaks[0] < 20 * 1024 * unit
 
 
-def test_view_cannot_be_steered_by_the_text() -> None:
+def test_view_hides_control_characters() -> None:
     text = "\x1b[31m5\x9b\x07\ud800\tkm"
     assert len(visible(text)) == len(text)
     assert not set(visible(text)) & set("\x1b\x9b\x07\ud800")
@@ -131,9 +133,9 @@ def test_format_value(value: float, shown: str) -> None:
     assert format_value(value) == shown
 
 
-def test_a_person_at_a_terminal_sees_colour(texts: Path) -> None:
+def test_a_terminal_gets_colours(texts: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "numerate.cli", "find", str(texts)]
+    command = [sys.executable, "-m", "numerate", "find", str(texts)]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         seen = b""
@@ -141,7 +143,7 @@ def test_a_person_at_a_terminal_sees_colour(texts: Path) -> None:
             while piece := os.read(ours, 4096):
                 seen += piece
         except OSError:
-            pass  # how Linux says that the other side has closed
+            pass  # Linux raises this when the other side has closed
         assert process.wait() == 0
     os.close(ours)
     assert b"\x1b[" in seen and "1,500,000,000 USD" in seen.decode()

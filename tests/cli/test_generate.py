@@ -9,8 +9,9 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
-from numerate.cli.generate import continuations, prompts_of
+from numerate.cli.prediction_commands import continuations, prompts_of
 from numerate.errors import BadInput
+from numerate.modeling.artefact import ArtefactError
 from numerate.processing.processor import NumberProcessor
 from numerate.processing.scaling import Scaling
 
@@ -25,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         new_backbone("gpt2"), tokenizer_of("gpt2"), notation="marker", embedder="float", head="mixture"
     )
     assert model.own_logits is not None
-    model.own_logits.bias.data.fill_(50.0)  # it speaks in numbers alone
+    model.own_logits.bias.data.fill_(50.0)  # it generates numbers only
     target = tmp_path_factory.mktemp("model")
     model.save_pretrained(target, backbone=True)
     return target
@@ -35,13 +36,13 @@ def test_numbers_have_values_and_intervals(folder: Path) -> None:
     found = list(continuations(str(folder), ["The tower is ", "It cost"], 3))
     assert [row["prompt"] for row in found] == ["The tower is ", "It cost"]
     for row in found:
-        assert len(row["numbers"]) == 2, "two numbers never run together"
+        assert len(row["numbers"]) == 2, "two numbers are never adjacent"
         for number in row["numbers"]:
             low, high = number["interval_90"]
             assert low <= number["value"] <= high and number["text"] in row["text"]
 
 
-def test_intervals_are_of_the_numbers_as_written(folder: Path, tmp_path: Path) -> None:
+def test_intervals_are_in_the_units_of_the_text(folder: Path, tmp_path: Path) -> None:
     model = numerate.from_pretrained(folder)
     scaling = Scaling(by="none", scaler="range").fit(numerate.find("from 1000 to 1001"))
     config = model.processor.config() | {"scaling": scaling.to_dict()}
@@ -63,10 +64,10 @@ def test_prompts(tmp_path: Path) -> None:
     assert list(prompts_of((), str(tmp_path / "prompts.txt"))) == ["one", "two"]
     assert prompts_of(("a",), None) == ("a",)
     for given in (((), None), (("a",), "file")):
-        with pytest.raises(BadInput, match="one of the two"):
+        with pytest.raises(BadInput, match="give either prompts or a file"):
             prompts_of(*given)
 
 
-def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(BadInput):
+def test_a_folder_without_a_model(tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError):
         list(continuations(str(tmp_path), ["a"], 3))

@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate.cli.predict import Predictions
-from numerate.cli.train import train
-from numerate.errors import BadInput
+from numerate.cli.prediction_commands import Predictions
+from numerate.cli.run_commands import train
+from numerate.errors import NumerateError
 from numerate.records import RecordModel
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 HEADER = "plot,when,height (m),mass,flag\n"
 
 
@@ -31,16 +31,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         lines.append(f"{'ab'[i % 2]},2024-06-{1 + i % 30:02d} 08:00,{height:.4f},{mass},{i % 4 == 0}\n")
     (folder / "my.csv").write_text(HEADER + "".join(lines))
     (folder / "dev.csv").write_text(HEADER + "".join(lines[:9]))
-    said: list[str] = []
-    train(
-        "records", str(folder / "out"), data=str(folder / "my.csv"), dev=str(folder / "dev.csv"), scale="tiny",
-        changes=CPU, say=said.append,
-    )  # fmt: skip
-    assert said[-1] == str(folder / "out")
+    files = {"data": str(folder / "my.csv"), "dev": str(folder / "dev.csv")}
+    train("records", output_dir=str(folder / "out"), **files, scale="tiny", changes=CPU)
     return {"model": str(folder / "out"), "file": str(folder / "my.csv")}
 
 
-def test_the_run_tells_what_it_did(places: dict[str, str]) -> None:
+def test_run_json_describes_the_training(places: dict[str, str]) -> None:
     written = json.loads((Path(places["model"]) / "run.json").read_text())
     assert written["config"]["resolved"]["data"]["train"] == places["file"]
     assert "eval_loss" in written["figures"]["metrics"]
@@ -50,7 +46,7 @@ def test_the_run_tells_what_it_did(places: dict[str, str]) -> None:
     }  # fmt: skip
 
 
-def test_every_record_gets_an_answer(places: dict[str, str]) -> None:
+def test_every_record_gets_a_prediction(places: dict[str, str]) -> None:
     found = list(Predictions(places["model"], places["file"], "mass", level=0.5, samples=3))
     assert [each["record"] for each in found] == list(range(90))
     assert all(each["low"] < each["median"] < each["high"] and len(each["samples"]) == 3 for each in found)
@@ -69,7 +65,7 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     line = json.loads(done.stdout)
     assert line["field"] == "mass" and len(line["samples"]) == 2
-    assert 'treated as docs/records.md says: 1 outside (["height (m)"]); 1 unknown (new)' in done.stderr
+    assert 'unusual input, see docs/records.md: 1 outside (["height (m)"]); 1 unknown (new)' in done.stderr
     table = CliRunner().invoke(app, arguments).stdout
     assert "mass, with 90 % intervals" in table and f"{line['median']:.6g}" in table
     assert "samples" not in table and "samples" in CliRunner().invoke(app, [*arguments, "--samples", "1"]).stdout
@@ -80,7 +76,7 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     assert when["median"].split(".")[0].removesuffix("Z") + "Z" in shown and "…" not in shown
 
 
-def test_fields_can_be_left_out_by_the_command_line(places: dict[str, str], tmp_path: Path) -> None:
+def test_fields_can_be_left_out(places: dict[str, str], tmp_path: Path) -> None:
     command = ["train", "records", "--data", places["file"], "--output-dir", str(tmp_path / "out"), "--scale", "tiny"]
     done = CliRunner().invoke(app, [*command, *CPU, "data.leave_out=[plot, height (m)]"])
     assert done.exit_code == 0, done.output
@@ -92,29 +88,29 @@ def test_fields_can_be_left_out_by_the_command_line(places: dict[str, str], tmp_
     assert done.exit_code != 0 and "unknown field 'plott' to leave out: did you mean 'plot'" in done.output
 
 
-def test_faults_are_one_line(places: dict[str, str], tmp_path: Path) -> None:
+def test_error_messages(places: dict[str, str], tmp_path: Path) -> None:
     model, file = places["model"], places["file"]
     for arguments, options, message in (
         ((model, file, "masss"), {}, "unknown field 'masss': did you mean 'mass'"),
         ((model, file, "mass"), {"level": 1.0}, "--level must lie between 0 and 1, got 1.0"),
         ((model, file, "mass"), {"samples": -1}, "--samples must not be negative, got -1"),
-        ((str(tmp_path), file, "mass"), {}, "holds no model of records"),
-        ((model, str(tmp_path / "none.csv"), "mass"), {}, "none.csv: no such file"),
+        ((str(tmp_path), file, "mass"), {}, "is no model of records"),
+        ((model, str(tmp_path / "none.csv"), "mass"), {}, "none.csv': no such file"),
     ):
-        with pytest.raises(BadInput, match=message):
+        with pytest.raises(NumerateError, match=message):
             list(Predictions(*arguments, **options))  # type: ignore[arg-type]
     (tmp_path / "torn.jsonl").write_text('{"mass": 1}\n{"mass":\n')
-    with pytest.raises(BadInput, match="torn.jsonl:2: not JSON"):  # noqa: RUF043
+    with pytest.raises(NumerateError, match="torn.jsonl:2: not JSON"):  # noqa: RUF043
         list(Predictions(model, str(tmp_path / "torn.jsonl"), "mass"))
 
 
-def test_other_commands_point_here(places: dict[str, str], tmp_path: Path) -> None:
+def test_other_commands_refuse_records(places: dict[str, str], tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["eval", places["model"], "--data", places["file"]])
     assert done.exit_code == 2 and "numerate predict" in done.stderr
     done = CliRunner().invoke(app, ["prepare", "records", "--data", places["file"], "-o", str(tmp_path / "p")])
     assert done.exit_code == 2 and "numerate train records" in done.stderr
-    with pytest.raises(BadInput, match="give them with --data"):
-        train("records", str(tmp_path / "out"), scale="tiny", changes=CPU, say=print)
+    with pytest.raises(NumerateError, match="no records to train on: give --data"):
+        train("records", output_dir=str(tmp_path / "out"), scale="tiny", changes=CPU)
     (tmp_path / "words.csv").write_text("a,b\n" + "x,y\n" * 20)
-    with pytest.raises(BadInput, match="no field holds numbers that vary; there are a, b"):
-        train("records", str(tmp_path / "out"), data=str(tmp_path / "words.csv"), scale="tiny", changes=CPU, say=print)
+    with pytest.raises(NumerateError, match="no field has numbers that vary; the fields are a, b"):
+        train("records", output_dir=str(tmp_path / "out"), data=str(tmp_path / "words.csv"), scale="tiny", changes=CPU)

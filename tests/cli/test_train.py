@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -15,14 +17,15 @@ from typer.testing import CliRunner
 
 import numerate
 from numerate.cli.app import app
-from numerate.cli.train import train
+from numerate.cli.run_commands import train
 from numerate.errors import BadInput
+from numerate.training.checkpoints import CheckpointError
 from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CPU = ("training.use_cpu=true",)
+CPU = ["training.use_cpu=true"]
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +40,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, data: dict[str, str]) -> tuple[Path, dict[str, Any], list[str]]:
     folder = tmp_path_factory.mktemp("out") / "luna"
-    lines: list[str] = []
-    metrics = train("luna", str(folder), **data, scale="tiny", changes=CPU, say=lines.append)
-    return folder, metrics, lines
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        metrics = train("luna", output_dir=str(folder), **data, scale="tiny", changes=CPU)
+    return folder, metrics, said.getvalue().splitlines()
 
 
 def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) -> None:
@@ -55,12 +58,12 @@ def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) 
     assert written["machine"]["packages"]["torch"] and "commit" in written["machine"]
 
 
-def test_a_run_is_not_written_over(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="holds a run already; go on with --resume, or give another --output-dir"):
-        train("luna", str(trained[0]), **data, scale="tiny", changes=CPU, say=print)
+def test_a_run_is_not_overwritten(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="already contains a run; use --resume, or give another --output-dir"):
+        train("luna", output_dir=str(trained[0]), **data, scale="tiny", changes=CPU)
 
 
-def test_resumed_as_if_never_stopped(
+def test_resuming_gives_the_same_weights(
     tmp_path: Path, data: dict[str, str], trained: tuple[Path, dict[str, Any], list[str]]
 ) -> None:
     from training_runs import Interrupt
@@ -73,14 +76,14 @@ def test_resumed_as_if_never_stopped(
     trainer.add_callback(Interrupt(4))
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
-    train("luna", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+    train("luna", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU, resume=True)
     one, two = (numerate.from_pretrained(folder).state_dict() for folder in (trained[0], tmp_path))
     assert one.keys() == two.keys() and all(torch.equal(value, two[key]) for key, value in one.items())
 
 
-def test_nothing_to_go_on_from(tmp_path: Path, data: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="no whole checkpoint"):
-        train("exponent", str(tmp_path), **data, scale="tiny", changes=CPU, resume=True, say=lambda _: None)
+def test_resuming_without_a_checkpoint(tmp_path: Path, data: dict[str, str]) -> None:
+    with pytest.raises(CheckpointError, match="no complete checkpoint"):
+        train("exponent", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,7 @@ def test_nothing_to_go_on_from(tmp_path: Path, data: dict[str, str]) -> None:
         (["train", "luna", "--data", "no.jsonl"], "no.jsonl: no such file"),
         (["train", "luna", "model.recip=x"], "unknown key 'recip': did you mean 'recipe'"),
         (["prepare", "luna", "--scale", "huge"], "unknown scale 'huge'"),
-        (["eval", "no-such-folder"], "there are no texts"),
+        (["eval", "no-such-folder"], "no texts to measure"),
         (["eval", "nothing/here", "--data", "x.txt"], "nothing/here"),
     ],
 )
@@ -103,14 +106,14 @@ def test_bad_input_is_one_line(
     assert message in done.stderr
 
 
-def test_the_module_is_the_command() -> None:
+def test_python_m_numerate() -> None:
     done = subprocess.run([sys.executable, "-m", "numerate", "--help"], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in ("prepare", "train", "eval", "numerate [OPTIONS]"))
 
 
 @pytest.mark.slow
 def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
-    """`torchrun -m numerate train` on two processes: one of them writes and speaks."""
+    """`torchrun -m numerate train` on two processes: one of them writes and prints."""
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "numerate"),
         *("train", "luna", "--scale", "tiny", "--data", data["data"], "--dev", data["dev"], *CPU),
@@ -118,7 +121,7 @@ def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("parameters learn") == 1, "only the main process speaks"
+    assert done.stdout.count("parameters are trained") == 1, "only the main process prints"
     written = json.loads((tmp_path / "o" / "run.json").read_text())
     assert written["figures"]["processes"] == 2 and written["figures"]["steps"] == 6
     numerate.from_pretrained(tmp_path / "o")
@@ -130,10 +133,10 @@ def test_tensorboard(tmp_path: Path, data: dict[str, str]) -> None:
         EventAccumulator,
     )
 
-    changes = (*CPU, "training.report_to=tensorboard")
+    changes = [*CPU, "training.report_to=tensorboard"]
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(tmp_path / "board")
     try:
-        train("float", str(tmp_path / "o"), **data, scale="tiny", changes=changes, say=lambda _: None)
+        train("float", output_dir=str(tmp_path / "o"), **data, scale="tiny", changes=changes)
     finally:
         del os.environ["TENSORBOARD_LOGGING_DIR"]
     events = EventAccumulator(str(next((tmp_path / "board").rglob("events*")).parent))

@@ -15,7 +15,7 @@ from numerate.objectives.distillation import soft_cross_entropy
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import ASKED
 from numerate.registry import objectives
-from numerate.training import TellsObjective
+from numerate.training import ObjectiveCallback
 from numerate.training.loss_normalisation import step_counts
 
 
@@ -213,7 +213,7 @@ def test_soft_cross_entropy_against_torch() -> None:
 
 def test_callback_counts_steps_of_the_stock_trainer() -> None:
     model = learner()
-    TellsObjective(model).on_optimizer_step(None, None, None)
+    ObjectiveCallback(model).on_optimizer_step(None, None, None)
     assert model.objective.steps == 1
 
 

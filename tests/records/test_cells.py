@@ -1,4 +1,4 @@
-"""What a value of a record is taken for."""
+"""Parsing of values of records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_missing(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, "inf", "-Infinity", "1e999", 10**400, np.float32("inf")])
-def test_infinities_are_missing_and_known_as_such(value: Any) -> None:
+def test_infinities_are_missing_and_marked(value: Any) -> None:
     cell = read_cell(value)
     assert cell.kind == "missing" and cell.infinite
 

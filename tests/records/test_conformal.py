@@ -1,4 +1,4 @@
-"""Intervals that are stretched until they hold what they promise."""
+"""Calibration of intervals by stretching."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def test_coverage_of_new_values_is_the_level(sure: float) -> None:
     draws = np.random.default_rng(0)
     medians, new = draws.normal(size=2000), draws.normal(size=4000)
     factors = stretches(medians + draws.normal(size=2000), medians, *ends(medians, sure))
-    assert factors == pytest.approx([sure] * 5, rel=0.12), "what is too narrow by so much is stretched by as much"
+    assert factors == pytest.approx([sure] * 5, rel=0.12), (
+        "intervals are stretched by the factor that they are too narrow"
+    )
     calibration = Calibration(stretch={"x": factors or ()})
     truth = new + draws.normal(size=4000)
     for level in LEVELS:
@@ -33,7 +35,7 @@ def test_coverage_of_new_values_is_the_level(sure: float) -> None:
         assert np.mean((truth >= low) & (truth <= high)) == pytest.approx(level, abs=0.025)
 
 
-def test_sides_are_looked_at_alone() -> None:
+def test_the_two_sides_of_an_interval_are_separate() -> None:
     truth = np.concatenate([np.linspace(-1, 0, 100), np.linspace(0, 10, 100)])
     low, high = -np.ones((200, 5)), np.full((200, 5), 10.0)
     assert stretches(truth, np.zeros(200), low, high) == pytest.approx(LEVELS, abs=0.02)
@@ -46,8 +48,8 @@ def test_quantiles_keep_their_order() -> None:
     assert np.all(np.diff(found[np.argsort(p)]) >= 0) and found[1] == 0
 
 
-def test_too_few_values_and_unknown_fields_are_left_alone() -> None:
+def test_too_few_values_and_unknown_fields_are_not_calibrated() -> None:
     assert stretches(np.zeros(29), np.zeros(29), -np.ones((29, 5)), np.ones((29, 5))) is None
     assert Calibration().apply("x", [0.1], np.array([[5.0]]), np.zeros(1)).tolist() == [[5.0]]
-    with pytest.raises(ConfigError, match="stretch of 'x': 5 factors from 0 are needed"):
+    with pytest.raises(ConfigError, match="stretch of 'x': expected 5 factors of at least 0"):
         Calibration(stretch={"x": (1.0, 2.0)})

@@ -1,4 +1,4 @@
-"""`RecordModel`: fit, predict, sample, save, load; and what it does with odd records."""
+"""`RecordModel`: fit, predict, sample, save, load; and unusual records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from numerate.modeling.artefact import ArtefactError
 from numerate.records import FieldError, RecordModel
 from numerate.records.conformal import Calibration
-from numerate.records.frames import as_rows
+from numerate.records.record_model import as_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def model() -> RecordModel:
     return RecordModel.fit(ROWS, scale="tiny", changes=STEPS)
 
 
-def test_quantiles_are_the_networks_in_the_fields_units(model: RecordModel) -> None:
+def test_quantiles_are_in_the_units_of_the_field(model: RecordModel) -> None:
     plain = RecordModel(model.model, model.schema, Calibration())
     scaling: Any = model.model.processor.scaling
     assert scaling.fields["d.h"].scaler == "log" and scaling.fields["x"].scaler == "standard"
@@ -48,7 +48,7 @@ def test_quantiles_are_the_networks_in_the_fields_units(model: RecordModel) -> N
         p = (0.02, 0.3, 0.5, 0.9)
         found = plain.predict(ROWS[:6], field, p)
         assert found.shape == (6, 4) and np.all(np.diff(found, axis=1) > 0)
-        # Back the other way: the network's own cdf of what is scaled again.
+        # The inverse: the network's cdf of the scaled quantiles.
         numbers = plain._ask(ROWS[:6], [field] * 6)
         for column, share in enumerate(p):
             scaled = scaling.apply([name] * 6, found[:, column].tolist())
@@ -57,7 +57,7 @@ def test_quantiles_are_the_networks_in_the_fields_units(model: RecordModel) -> N
     assert np.all((plain.predict(ROWS[:6], "m")[:, 1] > 95) & (plain.predict(ROWS[:6], "m")[:, 1] < 115))
 
 
-def test_the_value_asked_for_is_not_looked_at(model: RecordModel) -> None:
+def test_the_value_of_the_predicted_field_is_ignored(model: RecordModel) -> None:
     rows = [dict(ROWS[2]), dict(ROWS[2], x=9.99), {key: ROWS[2][key] for key in reversed(ROWS[2]) if key != "x"}]
     found = model.predict(rows, "x")
     np.testing.assert_array_equal(found[0], found[1])
@@ -66,7 +66,7 @@ def test_the_value_asked_for_is_not_looked_at(model: RecordModel) -> None:
     assert not np.array_equal(found[0], other[0]), "but the others are"
 
 
-def test_batches_do_not_matter(model: RecordModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_do_not_depend_on_the_batch(model: RecordModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{**row, "note": "?"} if i % 3 else {"x": 3.0} for i, row in enumerate(ROWS[:20])]
     whole = model.predict(rows, "d.h")
     monkeypatch.setattr("numerate.records.record_model.BATCH", 7)
@@ -74,8 +74,8 @@ def test_batches_do_not_matter(model: RecordModel, monkeypatch: pytest.MonkeyPat
     assert model.predict([], "x").shape == (0, 3)
 
 
-def test_intervals_hold_what_they_promise_on_the_held_out_records(model: RecordModel) -> None:
-    # 30 steps have learnt nothing much: it is the calibration that makes the intervals right.
+def test_intervals_have_their_coverage_on_new_records(model: RecordModel) -> None:
+    # The model has learnt little in 30 steps: the calibration makes the intervals right.
     new = made_rows(800)[400:]
     assert model.calibration.held_out["x"] >= 30
     for field in ("x", "d.h"):
@@ -100,7 +100,7 @@ def test_samples_are_of_the_same_distribution(model: RecordModel) -> None:
     assert not np.array_equal(model.sample(ROWS[:2], "x", 5), model.sample(ROWS[:2], "x", 5, seed=1))
 
 
-def test_a_saved_model_says_the_same(model: RecordModel, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_the_same(model: RecordModel, tmp_path: Path) -> None:
     model.save(tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.bin")) and (tmp_path / "out" / "records.json").is_file()
     again = RecordModel.load(tmp_path / "out")
@@ -109,8 +109,8 @@ def test_a_saved_model_says_the_same(model: RecordModel, tmp_path: Path) -> None
         np.testing.assert_array_equal(again.predict(ROWS[:5], field), model.predict(ROWS[:5], field))
 
 
-def test_frames_in_frames_out(model: RecordModel) -> None:
-    import pandas  # what `datasets` brings along
+def test_data_frames(model: RecordModel) -> None:
+    import pandas  # a dependency of `datasets`
 
     rows = [{"x": row["x"], "site": row["site"], "m": row["m"], "t": row["t"]} for row in ROWS[:4]]
     frame = pandas.DataFrame(rows, index=list("abcd"))
@@ -122,30 +122,30 @@ def test_frames_in_frames_out(model: RecordModel) -> None:
     fitted = RecordModel.fit(pandas.concat([frame] * 5), scale="tiny", changes=("training.use_cpu=true",))
     holds = {path: each.holds for path, each in fitted.schema.fields.items()}
     assert holds == {"x": "number", "site": "text", "m": "number", "t": "time"}
-    assert fitted.schema.fields["m"].missing == 10, "NaN is nothing"
+    assert fitted.schema.fields["m"].missing == 10, "NaN is missing"
 
 
-def test_pandas_is_not_imported_unless_it_is_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pandas_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     assert as_rows([{"x": 1}]) == [{"x": 1}] and "pandas" not in sys.modules
 
 
-def test_odd_records_are_counted_and_reported(model: RecordModel) -> None:
+def test_unusual_input_is_reported(model: RecordModel) -> None:
     asked = RecordModel(model.model, model.schema, model.calibration)
     odd = {"x": 99.0, "new": 1, "d": {"h": math.inf, "c": 8}, "m": "n/a", "t": "soon", "site": "north"}
     assert np.isfinite(asked.predict([odd], "list[0]")).all()
     lines = asked.report().splitlines()
     assert lines[0].split()[:4] == ["field", "holds", "values", "missing"]
     assert next(line for line in lines if line.startswith("m ")).split()[1:4] == ["number", "200", "200"]
-    assert "asked about: 1 records" in lines
+    assert "predicted since: 1 records" in lines
     for line in ("infinite  d.h: 1", "outside   x: 1", "outside   d.c: 1", "strays    t: 1", "unknown   new: 1"):
         assert f"  {line}" in lines, asked.report()
 
 
-def test_faults_are_one_line(model: RecordModel, tmp_path: Path) -> None:
+def test_error_messages(model: RecordModel, tmp_path: Path) -> None:
     with pytest.raises(FieldError, match="unknown field 'xx': did you mean 'x'"):
         model.predict(ROWS[:1], "xx")
-    with pytest.raises(FieldError, match="field 'site' holds text"):
+    with pytest.raises(FieldError, match="field 'site' has texts"):
         model.predict(ROWS[:1], "site")
     with pytest.raises(FieldError, match=r"quantiles must lie between 0 and 1, got \(0.5, 1.0\)"):
         model.predict(ROWS[:1], "x", (0.5, 1.0))
@@ -163,7 +163,7 @@ def test_faults_are_one_line(model: RecordModel, tmp_path: Path) -> None:
         RecordModel.fit("my.csv")
     with pytest.raises(ArtefactError, match="no such folder"):
         RecordModel.load(tmp_path / "none")
-    with pytest.raises(ArtefactError, match=r"has no records\.json: it holds no model of records"):
+    with pytest.raises(ArtefactError, match=r"has no records\.json: it is no model of records"):
         RecordModel.load(tmp_path)
     (tmp_path / "records.json").write_text('{"kind": "record-model", "schem": {}}')
     with pytest.raises(ArtefactError, match="unknown key 'schem'"):

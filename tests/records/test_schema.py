@@ -1,4 +1,4 @@
-"""Fields learnt from records, and records written alike."""
+"""Inferred schemas, and normalised texts of records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from numerate.processing.scaling import field_of
 from numerate.reading import make_reader
-from numerate.records.input_counts import Counts
+from numerate.records.field_table import Counts
 from numerate.records.learning import learn
 from numerate.records.schema import MAX_TEXT, FieldError, Schema, path_of
 
@@ -20,7 +20,7 @@ NESTED: list[dict[str, Any]] = [
 ]
 
 
-def test_paths_are_the_readers() -> None:
+def test_paths_equal_those_of_the_reader() -> None:
     schema = learn(NESTED)
     for record in NESTED:
         found = {numeral.path: numeral.value for numeral in make_reader("records").find(schema.write(record))}
@@ -32,14 +32,14 @@ def test_paths_are_the_readers() -> None:
     assert set(schema.fields) == {field_of(path) for path in found}
 
 
-def test_what_is_written_is_json_that_says_the_same() -> None:
+def test_text_is_json_with_the_same_values() -> None:
     rows = [
         {"s": f'a "{i % 3}" [NUM]\n', "x": i, "t": "2024-01-01" if i else "2025-01-01", "b": i > 4} for i in range(9)
     ]
     schema = learn(rows)
     text = schema.write(rows[0])
     assert json.loads(text) == {"s": 'a "0" [NUM]', "x": 0, "t": 1735689600, "b": "false"}
-    assert "[NUM]" not in text, "a text that says so asks for nothing"
+    assert "[NUM]" not in text, "a literal [NUM] in a text is escaped"
 
 
 def test_kinds_of_field() -> None:
@@ -62,10 +62,10 @@ def test_kinds_of_field() -> None:
     assert fields["half"].missing == 16 and fields["half"].count == 15 and fields["number"].missing == 1
     assert fields["mixed"].strays == 1 and (fields["mixed"].low, fields["mixed"].high) == (0, 29)
     assert fields["c"].low == 3.0 and fields["c"].was == "number" and fields["day"].was == "time"
-    assert learn(rows[:-1]).fields["same"].holds == "name", "a text that is always the same says nothing"
+    assert learn(rows[:-1]).fields["same"].holds == "name", "a constant text carries no information"
 
 
-def test_heavy_tails_get_a_logarithm() -> None:
+def test_heavy_tails_get_a_logarithmic_scaler() -> None:
     rows = [{"even": i, "tail": math.exp(i / 40)} for i in range(500)]
     assert learn(rows).choose() == {}
     rows.append({"even": 3, "tail": 1e9})
@@ -73,7 +73,7 @@ def test_heavy_tails_get_a_logarithm() -> None:
     assert learn([*rows, {"even": 3, "tail": 1e308}, {"even": 3, "tail": -1e308}]).choose() == {"tail": "log"}
 
 
-def test_order_and_absence() -> None:
+def test_key_order_and_missing_values() -> None:
     rows = [{"x": i, "y": 2 * i, "m": None if i % 2 else i, "k": {"a": i}} for i in range(20)]
     schema = learn(rows)
     assert schema.write({"k": {"a": 1}, "y": 4, "x": 2}) == '{"x":2,"y":4,"m":null,"k":{"a":1}}'
@@ -82,7 +82,7 @@ def test_order_and_absence() -> None:
     assert schema.write_asking({"x": 7}, asked="k.a") == ('{"x":7,"y":[NUM],"m":null,"k":{"a":[NUM]}}', ["y", "k.a"])
 
 
-def test_a_value_that_is_asked_for_is_never_written() -> None:
+def test_a_requested_value_is_never_written() -> None:
     schema = learn(NESTED)
     for path in ("d.planet0.m", 'd.planet0["a b"]', "data[1][0]"):
         text, asked = schema.write_asking(NESTED[3], path)
@@ -93,7 +93,7 @@ def test_a_value_that_is_asked_for_is_never_written() -> None:
     assert schema.write({}, "data[0][1]") == '{"d":null,"data":[[[NUM],[NUM]]],"9":[NUM]}'
 
 
-def test_oddities_are_counted() -> None:
+def test_unusual_input_is_counted() -> None:
     rows = [{"x": i, "y": i, "c": 5, "t": "2024-01-01" if i else "2024-02-01", "s": "ab"[i % 2]} for i in range(20)]
     schema, counts = learn(rows), Counts()
     text = schema.write({"x": 99, "y": math.inf, "c": 6, "t": 7, "s": 3, "new": 1, "more": {"z": 1}}, counts=counts)
@@ -114,13 +114,13 @@ def test_long_texts_are_cut_and_frequent_ones_are_words() -> None:
 
 
 @pytest.mark.parametrize("odd", [[1, 2], [], {"a": 1}, {}, [[3]]])
-def test_what_stands_where_a_number_is_asked_for_is_not_looked_at(odd: Any) -> None:
+def test_the_value_of_a_requested_number_is_ignored(odd: Any) -> None:
     schema = learn([{"x": x, "y": 2 * x} for x in range(5)])
     text, asked = schema.write_asking({"x": odd, "y": 3}, "x")
     assert (text, asked) == ('{"x":[NUM],"y":3}', ["x"])
 
 
-def test_what_can_be_asked() -> None:
+def test_fields_that_can_be_predicted() -> None:
     rows = [{"body mass": i, "s": "ab"[i % 2], "c": 1, "data": [i, 2], "gone": None, "id": i} for i in range(10)]
     schema = learn(rows, leave_out=["id"])
     assert schema.path("body mass") == schema.path('["body mass"]') == '["body mass"]'
@@ -128,9 +128,9 @@ def test_what_can_be_asked() -> None:
     odd = learn([{"a[]": i, "x[0]": i, "d.m": i, 'q"': i} for i in range(3)])
     assert [odd.path(name) for name in ("a[]", "x[0]", "d.m", 'q"')] == ['["a[]"]', '["x[0]"]', '["d.m"]', '["q\\""]']
     for name, message in (
-        ("boddy mass", "unknown field 'boddy mass': did you mean"), ("s", "field 's' holds text"),
-        ("gone", "field 'gone' was never given"), ("id", "field 'id' was left out of the training"),
-        ("data[]", r"field 'data\[\]' is a list: say which place of it, as 'data\[0\]'"), ("", "give one field"),
+        ("boddy mass", "unknown field 'boddy mass': did you mean"), ("s", "field 's' has texts"),
+        ("gone", "field 'gone' has no values"), ("id", "field 'id' was left out of the training"),
+        ("data[]", r"field 'data\[\]' is a list: give an index, as 'data\[0\]'"), ("", "give one field"),
     ):  # fmt: skip
         with pytest.raises(FieldError, match=message):
             schema.path(name)
@@ -139,18 +139,18 @@ def test_what_can_be_asked() -> None:
 
 def test_records_that_cannot_be_learnt_from() -> None:
     for rows, message in (
-        ([], "there are no records"), ([{"c": 1}, {"c": 1}], "no field holds numbers that vary; there are c"),
-        ([[1, 2]], r"a record has keys and values, got '\[1, 2\]'"), ([{}], "there are no fields"),
+        ([], "there are no records"), ([{"c": 1}, {"c": 1}], "no field has numbers that vary; the fields are c"),
+        ([[1, 2]], r"a record must be a dict, got '\[1, 2\]'"), ([{}], "the fields are none"),
     ):  # fmt: skip
         with pytest.raises(FieldError, match=message):
             learn(rows)
     with pytest.raises(FieldError, match="unknown field 'idd' to leave out: did you mean 'id'"):
         learn([{"id": 1}, {"id": 2}], leave_out=["idd"])
-    with pytest.raises(FieldError, match="a record has keys and values, got '7'"):
+    with pytest.raises(FieldError, match="a record must be a dict, got '7'"):
         learn([{"id": 1}, {"id": 2}]).write(7)
 
 
-def test_a_schema_travels_as_json() -> None:
+def test_a_schema_round_trips_as_json() -> None:
     schema = learn(NESTED)
     assert Schema.from_json(schema.to_json()) == schema
     assert path_of("a", "über") == "a.über" and path_of("a", "1") == 'a["1"]'

@@ -1,4 +1,4 @@
-"""One of two processes that train together; started by test_processes.py, which reads what it writes."""
+"""One of two processes that train together; started by test_processes.py, which reads its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, whatever happens while one is written or later."""
+"""Checkpoints are complete or absent, whatever happens during or after the writing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from training_runs import in_a_child
 
 from numerate.training import checkpoints
-from numerate.training.checkpoints import MANIFEST, atomic, newest_whole, recover, rotate, staging, trouble
+from numerate.training.checkpoints import MANIFEST, atomic, damage, newest_whole, recover, rotate, staging
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_manifest_has_every_file(tmp_path: Path) -> None:
         "weights": {"size": 1000, "sha256": hashlib.sha256(b"\3" * 1000).hexdigest()},
         "below/state": {"size": 9, "sha256": hashlib.sha256(b"abc" * 3).hexdigest()},
     }
-    assert names(tmp_path) == {"checkpoint-3"} and trouble(target) is None
+    assert names(tmp_path) == {"checkpoint-3"} and damage(target) is None
 
 
 def flip(path: Path) -> None:
@@ -70,11 +70,11 @@ def tear(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
-        (flip, "weights was altered"), (truncate, "below/state has 4 bytes instead of 30"),
+        (flip, "weights was changed"), (truncate, "below/state has 4 bytes instead of 30"),
         (remove, "weights is missing"), (scribble, "cannot be read"), (tear, "has no manifest.json"),
     ],
 )  # fmt: skip
-def test_harm_is_seen_and_the_one_before_is_used(
+def test_damage_is_found_and_the_older_one_is_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: object, why: str
 ) -> None:
     older, newer = write(tmp_path, 9), write(tmp_path, 10)
@@ -82,12 +82,12 @@ def test_harm_is_seen_and_the_one_before_is_used(
     harm(newer)  # type: ignore[operator]
     with caplog.at_level(logging.WARNING):
         assert newest_whole(tmp_path) == older
-    assert why in caplog.text and "checkpoint-10 is passed over" in caplog.text
-    assert (trouble(newer, quick=True) is None) == (harm is flip), "a quick look at sizes sees all but a flipped bit"
+    assert why in caplog.text and "checkpoint-10 is skipped" in caplog.text
+    assert (damage(newer, quick=True) is None) == (harm is flip), "sizes show all damage except a flipped bit"
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_full_disk_keeps_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     older = write(tmp_path, 1)
 
     def full(*_: object) -> None:
@@ -99,13 +99,13 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
     assert newest_whole(tmp_path) == older and names(tmp_path) == {"checkpoint-1"}
 
 
-def test_the_same_step_again_takes_the_place(tmp_path: Path) -> None:
+def test_the_same_step_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, 4)
     again = write(tmp_path, 4, size=7)
-    assert (again / "weights").stat().st_size == 7 and trouble(again) is None and names(tmp_path) == {"checkpoint-4"}
+    assert (again / "weights").stat().st_size == 7 and damage(again) is None and names(tmp_path) == {"checkpoint-4"}
 
 
-def test_what_a_killed_run_leaves_is_cleared_or_named(tmp_path: Path) -> None:
+def test_temporary_folders_of_a_killed_run_are_deleted_or_renamed(tmp_path: Path) -> None:
     write(tmp_path, 1)
     write(tmp_path, 2).rename(staging(tmp_path / "checkpoint-2"))  # all was done but the last step
     staging(tmp_path / "checkpoint-3").mkdir()  # just begun
@@ -118,13 +118,13 @@ def test_what_a_killed_run_leaves_is_cleared_or_named(tmp_path: Path) -> None:
     assert newest_whole(tmp_path) == tmp_path / "checkpoint-4"
 
 
-def test_the_only_one_comes_back_if_its_successor_never_came(tmp_path: Path) -> None:
+def test_a_checkpoint_without_its_replacement_is_restored(tmp_path: Path) -> None:
     write(tmp_path, 5).rename(tmp_path / ".old-checkpoint-5")
     recover(tmp_path)
     assert newest_whole(tmp_path) == tmp_path / "checkpoint-5"
 
 
-def test_rotation_keeps_the_last_the_best_and_a_whole_one(tmp_path: Path) -> None:
+def test_rotation_keeps_the_last_the_best_and_a_complete_one(tmp_path: Path) -> None:
     kept = [write(tmp_path, step) for step in range(1, 6)]
     assert rotate(tmp_path, None) == [] and rotate(tmp_path, 0) == []
     assert rotate(tmp_path, 2, [kept[0]]) == kept[1:4]
@@ -132,11 +132,11 @@ def test_rotation_keeps_the_last_the_best_and_a_whole_one(tmp_path: Path) -> Non
     remove(kept[4])
     write(tmp_path, 6)
     remove(tmp_path / "checkpoint-6")
-    assert rotate(tmp_path, 1) == [kept[4]], "the first is the only whole one"
+    assert rotate(tmp_path, 1) == [kept[4]], "the first is the only complete one"
     assert names(tmp_path) == {"checkpoint-1", "checkpoint-6"}
 
 
-def test_rotation_goes_by_time_where_steps_began_anew(tmp_path: Path) -> None:
+def test_rotation_goes_by_time_if_steps_started_again(tmp_path: Path) -> None:
     old = write(tmp_path, 500)
     os.utime(old, (1, 1))
     new = write(tmp_path, 10)
@@ -144,7 +144,7 @@ def test_rotation_goes_by_time_where_steps_began_anew(tmp_path: Path) -> None:
 
 
 def kills(folder: Path, times: int) -> None:
-    """Kills a process that writes checkpoints, at random moments; each time the newest must be whole."""
+    """Kills a process that writes checkpoints at random moments; the newest must be complete each time."""
 
     def work() -> None:
         start = max([int(path.name.rpartition("-")[2]) for path in folder.glob("checkpoint-*")], default=0)
@@ -156,7 +156,7 @@ def kills(folder: Path, times: int) -> None:
     chance = random.Random(1)
     for again in range(times):
         process = in_a_child(work)
-        # The last one lives until it has saved, however busy the machine is: else nothing might have been tested.
+        # The last process lives until it has saved, so that even a busy machine tests something.
         end = time.monotonic() + 60
         while again == times - 1 and newest_whole(folder) is None and time.monotonic() < end:
             time.sleep(0.01)
@@ -165,7 +165,7 @@ def kills(folder: Path, times: int) -> None:
         os.waitpid(process, 0)
         there = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
         assert newest_whole(folder) == (there[-1] if there else None)
-        assert all(trouble(path) is None for path in there)
+        assert all(damage(path) is None for path in there)
     assert newest_whole(folder) is not None
 
 
@@ -178,7 +178,7 @@ def test_killed_while_saving_often(tmp_path: Path) -> None:
     kills(tmp_path, 100)
 
 
-def test_nothing_is_taken_for_a_checkpoint_that_is_none(tmp_path: Path) -> None:
+def test_other_folders_are_no_checkpoints(tmp_path: Path) -> None:
     for name in ("checkpoint-x", "checkpoint-", "checkpoint-1.tmp", "my-checkpoint-3"):
         (tmp_path / name).mkdir()
     assert newest_whole(tmp_path) is None and newest_whole(tmp_path / "no such") is None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Poison:
-    """Does harm in some of the model's passes, counted from 0."""
+    """Makes some forward passes of the model non-finite, counted from 0."""
 
     def __init__(self, model: Any, where: str, when: set[int], what: float = math.nan) -> None:
         self.passes, self.when, self.what = -1, when, what
@@ -64,7 +64,7 @@ def poisoned(folder: Path, where: str, when: set[int], what: float = math.nan, *
         ("input", math.nan, 1.0),
     ],
 )
-def test_the_step_is_left_out(
+def test_the_step_is_skipped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, where: str, what: float, clip: float
 ) -> None:
     trainer, watch = poisoned(tmp_path, where, {1}, what, max_steps=3, max_grad_norm=clip)
@@ -86,16 +86,16 @@ def test_the_step_is_left_out(
     )
 
 
-def test_the_objective_is_not_told_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_objective_gets_no_skipped_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, _ = poisoned(tmp_path, "loss", {1}, max_steps=3)
     told: list[int] = []
     monkeypatch.setattr(type(trainer.model.objective), "step", lambda *_: told.append(trainer.state.global_step))
     trainer.train()
-    assert told == [0, 2], "a teacher does not move on, nor does its warm-up"
+    assert told == [0, 2], "neither the teacher nor its warm-up advances"
 
 
 @pytest.mark.parametrize("is_filtered", [True, False])
-def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filtered: bool) -> None:
+def test_mean_losses_do_not_contain_skipped_steps(tmp_path: Path, is_filtered: bool) -> None:
     trainer, _ = poisoned(tmp_path, "loss", {2, 5}, logging_steps=4, max_steps=4, gradient_accumulation_steps=2,
                           per_device_train_batch_size=2, logging_nan_inf_filter=is_filtered)  # fmt: skip
     seen: list[float] = []
@@ -103,7 +103,7 @@ def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filte
     trainer.guard.see = lambda loss, batch: (seen.append(float(loss)), plain(loss, batch))
     output = trainer.train()
     assert [math.isfinite(loss) for loss in seen] == [True, True, False, True, True, False, True, True]
-    expected = sum(seen[:2] + seen[6:]) / 4  # steps 2 and 3 were left out with all their micro-batches
+    expected = sum(seen[:2] + seen[6:]) / 4  # steps 2 and 3 were skipped with all their micro-batches
     assert losses_of(trainer) == [pytest.approx(expected, rel=1e-6)]
     assert output.training_loss == output.metrics["train_loss"] == pytest.approx(expected, rel=1e-6)
     assert [entry.step for entry in trainer.guard.found] == [2, 3]
@@ -113,7 +113,7 @@ def test_losses_in_the_log_are_those_of_the_steps_taken(tmp_path: Path, is_filte
 def test_three_in_a_row_end_the_run(tmp_path: Path) -> None:
     trainer, watch = poisoned(tmp_path, "loss", {1, 2, 4, 5, 6, 7}, max_steps=9)
     with pytest.raises(
-        NonFiniteError, match=r"3 steps in a row; the weights are those before step 5\. step 7, "
+        NonFiniteError, match=r"3 consecutive steps; the weights are those before step 5\. step 7, "
     ) as error:
         trainer.train()
     assert str(trainer.guard.found[-1].samples[0]) in str(error.value)
@@ -124,7 +124,7 @@ def test_three_in_a_row_end_the_run(tmp_path: Path) -> None:
     )
 
 
-def test_texts_without_names_are_told_by_their_rows(tmp_path: Path) -> None:
+def test_texts_without_ids_are_named_by_their_rows(tmp_path: Path) -> None:
     model = model_of()
     rows = [{key: value for key, value in row.items() if key != "sample_id"} for row in rows_of(model)]
     from numerate.training import NumberTrainer
@@ -135,7 +135,7 @@ def test_texts_without_names_are_told_by_their_rows(tmp_path: Path) -> None:
     assert trainer.guard.found[0].samples == tuple(f"batch 0 row {row}" for row in range(4))
 
 
-def test_a_number_that_is_not_one_does_no_harm(tmp_path: Path) -> None:
+def test_a_nan_in_a_text_does_no_harm(tmp_path: Path) -> None:
     trainer = trainer_of(tmp_path, max_steps=6)
     for row in trainer.train_dataset:
         bits = torch.as_tensor(row["number_bits"])
@@ -144,7 +144,7 @@ def test_a_number_that_is_not_one_does_no_harm(tmp_path: Path) -> None:
         )
     trainer.train()
     assert all(value.isfinite().all() for value in trainer.model.state_dict().values())
-    assert trainer.guard.skipped == 0, "embedders know what NaN is"
+    assert trainer.guard.skipped == 0, "embedders handle NaN"
 
 
 def test_the_stock_trainer_with_the_guard(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_stock_trainer_with_the_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad, torch.optim.RMSprop])
-def test_optimizers_pass_over_what_has_no_gradient(make: Callable[..., torch.optim.Optimizer]) -> None:
+def test_optimizers_ignore_parameters_without_a_gradient(make: Callable[..., torch.optim.Optimizer]) -> None:
     layer = nn.Linear(2, 2)
     optimizer = make(layer.parameters(), lr=0.1, weight_decay=0.1)
     guard = NonFiniteGuard()
@@ -181,7 +181,7 @@ def test_optimizers_pass_over_what_has_no_gradient(make: Callable[..., torch.opt
     assert [entry.step for entry in guard.found] == [2]
 
 
-def test_with_a_gradient_scaler_only_losses_count() -> None:
+def test_with_a_gradient_scaler_only_losses_are_checked() -> None:
     layer, guard = nn.Linear(2, 2), NonFiniteGuard()
     guard.scales_gradients = True
     layer(torch.ones(1, 2)).sum().backward()

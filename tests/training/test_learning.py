@@ -25,7 +25,7 @@ def plus_tokenizer() -> Any:
 def share_of_sums(
     recipe: str, *, steps: int, batch: int, rate: float, width: int = 128, held_out: int = 400, seed: int = 0
 ) -> float:
-    """Trains a tiny GPT-2 on sums; the share of held-out pairs whose sum it then says, digit by digit."""
+    """Trains a tiny GPT-2 on sums; returns the share of held-out pairs whose sum it predicts, digit by digit."""
     random.Random(seed).shuffle(pairs := list(PAIRS))
     test, train = pairs[:held_out], pairs[held_out:]
     torch.manual_seed(seed)
@@ -67,5 +67,5 @@ def test_adds_with_fourier_features_and_digits_in_parallel() -> None:
     assert share_of_sums("fone", steps=800, batch=128, rate=3e-3, width=96) >= 0.95
 
 
-def test_a_model_that_has_learnt_nothing_cannot_add() -> None:
+def test_an_untrained_model_cannot_add() -> None:
     assert share_of_sums("fone", steps=20, batch=8, rate=1e-3, width=32, held_out=20) < 0.5

@@ -1,7 +1,7 @@
-"""Two processes on the CPU: they learn what one would, what one meets both act upon, and their checkpoints are one.
+"""Two processes on the CPU: same training as one process, common decisions, common checkpoints.
 
-A job costs seconds of imports alone. So the one in the default suite has several things to look at.
-Processes are launched and not forked: a child of a process with threads may wait for one of them forever.
+A job costs seconds of imports, so the one job of the default suite checks several things. Processes are launched, not
+forked: a forked child of a process with threads may wait for one of them forever.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numerate.training import newest_whole
 
 HERE = Path(__file__).parent
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-# Its own way to several processes on CPUs is MPI; the one for GPUs needs none of them.
+# accelerate uses MPI for several CPU processes; its launcher for GPUs also works without GPUs.
 ACCELERATE = (
     "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
     "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0",
@@ -31,7 +31,7 @@ ACCELERATE = (
 
 
 def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    """Runs a script in two processes; `timeout` is there against hanging."""
+    """Runs a script in two processes, with a timeout in case they hang."""
     more = {
         "PYTHONPATH": str(HERE.parent),
         "OMP_NUM_THREADS": "1",
@@ -47,7 +47,7 @@ def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300
 def both(
     folder: Path, work: str, script: Path = HERE.parent / "two_process_runs.py", launcher: tuple[str, ...] = TORCHRUN
 ) -> list[Any]:
-    """What the two processes of a job have written."""
+    """The output of the two processes of a job."""
     done = launch(launcher, script, *([work] if work else []), folder)
     assert done.returncode == 0, done.stderr[-5000:]
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
@@ -60,7 +60,7 @@ def alone(tmp_path: Path) -> Path:
 
 
 def as_one(folder: Path, alone: Path, losses: dict[str, list[float]], cases: dict[str, Any]) -> None:
-    """Asserts that two processes had the losses and got the weights that the only one does, in one batch a step."""
+    """Asserts that two processes have the losses and weights of one process with one batch per step."""
     expected = together.runs(alone, cases)
     assert expected.keys() == losses.keys()
     for name, found in expected.items():
@@ -71,7 +71,7 @@ def as_one(folder: Path, alone: Path, losses: dict[str, list[float]], cases: dic
 
 
 def each_once(alone: Path, found: dict[str, Any], cases: Any, steps: dict[str, int]) -> None:
-    """Asserts that training came to its end, and that evaluation measured every text once."""
+    """Asserts that training ended, and that evaluation measured every text once."""
     expected = together.uneven(alone, cases)
     assert {name: figures["steps"] for name, figures in found.items() if "steps" in figures} == steps
     assert found.keys() == expected.keys() and sum(figures.get("numbers", 0) for figures in found.values()) > 9
@@ -79,7 +79,7 @@ def each_once(alone: Path, found: dict[str, Any], cases: Any, steps: dict[str, i
         assert found[name] == pytest.approx(figures, rel=1e-6), name
 
 
-def test_two_are_as_one(tmp_path: Path, alone: Path) -> None:
+def test_two_processes_train_as_one(tmp_path: Path, alone: Path) -> None:
     first, second = both(tmp_path, "equal")
     assert first == second, "both log the losses of all texts"
     as_one(tmp_path, alone, first["losses"], together.EQUAL)
@@ -87,7 +87,7 @@ def test_two_are_as_one(tmp_path: Path, alone: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_objective_is_as_one(tmp_path: Path, alone: Path) -> None:
+def test_two_processes_train_as_one_with_every_objective(tmp_path: Path, alone: Path) -> None:
     first, second = both(tmp_path, "more")
     assert first == second
     as_one(tmp_path, alone, first["losses"], together.MORE)
@@ -95,7 +95,7 @@ def test_every_objective_is_as_one(tmp_path: Path, alone: Path) -> None:
 
 
 @pytest.mark.slow
-def test_shards_are_as_one(tmp_path: Path, alone: Path) -> None:
+def test_sharded_training_equals_one_process(tmp_path: Path, alone: Path) -> None:
     first, second = both(tmp_path, "sharded")
     whole = together.trainer_of(alone, together.model_of("roberta"), max_steps=5)
     whole.train()
@@ -113,8 +113,8 @@ def test_shards_are_as_one(tmp_path: Path, alone: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_process_ends_all_and_the_run_goes_on(tmp_path: Path) -> None:
-    # The launcher notices within a second or so; without it, the other would wait for its peer for half an hour.
+def test_a_killed_process_ends_all_and_the_run_resumes(tmp_path: Path) -> None:
+    # The launcher notices within about a second; without it, the other process would wait for half an hour.
     done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path, timeout=60)
     assert done.returncode not in (0, None) and "SIGKILL" in done.stderr
     assert not list(tmp_path.glob("*.json"))
@@ -135,20 +135,20 @@ def test_the_command_with_accelerate(tmp_path: Path) -> None:
         "training.use_cpu=true", "--output-dir", tmp_path / "o",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-5000:]
-    assert done.stdout.count("parameters learn") == 1, "only the main process speaks"
+    assert done.stdout.count("parameters are trained") == 1, "only the main process prints"
     assert json.loads((tmp_path / "o" / "run.json").read_text())["figures"]["processes"] == 2
     numerate.from_pretrained(tmp_path / "o")
 
 
 @pytest.mark.slow
-def test_what_one_meets_both_act_upon(tmp_path: Path) -> None:
+def test_both_processes_skip_the_bad_step_of_one(tmp_path: Path) -> None:
     first, second = both(tmp_path, "", HERE / "one_of_two.py")
     for name in ("plain", "poisoned", "resumed"):
         assert first[name]["weights"] == second[name]["weights"], f"{name}: the processes keep the same weights"
         assert first[name]["found"] == second[name]["found"]
     assert first["plain"]["found"] == [] and first["poisoned"]["found"] == [[2, 1, 2]]
     before, at, after, *_ = first["poisoned"]["weights"]
-    assert at == after != before, "both left the step out"
+    assert at == after != before, "both skipped the step"
     assert first["resumed"]["weights"][-1] == first["plain"]["weights"][-1]
     assert first["resumed"]["losses"] == first["plain"]["losses"] and first["resumed"]["eval"] == first["plain"]["eval"]
     for name in ("plain", "poisoned", "stopped"):

@@ -1,4 +1,4 @@
-"""What a person sees of a training."""
+"""Progress output of a training."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_bar_has_loss_throughput_and_number_metrics(tmp_path: Path, capsys: 
     assert "step 4/4  dev loss" in shown.err, "an evaluation leaves a line"
 
 
-def test_lines_where_nobody_looks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trainer = trainer_of(tmp_path, disable_tqdm=True)
     trainer.train()
     lines = capsys.readouterr().err.splitlines()
@@ -41,7 +41,7 @@ def test_lines_where_nobody_looks(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert lines[0].split("  ")[1].startswith("loss ") and "log MAE" in lines[2]
 
 
-def test_only_the_main_process_speaks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_main_process_prints(capsys: pytest.CaptureFixture[str]) -> None:
     state = SimpleNamespace(is_world_process_zero=False, global_step=1, max_steps=2)
     for callback in (Lines(), Progress()):
         callback.on_log(None, state, None, logs={"loss": 1.0})

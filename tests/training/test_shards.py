@@ -1,4 +1,4 @@
-"""Encoded texts on the disk: the rows that the processor gives, and nothing else is taken for them."""
+"""Encoded texts on the disk: the same rows as the processor's, and damage is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numerate
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.processor import NumberProcessor
 from numerate.training.build import RunTrainer
-from numerate.training.checkpoints import trouble
+from numerate.training.checkpoints import damage
 from numerate.training.shards import Shards, ShardsError, fingerprint, write_shards
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def assert_same(row: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("recipe", numerate.recipe_names())
-def test_rows_are_the_processors(tmp_path: Path, recipe: str) -> None:
+def test_rows_equal_those_of_the_processor(tmp_path: Path, recipe: str) -> None:
     for name, options in (("bert", {}), ("gpt2", {}), ("bert", {"max_length": 9, "truncation": True})):
         processor = processor_of(recipe, name)
         folder = tmp_path / f"{name}{len(options)}"
@@ -57,7 +57,7 @@ def test_rows_are_the_processors(tmp_path: Path, recipe: str) -> None:
         assert shards.meta["numbers"] == sum(len(row["number_bits"]) for row in shards)
 
 
-def test_batches_are_the_processors(tmp_path: Path) -> None:
+def test_batches_equal_those_of_the_processor(tmp_path: Path) -> None:
     processor = processor_of("luna")
     shards = write_shards(tmp_path / "s", TEXTS, processor)
     collate = NumberCollator(processor.tokenizer)
@@ -68,14 +68,14 @@ def test_batches_are_the_processors(tmp_path: Path) -> None:
     assert batch["sample_id"].tolist() == list(range(len(TEXTS)))
 
 
-def test_a_worker_gets_little_and_rows_are_copies(tmp_path: Path) -> None:
+def test_pickles_are_small_and_rows_are_copies(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "s", TEXTS * 200, processor_of("luna"), shard_tokens=1000)
     row = shards[-1]
     assert len(pickle.dumps(shards)) < 100 + 60 * len(shards.meta["shards"]) + 3000
     again = pickle.loads(pickle.dumps(shards))
     assert np.array_equal(again[-1]["input_ids"], row["input_ids"])
     row["input_ids"][:] = 0
-    assert shards[-1]["input_ids"].any(), "what is done to a row stays with the row"
+    assert shards[-1]["input_ids"].any(), "changes of a row do not reach the file"
     for index in (len(shards), -len(shards) - 1):
         with pytest.raises(IndexError):
             shards[index]
@@ -93,7 +93,7 @@ def test_wide_vocabularies_and_rows_without_tokens(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "w", texts, wide)
     assert shards._arrays(0)["ids"].dtype == np.uint32
     assert_same(shards[0], dict(wide(texts[1])))
-    with pytest.raises(ShardsError, match="no text has any token; 2 are empty"):
+    with pytest.raises(ShardsError, match="no text has a token; 2 are empty"):
         write_shards(tmp_path / "n", ["", ""], processor)
     assert not (tmp_path / "n").exists()
 
@@ -112,13 +112,13 @@ def test_texts_are_streamed(tmp_path: Path) -> None:
     assert written == sorted(written) and written[1] > 0, "shards are on the disk before all texts are read"
 
 
-def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
+def test_damaged_folders_and_other_processors(tmp_path: Path) -> None:
     processor = processor_of("luna")
     folder = tmp_path / "s"
     write_shards(folder, TEXTS, processor)
     Shards(folder, processor, verify=True)
-    assert trouble(folder) is None
-    with pytest.raises(ShardsError, match="made by another processor"):
+    assert damage(folder) is None
+    with pytest.raises(ShardsError, match="encoded by another processor"):
         Shards(folder, processor_of("xval"))
     with pytest.raises(ShardsError, match="no shards"):
         Shards(tmp_path)
@@ -126,7 +126,7 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     Shards(folder)
-    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was altered; prepare it again"):
+    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was changed; prepare it again"):
         Shards(folder, verify=True)
     file.write_bytes(whole[:-1])
     with pytest.raises(ShardsError, match="bytes instead of"):
@@ -141,10 +141,10 @@ def test_damaged_and_foreign_folders(tmp_path: Path) -> None:
         Shards(folder)
 
 
-def test_nothing_else_is_written_over(tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
     processor = processor_of("luna")
-    with pytest.raises(ShardsError, match="holds something else"):
+    with pytest.raises(ShardsError, match="contains files that are not shards"):
         write_shards(tmp_path, TEXTS, processor)
 
     def torn() -> Any:
@@ -154,11 +154,11 @@ def test_nothing_else_is_written_over(tmp_path: Path) -> None:
     first = write_shards(tmp_path / "s", ["5 of 7"], processor)
     with pytest.raises(KeyboardInterrupt):
         write_shards(tmp_path / "s", torn(), processor)
-    assert Shards(tmp_path / "s").meta == first.meta, "half-made shards leave what was there"
+    assert Shards(tmp_path / "s").meta == first.meta, "an error keeps the existing shards"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.txt", "s"]
 
 
-def test_the_fingerprint_knows_the_processor() -> None:
+def test_the_fingerprint_depends_on_the_processor() -> None:
     processor = processor_of("luna")
     before = fingerprint(processor)
     processor.tokenizer(["a", "b c"], padding=True, truncation=True, max_length=3)
@@ -167,7 +167,7 @@ def test_the_fingerprint_knows_the_processor() -> None:
     assert len({before, *map(fingerprint, others)}) == 4
 
 
-def test_batches_of_one_length(tmp_path: Path) -> None:
+def test_batches_of_similar_length(tmp_path: Path) -> None:
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
     shards = write_shards(tmp_path / "s", [f"{'word ' * (i % 7)}{i}" for i in range(400)], model.processor)
     settings = arguments(
@@ -183,7 +183,7 @@ def test_batches_of_one_length(tmp_path: Path) -> None:
     assert list(trainer._get_eval_sampler(shards)) and trainer._get_train_sampler([{"input_ids": [1]}]) is not None
 
 
-def test_runs_by_length_go_on_in_the_same_order(tmp_path: Path) -> None:
+def test_resumed_runs_by_length_keep_the_order(tmp_path: Path) -> None:
     texts = [f"{'word ' * (i % 7)}{i}" for i in range(40)]
 
     def trainer_in(folder: str, *callbacks: Any) -> RunTrainer:

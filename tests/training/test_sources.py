@@ -1,4 +1,4 @@
-"""Texts from files of every format, and one clear line for what is wrong with them."""
+"""Texts from files of every format, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS = ["It cost $5.", 'A "quoted, one", 7 of 12', "größer als 3\u2028 Zeilen
 
 
 def written(folder: Path, name: str) -> str:
-    """The texts in a file of the format that its name says."""
+    """Writes the texts into a file in the format of its ending."""
     rows = [{"id": i, "body": {"text": text}, "text": text} for i, text in enumerate(TEXTS)]
     quoted = [text.replace('"', '""') for text in TEXTS]
     contents = {
@@ -41,7 +41,7 @@ def test_every_format_gives_the_same_texts(tmp_path: Path, ending: str, packed: 
     path = written(tmp_path, f"my.{ending}{packed}")
     texts = Texts((path,))
     texts.check()
-    assert list(texts) == TEXTS == list(texts), "each time from the beginning"
+    assert list(texts) == TEXTS == list(texts), "every iteration starts at the first text"
     assert list(Texts((path, path), limit=4)) == [*TEXTS, TEXTS[0]]
 
 
@@ -57,7 +57,7 @@ def test_nested_fields_and_whole_lines(tmp_path: Path) -> None:
     assert [json.loads(line)["id"] for line in whole] == [0, 1, 2]
     lines = tmp_path / "lines.json"
     lines.write_text('{"text": "a 1"}\n{"text": "b 2"}\n')
-    assert list(Texts((str(lines),))) == ["a 1", "b 2"], "a .json file may have an object a line"
+    assert list(Texts((str(lines),))) == ["a 1", "b 2"], "a .json file may have one object per line"
 
 
 def test_a_field_says_the_split(tmp_path: Path) -> None:
@@ -80,13 +80,13 @@ def test_a_field_says_the_split(tmp_path: Path) -> None:
         ("a.jsonl", b"[1]\n", r"a\.jsonl:1: field 'text' is missing; it has no fields"),
         ("a.json", b'[{"text": "x"},\n {"text": }]', r"a\.json:2: not JSON"),
         ("a.json", b'[{"text": "x"}, {"t": 1}]', r"a\.json, entry 1: field 'text' is missing; it has 't'"),
-        ("a.txt", b"fine\n\xff\n", r"a\.txt:2: not UTF-8 at byte 0"),
+        ("a.txt", b"fine\n\xff\n", r"a\.txt:2: byte 0xff at offset 0 is not UTF-8"),
         ("a.csv", b"id,text\n1,a\n2\n", r"a\.csv:3: 1 fields, but the first line names 2"),
         ("a.csv", b"id,text\n1,a,b\n", r"a\.csv:2: 3 fields, but the first line names 2"),
         ("a.csv", b'id,text\n1,"a"b\n', r"a\.csv:2: not CSV"),
         ("a.txt.gz", gzip.compress(b"some text\n" * 9, mtime=0)[:-10], r"a\.txt\.gz:\d+: cannot be read"),
-        ("a.txt", b"\n \n", r"a\.txt: there is no text in it"),
-        ("a.docx", b"x", r"a\.docx: no format known for the ending 'docx'; say data\.format="),
+        ("a.txt", b"\n \n", r"a\.txt: no text found"),
+        ("a.docx", b"x", r"a\.docx: unknown format for the ending 'docx'; set data\.format="),
     ],
 )  # fmt: skip
 def test_messages_name_file_line_and_field(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -97,13 +97,13 @@ def test_messages_name_file_line_and_field(tmp_path: Path, name: str, content: b
         list(texts)
 
 
-def test_what_is_not_there(tmp_path: Path) -> None:
+def test_missing_files_and_fields(tmp_path: Path) -> None:
     for path in (str(tmp_path / "no.jsonl"), str(tmp_path / "no such thing")):
         with pytest.raises(SourceError, match="no such file"):
             Texts((path,)).check()
     with pytest.raises(SourceError, match="a folder that `numerate prepare` did not write"):
         format_of(str(tmp_path))
-    with pytest.raises(SourceError, match="a file of lines has no field 'split'"):
+    with pytest.raises(SourceError, match="a text file has no field 'split'"):
         list(Texts((written(tmp_path, "a.txt"),), split=("split", "train")))
 
 
@@ -113,7 +113,7 @@ def test_missing_extras_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(SourceError, match=r"Parquet needs pyarrow: pip install 'numerate\[train\]'"):
         list(Texts((str(tmp_path / "a.parquet"),)))
-    with pytest.raises(SourceError, match=r"owner/name: no such file; and data sets of the Hub need `datasets`"):
+    with pytest.raises(SourceError, match=r"owner/name: no such file; Hub data sets need `datasets`"):
         list(Texts(("owner/name",)))
 
 
@@ -133,7 +133,7 @@ def test_hub_data_sets_by_name_and_split(monkeypatch: pytest.MonkeyPatch) -> Non
         list(Texts(("owner/name",), "comment", split=(None, "test")))
     with pytest.raises(SourceError, match="owner/name, train row 0: field 'text' is missing; it has 'comment'"):
         list(Texts(("owner/name",)))
-    with pytest.raises(SourceError, match="no data set of the Hub: no such set"):
+    with pytest.raises(SourceError, match="no such file or Hub data set: no such set"):
         list(Texts(("owner/other",)))
 
 

@@ -1,4 +1,4 @@
-"""What NumberTrainer measures and logs, and the checkpoints it writes and goes on from."""
+"""Metrics and logs of NumberTrainer, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_evaluation_of_a_masked_model(tmp_path: Path) -> None:
     one, two = trainer.evaluate(rows), trainer.evaluate(rows)
     keys = ("eval_loss", "eval_numbers", "eval_log_mae", "eval_mdape", "eval_coverage_90")
     assert [one[key] for key in keys] == [two[key] for key in keys], "the same masks each time"
-    assert torch.equal(torch.get_rng_state(), before), "training goes on as if nothing had been drawn"
-    assert 0 < one["eval_numbers"] < sum(len(row["number_bits"]) for row in rows), "of the masked numbers alone"
+    assert torch.equal(torch.get_rng_state(), before), "evaluation does not change the random state"
+    assert 0 < one["eval_numbers"] < sum(len(row["number_bits"]) for row in rows), "only masked numbers"
     trainer.eval_seed = 1
     assert trainer.evaluate(rows)["eval_loss"] != one["eval_loss"]
     trainer.number_metrics = False
@@ -86,12 +86,12 @@ def test_numbers_survive_mixed_precision(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     class Asks(TrainerCallback):
-        """Asks the model for a number in the midst of its training."""
+        """Predicts a number during the training."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             wrapped = model.__dict__["forward"]
             seen.append(model.predict("It weighs [NUM] tons.").median())
-            assert model.__dict__["forward"] is wrapped and model.training, "training goes on as it was"
+            assert model.__dict__["forward"] is wrapped and model.training, "training is not changed"
 
     trainer.add_callback(Asks())
     trainer.train()
@@ -99,7 +99,7 @@ def test_numbers_survive_mixed_precision(tmp_path: Path) -> None:
     assert torch.equal(seen[0], model.predict("It weighs [NUM] tons.").median())
 
 
-def test_predictions_are_of_the_texts_as_they_stand(tmp_path: Path) -> None:
+def test_predictions_are_of_the_unmasked_texts(tmp_path: Path) -> None:
     trainer = trainer_of(tmp_path, per_device_eval_batch_size=7)
     model: Any = trainer.model
     batch = NumberCollator(model.processor.tokenizer)(rows_of(model)[:7])
@@ -111,7 +111,7 @@ def test_predictions_are_of_the_texts_as_they_stand(tmp_path: Path) -> None:
     assert torch.allclose(torch.as_tensor(given), logits, atol=1e-6) and found.metrics["test_loss"] > 0
 
 
-def test_models_without_numbers_are_trained_as_ever(tmp_path: Path) -> None:
+def test_models_without_numbers(tmp_path: Path) -> None:
     from tiny_models import PLAIN, bare_batch, new_backbone
 
     batch = bare_batch("bert", PLAIN)
@@ -133,9 +133,9 @@ def test_the_log_has_the_throughput(tmp_path: Path) -> None:
     assert all("skipped_steps" not in entry for entry in trainer.state.log_history)
 
 
-# Repetition and resumption.
+# Reproducibility and resuming.
 
-# Epochs are of 4 steps, so that a run is interrupted within one and between two.
+# An epoch has 4 steps, so that runs are interrupted within an epoch and between two.
 OPTIONS = {
     "save_strategy": "steps", "save_steps": 2, "max_steps": 7, "gradient_accumulation_steps": 2,
     "per_device_train_batch_size": 3, "eval_strategy": "steps", "eval_steps": 3, "save_total_limit": 2,
@@ -151,10 +151,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> NumberTrainer:
 
 
 def test_the_same_seed_gives_the_same_steps(tmp_path: Path) -> None:
-    runs = [trainer_of(tmp_path / name, max_steps=50, per_device_train_batch_size=2) for name in "ab"]
+    runs = [trainer_of(tmp_path / name, max_steps=12, per_device_train_batch_size=2) for name in "ab"]
     for trainer in runs:
         trainer.train()
-    assert losses_of(runs[0]) == losses_of(runs[1]) and len(losses_of(runs[0])) == 50
+    assert losses_of(runs[0]) == losses_of(runs[1]) and len(losses_of(runs[0])) == 12
     assert are_equal(state_of(runs[0]), state_of(runs[1]))
     other = trainer_of(tmp_path / "c", max_steps=2, per_device_train_batch_size=2, seed=43)
     other.train()
@@ -162,19 +162,19 @@ def test_the_same_seed_gives_the_same_steps(tmp_path: Path) -> None:
 
 
 def assert_same_end(one: NumberTrainer, two: NumberTrainer) -> None:
-    assert losses_of(one) == losses_of(two) and len(losses_of(one)) == one.args.max_steps, "the log goes on, too"
+    assert losses_of(one) == losses_of(two) and len(losses_of(one)) == one.args.max_steps, "the log is continued, too"
     evaluated = [[row["eval_loss"] for row in run.state.log_history if "eval_loss" in row] for run in (one, two)]
     assert evaluated[0] == evaluated[1]
     assert are_equal(state_of(one), state_of(two))
 
 
 def interrupt(folder: Path, step: int, whole: NumberTrainer) -> None:
-    """A run that is interrupted after a step and goes on ends as one that never was."""
+    """A run that is interrupted after a step and resumed ends as one without interruption."""
     options = OPTIONS | {"max_steps": whole.args.max_steps}
     with pytest.raises(KeyboardInterrupt):
         trainer_of(folder, more={"callbacks": [Interrupt(step)]}, **options).train()
     again = trainer_of(folder, **options)
-    torch.manual_seed(99)  # what came before does not matter
+    torch.manual_seed(99)  # earlier draws do not matter
     again.train(resume_from_checkpoint=True)
     assert_same_end(again, whole)
     assert newest_whole(folder) == folder / f"checkpoint-{whole.args.max_steps}"
@@ -182,7 +182,7 @@ def interrupt(folder: Path, step: int, whole: NumberTrainer) -> None:
 
 
 @pytest.mark.parametrize("step", [3, 5])
-def test_an_interrupted_run_ends_the_same(tmp_path: Path, step: int, whole: NumberTrainer) -> None:
+def test_a_resumed_run_ends_the_same(tmp_path: Path, step: int, whole: NumberTrainer) -> None:
     interrupt(tmp_path, step, whole)
 
 
@@ -193,6 +193,7 @@ def test_a_teacher_is_kept_in_checkpoints(tmp_path: Path) -> None:
         model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna", objective=objective)
         rows = rows_of(model)
         options = OPTIONS | {"max_steps": 5, "eval_strategy": "no"}
+        options |= {"gradient_accumulation_steps": 1, "per_device_train_batch_size": 6}
         return NumberTrainer(model, arguments(folder, **options), train_dataset=rows, callbacks=list(callbacks))
 
     whole = trainer(tmp_path / "whole")
@@ -208,14 +209,14 @@ def test_a_teacher_is_kept_in_checkpoints(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_runs_interrupted_at_ten_random_steps_end_the_same(tmp_path: Path) -> None:
+def test_runs_resumed_at_ten_random_steps_end_the_same(tmp_path: Path) -> None:
     whole = trainer_of(tmp_path / "whole", **(OPTIONS | {"max_steps": 40}))
     whole.train()
     for step in random.Random(0).sample(range(3, 40), 10):
         interrupt(tmp_path / str(step), step, whole)
 
 
-def test_a_harmed_checkpoint_is_passed_over(
+def test_a_damaged_checkpoint_is_skipped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, whole: NumberTrainer
 ) -> None:
     out = tmp_path
@@ -225,21 +226,23 @@ def test_a_harmed_checkpoint_is_passed_over(
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 4
     file.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"checkpoint-4': optimizer.pt was altered; whole is .*checkpoint-2"):
+    with pytest.raises(
+        CheckpointError, match=r"checkpoint-4': optimizer.pt was changed; the newest complete one is .*checkpoint-2"
+    ):
         trainer_of(out, **OPTIONS).train(resume_from_checkpoint=str(out / "checkpoint-4"))
     again = trainer_of(out, **OPTIONS)
     with caplog.at_level(logging.WARNING):
         again.train(resume_from_checkpoint=True)
-    assert "checkpoint-4 is passed over: optimizer.pt was altered" in caplog.text
+    assert "checkpoint-4 is skipped: optimizer.pt was changed" in caplog.text
     assert_same_end(again, whole)
 
 
-def test_nothing_to_go_on_from(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no whole checkpoint in"):
+def test_resuming_without_a_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no complete checkpoint in"):
         trainer_of(tmp_path).train(resume_from_checkpoint=True)
 
 
-def test_the_best_checkpoint_is_known_by_its_place(tmp_path: Path) -> None:
+def test_the_best_checkpoint_has_its_final_path(tmp_path: Path) -> None:
     options = {"eval_steps": 2, "save_steps": 2, "max_steps": 6, "save_total_limit": 1}
     trainer = trainer_of(tmp_path, **(OPTIONS | options), load_best_model_at_end=True)
     trainer.train()
@@ -259,14 +262,16 @@ def ready_to_save(folder: Path) -> NumberTrainer:
     return trainer
 
 
-def test_a_full_disk_ends_the_run_and_the_last_checkpoint_stays(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path) -> None:
     trainer = ready_to_save(tmp_path)
 
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # writing more fails, as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # more fails, as on a full disk
         trainer.state.global_step = 4
-        with pytest.raises(CheckpointError, match=r"checkpoint-4 could not be written: .*; whole is .*checkpoint-3"):
+        with pytest.raises(
+            CheckpointError, match=r"checkpoint-4 could not be written: .*; the newest complete one is .*checkpoint-3"
+        ):
             trainer._save_checkpoint(trainer.model, None)
 
     assert os.waitpid(in_a_child(work), 0)[1] == 0
@@ -275,7 +280,7 @@ def test_a_full_disk_ends_the_run_and_the_last_checkpoint_stays(tmp_path: Path) 
 
 
 def kills(folder: Path, times: int) -> None:
-    """Kills a trainer that saves, at random moments; the newest checkpoint must be whole, and can be loaded."""
+    """Kills a saving trainer at random moments; the newest checkpoint must be complete and loadable."""
     trainer = ready_to_save(folder)
 
     def work() -> None:

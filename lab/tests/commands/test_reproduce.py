@@ -44,7 +44,9 @@ def test_trains_once_and_renders(tmp_path: Path) -> None:
         recompute_numerals_2018(str(tmp_path), **wanted)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="there are no predictions"):
         recompute_numerals_2018(str(tmp_path / "no"), **wanted)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match=r"mog\.json: was trained with .*batch 20 and not 128.*give another --output"):
+    with pytest.raises(
+        BadInput, match=r"mog\.json: was trained with .*batch=20 \(requested 128\).*give another --output"
+    ):
         run(tmp_path, scale="small")
 
 

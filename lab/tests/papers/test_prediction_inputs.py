@@ -58,11 +58,11 @@ def test_another_model_of_the_same_name_is_refused(folder: Path, tmp_path: Path)
     )
     assert lines == []
     other = dataclasses.replace(grid.cell, model=str(folder / "other" / "bert"))
-    with pytest.raises(OtherSettingsError, match="is there with contents"):
+    with pytest.raises(OtherSettingsError, match="exists with contents"):
         run_grids([dataclasses.replace(grid, cell=other)], tmp_path, say=lines.append)
     with (folder / "data" / "units" / "test.jsonl").open("a", encoding="utf-8") as file:
         file.write("\n")
-    with pytest.raises(OtherSettingsError, match="is there with contents"):
+    with pytest.raises(OtherSettingsError, match="exists with contents"):
         run_grids([grid], tmp_path, say=lines.append)
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from numerate.apps.numeral_view import COLOURS, format_value, highlighted, meaning
 from numerate.errors import BadInput
 from numerate.numerals.numeral import KINDS
 from numerate.reading import find, find_batch
-from numerate.report.numeral_view import COLOURS, format_value, highlighted, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,57 +10,50 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.cli.source import read_texts
+from numerate.cli.tally import share
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numerate.reading.base import Reader
 
-__all__ = ["CONTEXTS", "EXAMPLES", "Audit", "Occurrence", "load_tokenizer", "made_up_numbers", "numbers_of_file"]
+__all__ = ["CONTEXTS", "EXAMPLES", "Audit", "load_tokenizer", "made_up_numbers", "numbers_of_file"]
 
 CONTEXTS = {"start of text": "{}", "after a space": "about {}", "after $": "about ${}", "after letters": "about ab{}"}
-"""Where the same number is put when the numbers are made up: a good tokenizer splits it alike everywhere."""
+"""Contexts of generated numbers: a good tokenizer splits a number the same way in each."""
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
-"""A folder without any of these holds no tokenizer; seen before the seconds that loading takes."""
+"""A folder without any of these has no tokenizer; checked before loading, which takes seconds."""
 
 EXAMPLES = ("7", "42", "2023", "31415", "1234567", "1,234,567", "3.14159", "-0.5", "1.5e-9", "12.5%", "½")
 
 MAX_DIGITS = 12
 VERDICT = 0.95
-"""Share of the numbers that must agree before the audit names one way of splitting."""
+"""Share of the numbers that must be split the same way for the audit to name it."""
 DISTINCT = 50_000
-"""How many different numbers of a corpus are followed for consistency and round trips."""
+"""Maximum number of different numbers that are checked for consistency and round trips."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""What the backend cannot take; one character stands in for one, so that offsets hold."""
-
-
-class Occurrence(NamedTuple):
-    """A number in its text."""
-
-    text: str
-    start: int
-    end: int
+"""Characters that the backend rejects; each is replaced by one character, so that offsets stay true."""
 
 
 class Split(NamedTuple):
-    """How a tokenizer cut one number."""
+    """How a tokenizer split one number."""
 
     pieces: tuple[str, ...]
-    """The number's own characters, piece by piece."""
+    """The number's characters in each piece."""
     tokens: int
-    """How many tokens that took: more than the pieces where one character is several bytes."""
+    """Number of tokens: larger than the number of pieces where one character is several bytes."""
     unknown: bool
-    """A piece became the unknown token, or some characters have no token at all."""
+    """A piece is the unknown token, or some characters have no token."""
     glued: bool
-    """A token reaches beyond the number and takes a neighbour in."""
+    """A token also covers characters beside the number."""
 
 
 @dataclass
 class Audit:
-    """Collects what a tokenizer does to numbers.
+    """Statistics of how a tokenizer splits numbers.
 
     Args:
         tokenizer: A fast Hugging Face tokenizer.
@@ -76,17 +69,17 @@ class Audit:
     splits: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # The backend gives offsets without warnings about long texts; its truncation must not cut numbers off.
+        # The backend gives offsets without warnings about long texts; it must not truncate.
         self._backend = self.tokenizer.backend_tokenizer
         self._backend.no_truncation()
         self._backend.no_padding()
 
-    def split(self, occurrence: Occurrence) -> Split:
-        """Cuts one number in its context."""
-        return self.split_text(occurrence.text, [(occurrence.start, occurrence.end)])[0]
+    def split(self, text: str, start: int = 0, end: int | None = None) -> Split:
+        """Splits the number `text[start:end]` in its context."""
+        return self.split_text(text, [(start, len(text) if end is None else end)])[0]
 
     def split_text(self, text: str, spans: list[tuple[int, int]]) -> list[Split]:
-        """Cuts the numbers at sorted, disjoint `spans` of a text; linear in the text."""
+        """Splits the numbers at sorted, disjoint `spans` of a text, in linear time."""
         encoding = self._backend.encode(_SURROGATES.sub("\ufffd", text))
         tokens = [
             (start, end, token_id == self.tokenizer.unk_token_id)
@@ -104,7 +97,7 @@ class Audit:
         return splits
 
     def add(self, text: str, spans: list[tuple[int, int]]) -> None:
-        """Takes the numbers of one text."""
+        """Adds the numbers of one text."""
         for (start, end), split in zip(spans, self.split_text(text, spans), strict=True):
             number = text[start:end]
             digits = sum(map(str.isdecimal, number))
@@ -121,7 +114,7 @@ class Audit:
                 self.splits.setdefault(number, Counter())[split.pieces] += 1
 
     def result(self, examples: int = 12) -> dict[str, Any]:
-        """All findings, ready for JSON; shares lie between 0 and 1 and are None where nothing was counted."""
+        """All figures, ready for JSON; shares are between 0 and 1, or None where nothing was counted."""
         repeated = {number: ways for number, ways in self.splits.items() if ways.total() > 1}
         uneven = {number: ways for number, ways in repeated.items() if len(ways) > 1}
         kept = sum(map(self.keeps, self.splits))
@@ -130,29 +123,29 @@ class Audit:
             "vocabulary": len(self.tokenizer),
             "digit_tokens": self.digit_tokens(),
             "numbers": self.numbers,
-            "tokens_per_number": _share(self.tokens, self.numbers),
+            "tokens_per_number": share(self.tokens, self.numbers),
             "tokens_by_digits": {digits: tokens / n for digits, (n, tokens) in sorted(self.by_digits.items())},
             "splitting": self._verdict(),
-            "splitting_shares": {way: _share(count, self.ways.total()) for way, count in self.ways.most_common()},
-            "share_inconsistent": _share(len(uneven), len(repeated)),
-            "share_unknown": _share(self.unknown, self.numbers),
-            "share_glued": _share(self.glued, self.numbers),
-            "share_round_trip": _share(kept, len(self.splits)),
+            "splitting_shares": {way: share(count, self.ways.total()) for way, count in self.ways.most_common()},
+            "share_inconsistent": share(len(uneven), len(repeated)),
+            "share_unknown": share(self.unknown, self.numbers),
+            "share_glued": share(self.glued, self.numbers),
+            "share_round_trip": share(kept, len(self.splits)),
             "inconsistent": {
                 number: [" ".join(pieces) for pieces, _ in ways.most_common()]
                 for number, ways in sorted(uneven.items(), key=lambda item: (-len(item[1]), item[0]))[:examples]
             },
-            "examples": {text: " ".join(self.split(Occurrence(text, 0, len(text))).pieces) for text in EXAMPLES},
+            "examples": {text: " ".join(self.split(text).pieces) for text in EXAMPLES},
             "approximate": ["share_inconsistent", "share_round_trip"] if len(self.splits) >= DISTINCT else [],
         }
 
     def keeps(self, number: str) -> bool:
-        """Whether decoding the number's tokens gives the number again."""
+        """Whether decoding the number's tokens restores the number."""
         ids = self._backend.encode(_SURROGATES.sub("\ufffd", number), add_special_tokens=False).ids
         return self.tokenizer.decode(ids).strip() == number.strip()
 
     def digit_tokens(self) -> dict[int, int]:
-        """How many different tokens of each length consist of digits alone, whatever marks the start of a word."""
+        """Number of tokens of each length that consist of digits only, without the mark of a word's start."""
         digits = {bare for token in self.tokenizer.get_vocab() if (bare := token.lstrip("#Ġ▁ ")).isdecimal()}
         return dict(sorted(Counter(map(len, digits)).items()))
 
@@ -163,7 +156,7 @@ class Audit:
         way, count = self.ways.most_common(1)[0]
         if count >= VERDICT * total:
             return way
-        # Lengths that are multiples of three say nothing about the direction.
+        # Numbers whose length is a multiple of three do not show the direction.
         for way in ("threes from the left", "threes from the right"):
             if self.ways[way] and self.ways[way] + self.ways["threes either way"] >= VERDICT * total:
                 return way
@@ -171,29 +164,29 @@ class Audit:
 
 
 def load_tokenizer(folder: str) -> Any:
-    """Loads a tokenizer from a local folder; nothing is fetched and no code of the folder is run.
+    """Loads a tokenizer from a local folder; nothing is downloaded and no code of the folder is run.
 
     Raises:
         BadInput: There is no fast tokenizer in the folder.
     """
     if not Path(folder).is_dir():
-        raise BadInput(f"{folder!r} is no folder; give the folder that holds tokenizer.json")
+        raise BadInput(f"{folder!r} is no folder; give the folder with tokenizer.json")
     if not any((Path(folder) / name).is_file() for name in TOKENIZER_FILES):
-        raise BadInput(f"{folder!r} holds no tokenizer: there is none of {', '.join(TOKENIZER_FILES)} in it")
+        raise BadInput(f"{folder!r} has no tokenizer: none of {', '.join(TOKENIZER_FILES)} found")
     from transformers import AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the loader raises whatever its many formats raise
+    except Exception as error:  # the loader raises many classes
         reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise BadInput(f"{folder!r} holds no tokenizer that can be loaded: {reason}") from None
+        raise BadInput(f"{folder!r}: the tokenizer cannot be loaded: {reason}") from None
     if not getattr(tokenizer, "is_fast", False):
-        raise BadInput(f"{folder!r} holds a slow tokenizer, which cannot say where its tokens lie; convert it to fast")
+        raise BadInput(f"{folder!r} has a slow tokenizer, which gives no offsets; convert it to a fast one")
     return tokenizer
 
 
 def made_up_numbers(per_length: int = 50, seed: int = 0) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Whole numbers of 1 to 12 digits, each in all of `CONTEXTS`."""
+    """Random whole numbers of 1 to 12 digits, each in all `CONTEXTS`."""
     source = random.Random(seed)  # noqa: S311 - a sample for statistics, not for secrets
     for digits in range(1, MAX_DIGITS + 1):
         low = 10 ** (digits - 1) if digits > 1 else 0
@@ -207,7 +200,7 @@ def made_up_numbers(per_length: int = 50, seed: int = 0) -> Iterator[tuple[str, 
 def numbers_of_file(
     path: str, reader: Reader, field: str | None = None, on_position: Callable[[int], None] | None = None
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """The texts of a file that hold numbers, with the numbers' spans."""
+    """The texts of a file with numbers, and the numbers' spans."""
     for text in read_texts(path, field, on_position):
         if spans := [(start, end) for start, end, *_ in reader.spans(text)]:
             yield text, spans
@@ -217,10 +210,13 @@ def _split(text: str, start: int, end: int, tokens: list[tuple[int, int, bool]],
     pieces: list[str] = []
     unknown = glued = False
     reached, count = start, 0
-    for token_start, token_end, is_unknown in _overlapping(tokens, first, end):
+    for place in range(first, len(tokens)):
+        token_start, token_end, is_unknown = tokens[place]
+        if token_start >= end:
+            break
         count += 1
         unknown |= is_unknown or (token_start > reached and bool(text[reached:token_start].strip()))
-        # A leading space inside a token is how byte-level tokenizers mark words, not a neighbour.
+        # A leading space in a token is the word mark of byte-level tokenizers, not a neighbour.
         glued |= bool(text[token_start:start].strip()) or bool(text[end : max(end, token_end)].strip())
         piece = text[max(token_start, start) : min(token_end, end)]
         if max(token_start, start) >= reached or not pieces:  # the bytes of one character share its offsets
@@ -230,15 +226,8 @@ def _split(text: str, start: int, end: int, tokens: list[tuple[int, int, bool]],
     return Split(tuple(pieces), count, unknown, glued)
 
 
-def _overlapping(tokens: list[tuple[int, int, bool]], first: int, end: int) -> Iterable[tuple[int, int, bool]]:
-    for place in range(first, len(tokens)):
-        if tokens[place][0] >= end:
-            return
-        yield tokens[place]
-
-
 def _way(pieces: tuple[str, ...]) -> str:
-    """Names how a whole number was cut.
+    """Name of the way in which a whole number was split.
 
     Example:
         >>> _way(("123", "4")), _way(("1", "234")), _way(("1", "2", "3", "4")), _way(("12", "34"))
@@ -254,7 +243,3 @@ def _way(pieces: tuple[str, ...]) -> str:
     if left and right:
         return "threes either way"
     return "threes from the left" if left else "threes from the right" if right else "irregular"
-
-
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None

@@ -1,4 +1,4 @@
-"""The findings of `stats` and `audit` as tables for people."""
+"""The results of `stats` and `audit` as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from numerate.report.numeral_view import visible
+from numerate.apps.numeral_view import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ __all__ = ["audit_tables", "stats_table"]
 
 
 def stats_table(results: list[dict[str, Any]]) -> Table:
-    """One column for each file, one row for each figure."""
+    """A table with one column per file and one row per figure."""
     table = Table(title="Numbers in the corpus", title_justify="left")
     table.add_column("")
     for result in results:
@@ -24,7 +24,7 @@ def stats_table(results: list[dict[str, Any]]) -> Table:
     for key in results[0]:
         if key in ("file", "reader", "approximate"):
             continue
-        # Nested figures open up into a row for each member of any file.
+        # A nested figure gets one row for each key that any file has.
         members = _union(result[key] for result in results) if isinstance(results[0][key], dict) else [None]
         for place, member in enumerate(members):
             name = key.replace("_", " ")
@@ -32,7 +32,7 @@ def stats_table(results: list[dict[str, Any]]) -> Table:
             cells = [_cell(result, key, member) for result in results]
             table.add_row(Text(visible(label)), *cells, end_section=member is not None and place == len(members) - 1)
     if any(result["approximate"] for result in results):
-        table.caption = "≈ approximate: the corpus has more different tokens or values than are kept"
+        table.caption = "≈ approximate: the corpus has more different tokens or values than fit into memory"
     return table
 
 
@@ -58,7 +58,7 @@ def _union(dicts: Iterable[dict[Any, Any]]) -> list[Any]:
 
 
 def audit_tables(result: dict[str, Any]) -> list[Table]:
-    """The figures, the examples, and the numbers that were split in several ways."""
+    """Three tables: figures, examples, and numbers with several different splits."""
     figures = Table(title="How the tokenizer splits numbers", title_justify="left", show_header=False)
     digit_tokens = ", ".join(f"{count} of {length}" for length, count in result["digit_tokens"].items())
     figures.add_row("tokenizer", f"{result['tokenizer']}, {result['vocabulary']:,} tokens")

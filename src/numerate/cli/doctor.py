@@ -1,4 +1,4 @@
-"""`numerate doctor`: is everything here that the library needs?"""
+"""`numerate doctor`: checks the installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELF_CHECK = (
     ("Blood pressure 120/80 at 12:30, −4.5 °C outside", [120.0, 80.0, 12.0, 30.0, -4.5]),
     ("a loss of (1,234) against 6.02e23", [-1234.0, 6.02e23]),
 )
-"""Texts whose values are known, read to see that reading works on this machine."""
+"""Texts with known values, to check that reading works on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Looks at the interpreter, the packages, the devices, and the reading itself.
+    """Checks the interpreter, the packages, the devices, and reading.
 
-    `missing` is an extra that is not installed, which is no fault; `bad` is one.
+    The health `missing` is an extra that is not installed, which is no fault; `bad` is a fault.
     """
     return [_python(), *_packages(), _device(), _reading()]
 
@@ -47,7 +47,7 @@ def _python() -> Finding:
 
 
 def _packages() -> list[Finding]:
-    """What the installed package asks for, from its own metadata: no list here can go out of date."""
+    """The requirements of the installed package, from its metadata, so that no list here gets out of date."""
     from numerate import __version__
 
     findings = [Finding("numerate", __version__)]
@@ -56,11 +56,7 @@ def _packages() -> list[Finding]:
 
         wanted = [Requirement(line) for line in metadata.requires("numerate") or []]
     except ImportError as error:  # also what metadata raises for a package that is not installed
-        return [
-            Finding(
-                "numerate", f"{__version__} ({error})", "bad", "install it with pip, from its folder: pip install ."
-            )
-        ]
+        return [Finding("numerate", f"{__version__} ({error})", "bad", "install it from its folder: pip install .")]
     extras: dict[str, list[Requirement]] = {}
     for requirement in wanted:
         extra = _extra_of(str(requirement.marker)) if requirement.marker else ""
@@ -81,12 +77,7 @@ def _packages() -> list[Finding]:
 
 
 def _extra_of(marker: str) -> str:
-    """The extra that a marker names.
-
-    Example:
-        >>> _extra_of('extra == "units"'), _extra_of('python_version < "3.12"')
-        ('units', '')
-    """
+    """The extra in a marker as `extra == "units"`; empty without one."""
     _, found, rest = marker.partition("extra == ")
     return rest[1:].partition(rest[0])[0] if found else ""
 
@@ -99,8 +90,8 @@ def _version(name: str) -> str | None:
 
 
 def _fault(requirement: Requirement) -> str:
-    """What is wrong with the installed version; empty when nothing is."""
-    if requirement.name == "numerate":  # the extra `all` names the other extras, which are looked at themselves
+    """The problem of the installed version; empty if there is none."""
+    if requirement.name == "numerate":  # the extra `all` lists the other extras, which are checked themselves
         return ""
     version = _version(requirement.name)
     if version is None:
@@ -109,7 +100,7 @@ def _fault(requirement: Requirement) -> str:
 
 
 def _device() -> Finding:
-    """The accelerator; torch takes seconds to import, so only a driver that is there makes us ask it."""
+    """The accelerator; torch takes seconds to import, so it is only imported if there is a driver."""
     if not (Path("/dev/nvidiactl").exists() or Path("/dev/kfd").exists() or sys.platform in ("darwin", "win32")):
         return Finding("device", "no GPU, computing on the CPU")
     try:
@@ -125,7 +116,7 @@ def _device() -> Finding:
 
 
 def _reading() -> Finding:
-    """Reads texts whose values are known."""
+    """Reads texts with known values."""
     from numerate.reading import find
     from numerate.registry import readers
 
@@ -135,6 +126,6 @@ def _reading() -> Finding:
             values = [numeral.value for numeral in find(text)]
             if values != expected:
                 return Finding("reading", f"{text!r} gives {values}, not {expected}", "bad", "reinstall numerate")
-    except Exception as error:  # a broken installation may raise anything, and this is the place to say so
+    except Exception as error:  # a broken installation may raise anything
         return Finding("reading", f"{type(error).__name__}: {error}", "bad", "reinstall numerate")
     return Finding("reading", f"{len(SELF_CHECK)} texts read correctly; readers: {names}")

@@ -1,4 +1,4 @@
-"""`numerate find`: the numerals of a file, as JSON lines, columns or coloured text."""
+"""`numerate find`: the numbers of a file as JSON lines, columns or coloured text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from numerate.cli.source import Batch, batches, checked_reader, progress, texts_of, title_of
-from numerate.errors import BadInput
+from numerate.cli.source import checked_reader, texts_of
+from numerate.cli.terminal import progress
+from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
+from numerate.registry import load_plugin, loaded_plugins
+from numerate.training.text_files import Batch, batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,14 +31,13 @@ __all__ = ["FindJob", "find_in_file"]
 Form = Literal["json", "columns", "view"]
 
 WAITING_PER_PROCESS = 3
-"""Batches in flight for each process: enough to keep it busy, few enough to bound the memory."""
+"""Batches in flight per process: enough to keep it busy, few enough to bound the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindJob:
-    """Turns a batch of lines into finished output; small and picklable, so that any process gives the same bytes."""
+    """Turns a batch of lines into output bytes; small and picklable, for worker processes."""
 
-    title: str
     reader: str = "standard"
     options: tuple[tuple[str, Any], ...] = ()
     field: str | None = None
@@ -43,17 +45,17 @@ class FindJob:
     width: int = 100
 
     def __call__(self, batch: Batch) -> tuple[bytes, str | None]:
-        """The output for the batch, and what was wrong with the line that it stopped at."""
+        """The output of the batch, and the error message of the line that it stopped at, if any."""
         find = make_reader(self.reader, **dict(self.options)).find
         write = {"json": _json_lines, "columns": _columns, "view": _View(self.width)}[self.form]
         parts: list[str] = []
         fault: str | None = None
         try:
-            for index, text in enumerate(texts_of(batch, self.title, self.field), batch.first):
+            for index, text in enumerate(texts_of(batch, self.field), batch.first):
                 parts.extend(write(index, text, find(text)))
-        except BadInput as error:
+        except NumerateError as error:
             fault = str(error)
-        # Lone surrogates come in through JSON escapes; as an escape they are valid JSON on the way out, too.
+        # Lone surrogates come from JSON escapes; written as an escape they are valid JSON again.
         return "".join(parts).encode("utf-8", "backslashreplace"), fault
 
 
@@ -68,23 +70,13 @@ def find_in_file(
     processes: int = 1,
     width: int = 100,
 ) -> None:
-    """Writes the numerals of a file to `out`, in order, while reading it.
-
-    Args:
-        path: A text file with one text a line, `-` for standard input; `*.gz` is unpacked.
-        out: Where the finished bytes go.
-        reader: A registered reader's name.
-        options: The reader's options.
-        field: Read this field of JSON lines instead of whole lines.
-        form: JSON lines, tab-separated columns, or coloured text.
-        processes: How many processes read; the output does not depend on it.
-        width: Columns of the terminal, for coloured text.
+    """Writes the numbers of a file to `out`, in order, while reading it; arguments as those of `numerate find`.
 
     Raises:
-        BadInput: The input cannot be used; all that stands before the fault has been written.
+        NumerateError: The input cannot be read; the output of all lines before the error has been written.
     """
     checked_reader(reader, options or {})
-    job = FindJob(title_of(path), reader, tuple(sorted((options or {}).items())), field, form, width)
+    job = FindJob(reader, tuple(sorted((options or {}).items())), field, form, width)
     with progress([path], quiet=form == "view") as on_position, closing(batches(path, on_position)) as source:
         done = map(job, source) if processes == 1 else _in_processes(job, source, processes)
         for output, fault in done:
@@ -96,17 +88,19 @@ def find_in_file(
 
 
 def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iterator[tuple[bytes, str | None]]:
-    """Results in the order of the batches, with only a bounded number of batches in memory."""
+    """Results in the order of the batches, with a bounded number of batches in memory."""
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
-    # Spawned, not forked: a fork copies whatever threads and locks the caller's libraries hold.
-    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
-    fault: BadInput | None = None
+    # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
+    pool = ProcessPoolExecutor(
+        processes, multiprocessing.get_context("spawn"), initializer=_load_plugins, initargs=(loaded_plugins(),)
+    )
+    fault: NumerateError | None = None
     try:
         iterator = iter(source)
         while True:
             try:
                 batch = next(iterator, None)
-            except BadInput as error:  # what was read before the fault still has to come out
+            except NumerateError as error:  # the output of lines before the error still has to be written
                 batch, fault = None, error
             if batch is None:
                 break
@@ -118,12 +112,18 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
         if fault is not None:
             raise fault
     except BrokenProcessPool:
-        raise BadInput(f"a worker died, perhaps for want of memory; try fewer than --processes {processes}") from None
+        raise BadInput(f"a worker process died, perhaps out of memory; try less than --processes {processes}") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-# One encoder for all: `json.dumps` with options makes a new one every time.
+def _load_plugins(files: list[str]) -> None:
+    """Loads the plugins of the main process in a worker."""
+    for file in files:
+        load_plugin(file)
+
+
+# One encoder for all rows: `json.dumps` with options makes a new one every time.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
@@ -150,7 +150,7 @@ class _View:
         self.console: Console | None = None
 
     def __call__(self, index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
-        from numerate.report.numeral_view import highlighted, meanings
+        from numerate.apps.numeral_view import highlighted, meanings
 
         if self.console is None:
             from rich.console import Console

@@ -1,4 +1,4 @@
-"""`numerate stats`: LUNA's Appendix B and Table 1 of Spithourakis and Riedel (2018), for any corpus."""
+"""`numerate stats`: statistics of a corpus as in LUNA's Appendix B and Table 1 of Spithourakis and Riedel (2018)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from numerate.cli.source import checked_reader, read_texts, title_of
-from numerate.cli.tally import Quantiles, TypeCounts
+from numerate.cli.source import checked_reader, read_texts
+from numerate.cli.tally import Quantiles, TypeCounts, share
+from numerate.training.text_files import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +30,11 @@ _SEPARATORS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f ](?=\d)")
 class CorpusStats:
     """The statistics of a stream of texts, in bounded memory.
 
-    A text's tokens are its numerals, and around them words and single other signs, as in the 2018 paper.
+    The tokens of a text are its numerals, words and single other characters, as in the 2018 paper.
 
     Args:
-        reader: What finds the numerals.
-        cap: How many different tokens, and how many values, are kept; beyond it some figures are approximate, and
+        reader: Finds the numerals.
+        cap: Maximum number of different tokens, and of values, in memory; with more, some figures are approximate, and
             `result()["approximate"]` names them.
     """
 
@@ -53,7 +54,7 @@ class CorpusStats:
         self.types = TypeCounts(cap)
 
     def add(self, text: str) -> None:
-        """Takes one text; empty ones are counted apart."""
+        """Counts one text; empty texts are counted separately."""
         if not text.strip():
             self.empty += 1
             return
@@ -74,7 +75,7 @@ class CorpusStats:
     def _add_numerals(self, numerals: list[Numeral]) -> None:
         spellings = [_normal(numeral.text) for numeral in numerals]
         self.spellings.update(spellings)
-        # The mark keeps a numeral apart from a word that is spelt alike; no token begins with a space.
+        # The space separates a numeral from a word with the same spelling; no token begins with a space.
         self.types.update([" " + spelling for spelling in spellings])
         for n in numerals:
             self.kinds[n.kind] += 1
@@ -108,27 +109,27 @@ class CorpusStats:
         return {
             "texts": self.texts,
             "empty_texts": self.empty,
-            "texts_with_numerals": _share(self.with_numerals, self.texts),
-            "texts_with_several": _share(self.with_several, self.texts),
+            "texts_with_numerals": share(self.with_numerals, self.texts),
+            "texts_with_several": share(self.with_several, self.texts),
             "tokens": tokens,
             "words": self.words,
             "other_signs": self.signs,
             "numerals": self.numerals,
             "longest_text": self.longest,
-            "mean_length": _share(tokens, self.texts),
-            "numerals_per_text": _share(self.numerals, self.texts),
-            "share_words": _share(self.words + self.signs, tokens),
-            "share_numerals": _share(self.numerals, tokens),
+            "mean_length": share(tokens, self.texts),
+            "numerals_per_text": share(self.numerals, self.texts),
+            "share_words": share(self.words + self.signs, tokens),
+            "share_numerals": share(self.numerals, tokens),
             "min": _finite(values.minimum),
             "median": _finite(values.median),
             "mean": _finite(values.mean),
             "max": _finite(values.maximum),
             "specials": self.special,
             "overflows": self.overflow,
-            "share_negative": _share(self.negative, self.numerals),
-            "share_integers": _share(self.whole, self.numerals),
-            "share_percent": _share(self.percent, self.numerals),
-            "share_comma": _share(self.grouped, self.numerals),
+            "share_negative": share(self.negative, self.numerals),
+            "share_integers": share(self.whole, self.numerals),
+            "share_percent": share(self.percent, self.numerals),
+            "share_comma": share(self.grouped, self.numerals),
             "kinds": dict(self.kinds.most_common()),
             "units": dict(self.units.top(top)),
             "decimals": dict(sorted(self.decimals.items())),
@@ -143,11 +144,11 @@ class CorpusStats:
         }
 
     def _unknown(self, size: int, tokens: int) -> dict[str, float | None]:
-        """Shares of all tokens, and of the numerals, that the `size` most frequent token types leave out."""
+        """Shares of all tokens, and of the numerals, outside of the `size` most frequent token types."""
         vocabulary = self.types.top(size)
         known = sum(count for _, count in vocabulary)
         numerals = sum(count for token, count in vocabulary if token[0] == " ")
-        return {"tokens": _share(tokens - known, tokens), "numerals": _share(self.numerals - numerals, self.numerals)}
+        return {"tokens": share(tokens - known, tokens), "numerals": share(self.numerals - numerals, self.numerals)}
 
 
 def stats_of_file(
@@ -157,7 +158,7 @@ def stats_of_file(
     on_position: Callable[[int], None] | None = None,
     cap: int = 200_000,
 ) -> dict[str, Any]:
-    """The statistics of one file; see `CorpusStats`."""
+    """The statistics of one file, see `CorpusStats`."""
     stats = CorpusStats(checked_reader(reader, {}), cap)
     for text in read_texts(path, field, on_position):
         stats.add(text)
@@ -165,7 +166,7 @@ def stats_of_file(
 
 
 def _tokens_around(text: str, numerals: list[Numeral]) -> list[str]:
-    """The words, lowercased, and other signs that lie between the numerals."""
+    """The lowercased words and other characters between the numerals."""
     tokens: list[str] = []
     position = 0
     for start, end in [*((n.start, n.end) for n in numerals), (len(text), len(text))]:
@@ -175,7 +176,7 @@ def _tokens_around(text: str, numerals: list[Numeral]) -> list[str]:
 
 
 def _normal(text: str) -> str:
-    """As the 2018 paper writes numerals: no thousands separators, no leading zeros.
+    """A numeral as the 2018 paper writes it: no thousands separators, no leading zeros.
 
     Example:
         >>> _normal("2,000"), _normal("007"), _normal("0.50"), _normal("000")
@@ -188,10 +189,6 @@ def _normal(text: str) -> str:
 def _magnitude(value: float) -> int:
     """Power of ten of the first significant digit of the shortest decimal: the float64 of 1e23 lies below 10^23."""
     return Decimal(repr(value)).adjusted()
-
-
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
 
 
 def _finite(value: float) -> float | None:

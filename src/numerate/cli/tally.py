@@ -1,4 +1,4 @@
-"""Counts and quantiles of a stream in bounded memory, which say when they became approximate."""
+"""Counts and quantiles of a stream in bounded memory, exact up to a limit and approximate beyond it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Quantiles", "TypeCounts"]
+__all__ = ["Quantiles", "TypeCounts", "share"]
+
+
+def share(part: float, whole: float) -> float | None:
+    """`part / whole`, or None if `whole` is 0."""
+    return part / whole if whole else None
 
 
 class TypeCounts:
-    """How often each string occurs; exact up to `cap` different strings, then a lower bound (Misra and Gries, 1982).
+    """Counts of strings; exact up to `cap` different strings, then lower bounds (Misra and Gries, 1982).
 
-    Whenever there are too many strings, every count falls by one and those at nothing are forgotten. So a count is too
-    low by at most `floor`, which never exceeds the number of strings seen divided by `cap`: the frequent ones, which
-    vocabularies and top lists are made of, hardly notice.
+    With too many strings, every count is reduced by one and strings with count 0 are dropped. So a count is too low by
+    at most `floor`, which never exceeds the number of strings seen divided by `cap`: frequent strings, which make up
+    vocabularies and top lists, are hardly affected.
 
     Example:
         >>> counts = TypeCounts(cap=2)
@@ -33,29 +38,29 @@ class TypeCounts:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing has been forgotten."""
+        """Whether no string has been dropped."""
         return self.floor == 0
 
     def __len__(self) -> int:
         return len(self._counts)
 
     def update(self, words: Iterable[str]) -> None:
-        """Counts some strings."""
+        """Adds strings."""
         self._counts.update(words)
         while len(self._counts) > self.cap:
             self.floor += 1
             self._counts = Counter({word: count - 1 for word, count in self._counts.items() if count > 1})
 
     def top(self, size: int) -> list[tuple[str, int]]:
-        """The most frequent strings with their counts; of equals, the alphabet decides, not the order of the file."""
+        """The most frequent strings with their counts; ties are in alphabetical order."""
         return sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))[:size]
 
 
 class Quantiles:
     """Minimum, maximum, mean and median of finite values.
 
-    The first three are exact up to rounding. The median is exact up to `cap` values; beyond that it is the median of a
-    uniform sample of `cap` of them, drawn with a fixed seed.
+    The first three are exact up to rounding. The median is exact up to `cap` values; with more it is the median of a
+    uniform sample of `cap` values, drawn with a fixed seed.
 
     Example:
         >>> q = Quantiles()
@@ -73,11 +78,11 @@ class Quantiles:
 
     @property
     def exact(self) -> bool:
-        """Whether the median is of all values."""
+        """Whether the median is computed from all values."""
         return self.count <= self.cap
 
     def add(self, value: float) -> None:
-        """Takes one finite value."""
+        """Adds one finite value."""
         self.count += 1
         if self.count == 1:
             self.minimum = self.maximum = self.mean = value
@@ -93,11 +98,9 @@ class Quantiles:
 
     @property
     def median(self) -> float:
-        """The middle value; between two, halfway."""
+        """The middle value, or the mean of the two middle values."""
         if not self._sample:
             return float("nan")
         ranked = sorted(self._sample)
-        middle = len(ranked) // 2
-        if len(ranked) % 2:
-            return ranked[middle]
-        return ranked[middle - 1] / 2 + ranked[middle] / 2
+        low, high = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
+        return low if low == high else low / 2 + high / 2  # the sum could overflow

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from numerate.config import Config, ConfigError
+from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_
 C = TypeVar("C", bound=Config)
 
 
-class ArtefactError(ValueError):
+class ArtefactError(NumerateError, ValueError):
     """A saved model that cannot be read or does not fit; the message says which file and why, on one line."""
 
     def __init__(self, message: str) -> None:

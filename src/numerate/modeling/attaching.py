@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from numerate.config import Config, ConfigError
+from numerate.files import read_yaml
 from numerate.modeling.artefact import (
     BASE_FOLDER,
     Artefact,
@@ -76,12 +77,10 @@ def load_recipe(name: str) -> Recipe:
         >>> load_recipe("xval").placement
         'scale'
     """
-    import yaml
-
     if name not in recipe_names():
         raise UnknownNameError(f"unknown recipe {name!r}: {near_names(name, recipe_names())}")
     text = (resources.files("numerate") / "recipes" / f"{name}.yaml").read_text(encoding="utf-8")
-    return Recipe.from_dict(yaml.safe_load(text))
+    return Recipe.from_dict(read_yaml(text, f"{name}.yaml"))
 
 
 def recipe_table() -> str:

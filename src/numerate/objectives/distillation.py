@@ -66,7 +66,7 @@ class Distillation(Masked):
 
     The teacher is a copy of the backbone. It is made in the first training step (or by `teach`), follows the backbone's
     device, and is not part of the model: it is not trained, saved or listed. The average is updated in `step`, which
-    `NumberTrainer` calls after each optimizer step (with the stock Trainer, the callback `TellsObjective`). `state`
+    `NumberTrainer` calls after each optimizer step (with the stock Trainer, the callback `ObjectiveCallback`). `state`
     returns what a resumed run needs.
     """
 

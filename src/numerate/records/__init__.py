@@ -1,4 +1,4 @@
-"""Records of numbers, texts and times: any field masked and predicted with an honest spread, see docs/records.md."""
+"""Models of records (JSON, CSV, DataFrames) that predict any field with calibrated intervals, see docs/records.md."""
 
 from numerate.records.record_model import RecordModel
 from numerate.records.schema import FieldError, Schema

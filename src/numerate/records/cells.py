@@ -1,4 +1,4 @@
-"""One value of a record, whatever file or library it comes from: a number, a time, a text, or nothing."""
+"""Values of records from any file or library: a number, a time, a text, or missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MISSING", "Cell", "CellKind", "read_cell", "time_text"]
 CellKind = Literal["number", "time", "text", "missing"]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>"})
-"""Strings that stand for nothing, whatever their case."""
+"""Strings for a missing value, in lower case; case does not matter."""
 _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.,]+(?:Z|[-+][0-9:]+)?)?", re.ASCII)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -21,13 +21,13 @@ _SECOND = datetime.timedelta(seconds=1)
 
 
 class Cell(NamedTuple):
-    """A value as it is treated.
+    """A parsed value.
 
     Attributes:
-        kind: What it is.
-        number: The number, or a time's seconds since 1970 (UTC).
+        kind: Number, time, text, or missing.
+        number: The number, or the seconds of a time since 1970 (UTC).
         text: The text.
-        infinite: It is missing because it was infinite: no scaler takes that.
+        infinite: The value was infinite, and counts as missing, because no scaler accepts it.
     """
 
     kind: CellKind
@@ -36,14 +36,14 @@ class Cell(NamedTuple):
     infinite: bool = False
 
 
-_NOTHING = Cell("missing")
+_MISSING = Cell("missing")
 
 
 def read_cell(value: Any) -> Cell:
-    """What a value is.
+    """Parses a value.
 
-    A string that writes a number is one (CSV has nothing else), but `007` is a text. Truth values are the texts
-    `true` and `false`. NaN, infinities and the strings of `MISSING` are missing. A time without a zone is UTC.
+    A string with a number is a number (CSV has only strings), but `007` is a text. Booleans are the texts `true` and
+    `false`. NaN, infinities and the strings of `MISSING` are missing. A time without a time zone is UTC.
 
     Example:
         >>> read_cell("-1.5e3").number, read_cell("007").kind, read_cell(float("nan")).kind
@@ -51,15 +51,15 @@ def read_cell(value: Any) -> Cell:
         >>> read_cell("2024-02-29T12:00:00+02:00")
         Cell(kind='time', number=1709200800.0, text='', infinite=False)
     """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # what pandas writes for nothing
-        return _NOTHING
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # missing values of pandas
+        return _MISSING
     if isinstance(value, str):
         return _of_text(value)
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
-        # In nanoseconds, as pandas has them, `item` would give a bare integer.
+        # For nanoseconds, the unit of pandas, `item` would give an integer.
         value = (value.astype("datetime64[us]") if type(value).__name__ == "datetime64" else value).item()
         if value is None:
-            return _NOTHING
+            return _MISSING
     if isinstance(value, bool):
         return Cell("text", text="true" if value else "false")
     if isinstance(value, numbers.Number) or type(value).__name__ == "Decimal":
@@ -72,7 +72,7 @@ def read_cell(value: Any) -> Cell:
 
 
 def time_text(seconds: float) -> str:
-    """The time, in ISO's form, of seconds since 1970; `nan` where no calendar reaches.
+    """The time in ISO format of seconds since 1970; `nan` outside of the years 1 to 9999.
 
     Example:
         >>> time_text(1709200800.0)
@@ -87,7 +87,7 @@ def time_text(seconds: float) -> str:
 def _of_text(value: str) -> Cell:
     text = value.strip()
     if text.lower() in MISSING:
-        return _NOTHING
+        return _MISSING
     if _NUMBER.fullmatch(text):
         return _of_number(text)
     if _TIME.fullmatch(text):
@@ -96,7 +96,7 @@ def _of_text(value: str) -> Cell:
         except ValueError:
             pass  # the 31st of June is a text
     if text.lower().lstrip("+-") in ("inf", "infinity"):
-        return _NOTHING._replace(infinite=True)
+        return _MISSING._replace(infinite=True)
     return Cell("text", text=text)
 
 
@@ -108,7 +108,7 @@ def _of_number(value: Any) -> Cell:
     except (TypeError, ValueError):  # a complex number
         return Cell("text", text=str(value))
     if not math.isfinite(number):
-        return _NOTHING._replace(infinite=math.isinf(number))
+        return _MISSING._replace(infinite=math.isinf(number))
     return Cell("number", number)
 
 

@@ -1,8 +1,7 @@
-"""Intervals that hold what they promise: each field's are stretched until they did on records kept out of training.
+"""Calibrated intervals: split conformal prediction on records that were held out of the training.
 
-A network that has learnt y = x may be ten times surer of itself, or less sure, than its errors warrant. So for each
-field and some levels the share of held-out values inside the central interval is looked at, and how far it must be
-stretched about its median (in scaled units) for that share to be the level; as in split conformal prediction.
+The intervals of a network may be ten times too narrow or too wide for its errors. So for each field and level, the
+central interval is stretched about its median (in scaled units) until it contains that share of the held-out values.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ __all__ = ["LEVELS", "Calibration", "stretches"]
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 FEWEST = 30
-"""A field with fewer held-out values is left as the network says."""
+"""A field with fewer held-out values is not calibrated."""
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(Config):
-    """How far the intervals of each field are stretched at each of `LEVELS`.
+    """Stretch factors of the intervals of each field at each of `LEVELS`.
 
     Attributes:
-        stretch: By field; a field that is not there is left as it is.
-        held_out: How many values each is based on.
+        stretch: Factors by field; other fields are not stretched.
+        held_out: Number of held-out values by field.
 
     Example:
         >>> calibration = Calibration(stretch={"x": (1.0, 1.0, 2.0, 2.0, 2.0)})
@@ -47,18 +46,18 @@ class Calibration(Config):
     def __post_init__(self) -> None:
         for name, factors in self.stretch.items():
             if len(factors) != len(LEVELS) or not all(math.isfinite(each) and each >= 0 for each in factors):
-                raise ConfigError(f"stretch of {name!r}: {len(LEVELS)} factors from 0 are needed, got {factors}")
+                raise ConfigError(f"stretch of {name!r}: expected {len(LEVELS)} factors of at least 0, got {factors}")
 
     def apply(
         self, name: str, p: Sequence[float] | np.ndarray, quantiles: np.ndarray, medians: np.ndarray
     ) -> np.ndarray:
-        """Stretched quantiles, which do not cross.
+        """Stretched quantiles, sorted so that they do not cross: (N, Q).
 
         Args:
             name: The field.
-            p: Of which probabilities, (Q,), or (N, Q).
+            p: Probabilities of the quantiles, (Q,) or (N, Q).
             quantiles: (N, Q), in scaled units.
-            medians: (N,), likewise.
+            medians: (N,), in scaled units.
         """
         factors = self.stretch.get(name)
         if factors is None:
@@ -73,13 +72,13 @@ class Calibration(Config):
 
 
 def stretches(truth: np.ndarray, medians: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, ...] | None:
-    """The factors for one field; None if there are too few values.
+    """The stretch factors of one field; None if there are too few values. All arguments are in scaled units.
 
     Args:
-        truth: (N,) values, in scaled units, as are all.
-        medians: (N,).
-        low: (N, L), the lower ends of the central intervals at `LEVELS`.
-        high: (N, L), the upper ends.
+        truth: (N,) held-out values.
+        medians: (N,) predicted medians.
+        low: (N, L) lower ends of the central intervals at `LEVELS`.
+        high: (N, L) upper ends.
 
     Example:
         >>> truth = np.linspace(-1, 1, 201)  # the intervals say ±0.5 at every level: too narrow for 0.9 by 1.8
@@ -93,6 +92,6 @@ def stretches(truth: np.ndarray, medians: np.ndarray, low: np.ndarray, high: np.
     apart = (truth - medians)[:, None]
     half = np.where(apart >= 0, high - medians[:, None], medians[:, None] - low)
     ratios = np.sort(np.abs(apart) / np.maximum(half, _LEAST), axis=0)
-    # The rank that split conformal prediction takes: one more than the share of those seen.
+    # The rank of split conformal prediction, with a correction for the finite sample.
     ranks = [min(count, math.ceil((count + 1) * level)) - 1 for level in LEVELS]
     return tuple(float(min(ratios[rank, at], 1e12)) for at, rank in enumerate(ranks))

@@ -1,4 +1,4 @@
-"""A schema learnt from records, in one pass and in memory that does not grow with them."""
+"""Infers the schema of records in one pass and constant memory."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ __all__ = ["learn"]
 
 MAX_WORDS = 5_000
 MAX_DISTINCT = 50_000
-"""Different texts that are counted for each field."""
+"""Maximum number of different texts that are counted per field."""
 NAMES_FROM = 20
-"""So many texts that are all different are names, unless one has a space in it."""
+"""Minimum number of texts, all different and without spaces, that make a field a name."""
 FAR = 8.0
-"""A number so many deviations from the mean has a heavy tail behind it."""
+"""Standard deviations from the mean beyond which a number means a heavy tail."""
 MAX_FIELDS = 10_000
 
 
 def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int | None = None) -> Schema:
-    """The schema of some records.
+    """The schema of records.
 
-    A field holds what most of its values are: numbers, times, or texts; at a tie, texts.
+    The kind of a field is that of most of its values: number, time, or text; texts win a tie.
 
     Args:
-        records: Mappings of keys to values, mappings and lists of them.
-        leave_out: Fields that a model is not to see, nor to predict.
-        limit: Look at no more than so many.
+        records: Mappings of keys to values, nested mappings and lists.
+        leave_out: Fields that a model neither sees nor predicts.
+        limit: Maximum number of records to use.
 
     Raises:
-        FieldError: There are none, there is no number that varies, or one is no record.
+        FieldError: There are no records, none of the numbers varies, or an item is no record.
 
     Example:
         >>> schema = learn([{"id": 7, "d": {"m": 1.5}}, {"id": 8, "d": {"m": None}}, {"id": 9, "d": {"m": 2}}])
@@ -53,7 +53,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
     present: Counter[str] = Counter()
     for record in islice(records, limit):
         if not isinstance(record, dict):
-            raise FieldError(f"a record has keys and values, got {str(record)[:60]!r}")
+            raise FieldError(f"a record must be a dict, got {str(record)[:60]!r}")
         for path, value in leaves(record):
             if isinstance(value, dict):
                 objects[path] += 1
@@ -63,27 +63,24 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
                     present[path_of(path, str(key))] += 1
             elif not isinstance(value, list | tuple):
                 if path not in tallies and len(tallies) >= MAX_FIELDS:
-                    raise FieldError(f"more than {MAX_FIELDS:,} different fields, at last {path[:60]!r}")
+                    raise FieldError(f"more than {MAX_FIELDS:,} different fields; the last is {path[:60]!r}")
                 tallies.setdefault(path, _Tally()).add(read_cell(value))
     if not objects[""]:
-        raise FieldError("there are no records to learn from")
+        raise FieldError("there are no records")
     for path, here in keys.items():
         for key in here:
             below = path_of(path, key)
             if below in tallies:
                 tallies[below].missing += objects[path] - present[below]
-    # An object that is null in some record is no field of its own.
+    # An object that is null in some record is not a field.
     tallies = {path: tally for path, tally in tallies.items() if tally.count or path not in keys}
-    out = {field_of(path) for path in leave_out}
-    for path in sorted(out):
-        if path not in tallies and path_of("", path) not in tallies:
-            raise FieldError(f"unknown field {path!r} to leave out: {near_names(path, list(tallies))}")
-    fields = {
-        path: tally.field(path in out or path in {path_of("", o) for o in out}) for path, tally in tallies.items()
-    }
+    out = {path if path in tallies else path_of("", path): path for path in map(field_of, leave_out)}
+    if unknown := sorted(path for key, path in out.items() if key not in tallies):
+        raise FieldError(f"unknown field {unknown[0]!r} to leave out: {near_names(unknown[0], list(tallies))}")
+    fields = {path: tally.field(path in out) for path, tally in tallies.items()}
     schema = Schema(fields=fields, keys={path: tuple(here) for path, here in keys.items()})
     if not schema.numbers():
-        raise FieldError(f"no field holds numbers that vary; there are {', '.join(list(fields)[:12]) or 'no fields'}")
+        raise FieldError(f"no field has numbers that vary; the fields are {', '.join(list(fields)[:12]) or 'none'}")
     texts: Counter[str] = Counter()
     for path, tally in tallies.items():
         if fields[path].holds == "text" and fields[path].shown:
@@ -92,7 +89,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
 
 
 class _Tally:
-    """What is known of a field so far."""
+    """Statistics of one field."""
 
     def __init__(self) -> None:
         self.missing = 0
@@ -123,8 +120,8 @@ class _Tally:
         if holds == "text":
             different = len(self.texts) == self.kinds["text"] >= NAMES_FROM
             named = different and not any(" " in text for text in self.texts)
-            silent = len(self.texts) == 1 and self.kinds["text"] == self.count and not self.missing
-            return Field(holds="name" if named or silent else "text", **same)
+            same_text = len(self.texts) == 1 and self.kinds["text"] == self.count and not self.missing
+            return Field(holds="name" if named or same_text else "text", **same)
         seen, strays = self._moments[holds], self.count - self.kinds[holds]
         if seen.low == seen.high and not strays:
             return Field(holds="constant", was=holds, low=seen.low, high=seen.high, **same)
@@ -132,7 +129,7 @@ class _Tally:
 
 
 class _Moments:
-    """Mean, spread and range of numbers, in one pass (Welford's way, which loses no digits)."""
+    """Mean, spread and range of numbers in one pass, by Welford's algorithm."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
@@ -147,5 +144,5 @@ class _Moments:
 
     def is_heavy(self) -> bool:
         spread = math.sqrt(self.squares / self.count) if math.isfinite(self.squares) else math.inf
-        # Where squares leave float64, the numbers span hundreds of decades.
+        # If squares overflow float64, the numbers span hundreds of orders of magnitude.
         return math.isinf(spread) or max(self.high - self.mean, self.mean - self.low) > FAR * spread

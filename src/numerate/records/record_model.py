@@ -1,7 +1,8 @@
-"""`RecordModel`: fitted on records, it predicts any number of them from all that is known of the others."""
+"""`RecordModel`: predicts any number or time of a record from its other fields."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,14 @@ import numpy as np
 import torch
 
 from numerate.config import Config, ConfigError
+from numerate.files import write_atomically
 from numerate.modeling.artefact import ArtefactError
 from numerate.modeling.attaching import from_pretrained
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
 from numerate.records.conformal import LEVELS, Calibration, stretches
-from numerate.records.field_table import table
-from numerate.records.frames import as_rows, like
-from numerate.records.input_counts import Counts
+from numerate.records.field_table import Counts, table
 from numerate.records.schema import FieldError, Schema
 from numerate.training.scratch import longest_text
 
@@ -30,24 +30,19 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.processing.scaling import Scaling
 
-__all__ = ["RECORDS_FILE", "RecordModel", "RecordModelConfig"]
+__all__ = ["RECORDS_FILE", "RecordModel", "RecordModelConfig", "as_rows"]
 
 RECORDS_FILE = "records.json"
-"""What a saved model of records has beside the files of every saved model."""
+"""File of a saved model of records, beside those of every saved model."""
 BATCH = 256
 MOST_CHECKS = 20_000
-"""Held-out predictions that a calibration looks at, all fields together."""
+"""Maximum number of held-out predictions of a calibration, over all fields."""
 LEAST_CHECKS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordModelConfig(Config):
-    """What is saved beside the network.
-
-    Attributes:
-        schema: The fields of the training records.
-        calibration: How far intervals are stretched.
-    """
+    """Config that is saved beside the network: the schema, and the calibration of the intervals."""
 
     kind: ClassVar[str] = "record-model"
     schema: Schema
@@ -55,13 +50,13 @@ class RecordModelConfig(Config):
 
 
 class RecordModel:
-    """A network, the schema of the records that it reads, and the calibration of its intervals.
+    """A network, the schema of its records, and the calibration of its intervals.
 
     Attributes:
         model: The network.
-        schema: See `numerate.records.schema`.
-        calibration: See `numerate.records.conformal`.
-        counts: What was odd about the records asked about so far; `report` shows it.
+        schema: The fields of the training records, see `numerate.records.schema`.
+        calibration: Stretch factors of the intervals, see `numerate.records.conformal`.
+        counts: Unusual input of predictions so far, shown by `report`.
 
     Example:
         >>> rows = [{"x": x, "y": x} for x in range(40)]
@@ -88,18 +83,18 @@ class RecordModel:
         seed: int = 42,
         say: Callable[[str], None] | None = None,
     ) -> Self:
-        """Trains a model by the run `records`.
+        """Trains a model with the run `records`.
 
         Args:
             rows: Records, as a list of dicts or a pandas DataFrame.
             scale: One of the run's scales.
-            changes: `key.sub=value` each, as `training.max_steps=2000`.
-            leave_out: Fields that the model is not to see, such as row numbers.
-            seed: Of weights, masks, and which records are kept for the calibration.
-            say: Gets a line now and then.
+            changes: Changes to the run, each `key.sub=value`, as `training.max_steps=2000`.
+            leave_out: Fields that the model does not see, such as row numbers.
+            seed: Random seed of weights and masks.
+            say: If given, progress is shown.
 
         Raises:
-            FieldError: There is nothing to learn from.
+            FieldError: The records cannot be learnt from.
         """
         from numerate.records.running import RecordRun
         from numerate.training.run import load_run
@@ -114,51 +109,51 @@ class RecordModel:
         return ready.finished(cls, network)
 
     def predict(self, rows: Any, field: str, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
-        """Quantiles of a field of each record, in its own units, whether or not the record has it.
+        """Quantiles of a field of each record, in the field's units, whether or not the record has it.
 
         Args:
-            rows: As in `fit`; what a record says at the field itself is not looked at.
-            field: Its path, as `description.planet0.m`, `data[3][0]` or `body mass`.
+            rows: Records as in `fit`; the record's own value of the field is not used.
+            field: Path of the field, as `description.planet0.m`, `data[3][0]` or `body mass`.
             quantiles: Probabilities between 0 and 1.
 
         Returns:
             (N, Q) float64, or datetime64 for times; a DataFrame with the same index for a DataFrame.
 
         Raises:
-            FieldError: There is no such field, it holds no numbers, or a record is too long.
+            FieldError: There is no such field, it has no numbers, or a record is too long.
         """
         levels = [float(p) for p in quantiles]
         if not levels or not all(0 < p < 1 for p in levels):
             raise FieldError(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
         records, path = as_rows(rows), self.schema.path(field)
         found = self._values(records, path, np.broadcast_to(np.array(levels), (len(records), len(levels))))
-        return like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
+        return _like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
 
     def sample(self, rows: Any, field: str, count: int = 100, seed: int = 0) -> Any:
-        """Samples of a field of each record: (N, count), or a DataFrame for one; arguments as `predict`."""
+        """Samples of a field of each record: (N, count) array, or a DataFrame for one; see `predict`."""
         if count < 1:
             raise FieldError(f"count must be positive, got {count}")
         records, path = as_rows(rows), self.schema.path(field)
         drawn = np.random.default_rng(seed).uniform(1e-9, 1 - 1e-9, (len(records), count))
         found = self._values(records, path, drawn)
-        return like(rows, found, list(range(count)), is_time=self.schema.fields[field_of(path)].is_time)
+        return _like(rows, found, list(range(count)), is_time=self.schema.fields[field_of(path)].is_time)
 
     def save(self, folder: str | Path) -> None:
-        """Writes network, backbone, tokenizer (safetensors and JSON) and `records.json`."""
+        """Saves network, backbone and tokenizer (safetensors and JSON), and `records.json`."""
         self.model.save_pretrained(folder, backbone=True)
         self.save_records(folder)
 
     def save_records(self, folder: str | Path) -> None:
-        """Writes `records.json` alone, beside a network that is saved already."""
+        """Writes `records.json` beside a network that is already saved."""
         config = RecordModelConfig(schema=self.schema, calibration=self.calibration)
-        (Path(folder) / RECORDS_FILE).write_text(config.to_json(), encoding="utf-8")
+        write_atomically(Path(folder) / RECORDS_FILE, config.to_json().encode())
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """What `save` or `numerate train records` wrote.
+        """Loads a folder of `save` or `numerate train records`.
 
         Raises:
-            ArtefactError: It is no such folder, or damaged.
+            ArtefactError: The folder has no model of records, or a damaged one.
         """
         file = Path(folder) / RECORDS_FILE
         if not Path(folder).is_dir():
@@ -167,25 +162,25 @@ class RecordModel:
             config = RecordModelConfig.from_json(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise ArtefactError(
-                f"{folder} has no {RECORDS_FILE}: it holds no model of records; `numerate train records` makes one"
+                f"{folder} has no {RECORDS_FILE}: it is no model of records; `numerate train records` makes one"
             ) from None
         except (OSError, UnicodeDecodeError, ConfigError) as error:
             raise ArtefactError(f"{file}: {error}") from None
         return cls(from_pretrained(folder), config.schema, config.calibration)
 
     def report(self) -> str:
-        """A table of all fields: what each holds, how it is scaled and calibrated, and what was odd when asked."""
+        """A table of all fields with kind, range, scaler and calibration, and the counts of unusual input."""
         return table(self.schema, self._scaling, self.calibration, self.counts)
 
     @property
     def _scaling(self) -> Scaling:
         scaling = self.model.processor.scaling
         if scaling is None:
-            raise ArtefactError("the model has no scaling: it was not trained by the run `records`")
+            raise ArtefactError("the model has no scaling: train it with the run `records`")
         return scaling
 
     def _values(self, records: Sequence[Any], path: str, p: np.ndarray) -> np.ndarray:
-        """Calibrated quantiles in the field's own units: (N, Q)."""
+        """Calibrated quantiles in the field's units: (N, Q)."""
         name = field_of(path)
         plan = self.schema.fields[name]
         if plan.holds == "constant":
@@ -205,7 +200,7 @@ class RecordModel:
 
     @torch.no_grad()
     def _ask(self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None) -> NumberDistribution:
-        """The network's own distributions of one number of each record, in scaled units."""
+        """The uncalibrated distribution of one number of each record, in scaled units."""
         texts, wanted = [], []
         for record, path in zip(records, paths, strict=True):
             text, asked = self.schema.write_asking(record, path, counts)
@@ -218,17 +213,19 @@ class RecordModel:
         most = longest_text(base_of(self.model.backbone).config, processor.tokenizer)
         if most is not None and batch["input_ids"].shape[1] > most:
             raise FieldError(f"a record has at most {most} tokens, got {batch['input_ids'].shape[1]}")
-        # Numbers asked for come in reading order, row by row.
+        # The requested numbers are in reading order, row by row.
         found = (batch["number_given"] == ASKED).sum(1).tolist()
         if found != [count for _, count in wanted]:
-            raise FieldError(f"the records ask for {[count for _, count in wanted][:5]}... numbers, found {found[:5]}")
+            raise FieldError(
+                f"the records have {[count for _, count in wanted][:5]}... requested numbers, found {found[:5]}"
+            )
         starts = np.cumsum([0, *found[:-1]])
         with evaluating(self.model):
             numbers: Any = self.model(**batch, return_loss=False).numbers
         return numbers[torch.tensor([start + at for start, (at, _) in zip(starts.tolist(), wanted, strict=True)])]
 
     def calibrate(self, held: Sequence[Any], seed: int = 0) -> None:
-        """Fits the calibration on records that were kept out of training."""
+        """Fits the calibration to records that were held out of the training."""
         scaling, draws = self._scaling, np.random.default_rng(seed)
         fields = self.schema.numbers()
         each = min(len(held), max(LEAST_CHECKS, MOST_CHECKS // max(1, len(fields))))
@@ -256,9 +253,34 @@ class RecordModel:
         self.calibration = Calibration(stretch=stretch, held_out=counts)
 
     def _given(self, record: Any) -> dict[str, list[tuple[str, float]]]:
-        """The numbers that a record gives: by field, path and value."""
+        """Paths and values of a record's numbers, by field."""
         found: dict[str, list[tuple[str, float]]] = {}
         text = self.schema.write(record)
         for numeral in self.model.processor.reader.find(text):
             found.setdefault(field_of(numeral.path), []).append((numeral.path, numeral.value))
         return found
+
+
+def _is_frame(rows: Any) -> bool:
+    """Whether `rows` is a pandas DataFrame, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(rows, pandas.DataFrame)
+
+
+def as_rows(rows: Any) -> list[dict[str, Any]]:
+    """Records as a list of dicts."""
+    if _is_frame(rows):
+        return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
+    if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
+        raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")
+    return list(rows)
+
+
+def _like(rows: Any, values: np.ndarray, columns: list[Any], *, is_time: bool) -> Any:
+    """Values (N, Q) as an array, or as a DataFrame with the index of `rows`; with `is_time`, seconds become times."""
+    if is_time:
+        micro = np.clip(np.nan_to_num(values) * 1e6, -6e16, 2e17)  # years 69 to 8307, the range of datetime64
+        values = np.round(micro).astype(np.int64).astype("datetime64[us]")
+    if not _is_frame(rows):
+        return values
+    return sys.modules["pandas"].DataFrame(values, index=rows.index, columns=columns)

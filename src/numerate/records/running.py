@@ -1,15 +1,14 @@
-"""From records to a training run: schema learnt, records written alike, some kept out for the calibration."""
+"""Turns records into a training run: schema, texts, tokenizer, and records held out for the calibration."""
 
 from __future__ import annotations
 
 import dataclasses
-import filecmp
-import os
 import random
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from numerate.files import write_atomically
 from numerate.processing.record_tokenizer import record_tokenizer
 from numerate.records.learning import learn
 from numerate.records.schema import FieldError
@@ -29,7 +28,7 @@ __all__ = ["RecordFiles", "RecordRun"]
 
 HELD_SHARE = 0.25
 MOST_HELD = 2_000
-"""Records kept out of training, so that intervals can be calibrated."""
+"""Maximum number of records held out of the training, for the calibration."""
 FEWEST_RECORDS = 10
 _WORDS = ("null", "true", "false")
 M = TypeVar("M")
@@ -37,13 +36,7 @@ M = TypeVar("M")
 
 @dataclass(frozen=True)
 class RecordFiles:
-    """The records of some files, each time from the beginning.
-
-    Attributes:
-        paths: Of any format that `numerate.training.sources` knows.
-        format: Which one; None for what each name ends in.
-        limit: At most so many.
-    """
+    """At most `limit` records of files (see `numerate.training.sources`); every iteration starts at the first."""
 
     paths: tuple[str, ...]
     format: str | None = None
@@ -55,13 +48,13 @@ class RecordFiles:
 
 @dataclass(frozen=True)
 class RecordRun:
-    """A run whose records are written alike, and what its model needs besides.
+    """A run on records, ready for training.
 
     Attributes:
-        run: The run, with files of texts for its data.
-        schema: Learnt from the training records.
-        tokenizer: Its keys and frequent texts are tokens.
-        held: Records kept out of training.
+        run: The run, with the records as text files.
+        schema: Schema of the training records.
+        tokenizer: A tokenizer with keys and frequent texts as tokens.
+        held: Records held out of the training.
     """
 
     run: Run
@@ -71,12 +64,12 @@ class RecordRun:
 
     @classmethod
     def of_files(cls, run: Run, folder: Path) -> RecordRun:
-        """A run's own files, written alike below `folder`."""
+        """Prepares the files of a run; text files are written into a subfolder of `folder`."""
         data = run.data
         if data.train is None:
-            raise RunError("the run learns from records: give them with --data")
+            raise RunError("no records to train on: give --data")
         if data.split is not None:
-            raise RunError(f"data.split: records are not split by a field, got {data.split!r}; give files")
+            raise RunError(f"data.split is not supported for records, got {data.split!r}; give one file per split")
         train = RecordFiles(_several(data.train), data.format, data.limit)
         dev = None if data.dev is None else RecordFiles(_several(data.dev), data.format, data.dev_limit)
         return cls.of_rows(run, train, folder, dev, leave_out=data.leave_out)
@@ -86,14 +79,14 @@ class RecordRun:
         cls, run: Run, rows: Iterable[Any], folder: Path, dev: Iterable[Any] | None = None,
         *, leave_out: Iterable[str] = (),
     ) -> RecordRun:  # fmt: skip
-        """Records that can be gone through twice.
+        """Prepares records, which are iterated twice.
 
         Args:
-            run: The run `records`, or one like it.
-            rows: For training and calibration.
-            folder: Gets the texts.
-            dev: For evaluation on the way.
-            leave_out: Fields that the model is not to see.
+            run: The run `records`, or a similar one.
+            rows: Records for training and calibration.
+            folder: Folder for the text files.
+            dev: Records for evaluation during training.
+            leave_out: Fields that the model does not see.
         """
         schema = learn(rows, leave_out=leave_out)
         held: list[Any] = []
@@ -122,7 +115,7 @@ class RecordRun:
         return cls(run, schema, tokenizer, held)
 
     def trainer(self, folder: Path, *, quiet: bool = False) -> NumberTrainer:
-        """The trainer of the run."""
+        """The trainer of the run; with `quiet`, without progress output."""
         trainer = build(self.run, folder, tokenizer=self.tokenizer)
         if quiet:
             for callback in list(trainer.callback_handler.callbacks):
@@ -131,7 +124,7 @@ class RecordRun:
         return trainer
 
     def finished(self, make: Callable[[NumberModel, Schema], M], model: NumberModel) -> M:
-        """The trained model with its schema, calibrated."""
+        """The trained model with its schema and calibration."""
         made: Any = make(model, self.schema)
         made.calibrate(self.held)
         return made
@@ -142,13 +135,5 @@ def _several(paths: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _written(path: Path, texts: Iterable[str]) -> str:
-    """Writes texts, a line each; a file that says the same is left alone, so that what was made of it still fits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    with new.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"{text}\n" for text in texts)
-    if path.is_file() and filecmp.cmp(path, new, shallow=False):
-        new.unlink()
-    else:
-        new.replace(path)
-    return str(path)
+    """Writes texts, one per line; an equal file is left untouched, so that its encoded texts stay valid."""
+    return str(write_atomically(path, (f"{text}\n".encode() for text in texts), keep_equal=True))

@@ -1,9 +1,8 @@
-"""What the fields of records are, learnt from some; and records written alike by it, as text for a model.
+"""The schema of records: kinds of fields, and the normalised text of a record for a model.
 
-Keys stand in the order in which they were first seen, whatever order a record has them in. A number is written bare, a
-time as its seconds since 1970, a text in quotes. What is missing is `null` where that was seen often enough to learn
-from it (that a value is missing may say something), and otherwise `[NUM]`, a number that is not known. Constants, and
-texts that are names of their records, say nothing and are left out.
+Keys are written in the order in which they were first seen. A number is written bare, a time as its seconds since 1970,
+a text in quotes. A missing value is `null` if the field was missing often enough in the training to learn from it, and
+otherwise `[NUM]`, an unknown number. Constants and names of records carry no information and are left out.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numerate.config import Config, ConfigError
+from numerate.errors import NumerateError
 from numerate.notation.base import NUM
 from numerate.processing.scaling import EVERYTHING, field_of
 from numerate.records.cells import read_cell
@@ -23,16 +23,16 @@ from numerate.registry import near_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from numerate.records.input_counts import Counts
+    from numerate.records.field_table import Counts
 
 __all__ = ["MAX_TEXT", "Field", "FieldError", "Schema", "path_of"]
 
 MAX_TEXT = 64
-"""Characters of a text that a model sees; there is a token a byte, unless the text is a frequent one."""
+"""Maximum number of characters of a text; rare texts cost one token per byte."""
 MAX_PLACE = 10_000
-"""Lists are filled up no further than this; no model reads so many numbers."""
+"""Maximum length to which lists are extended for a requested place."""
 LEARNT_MISSING = 0.01
-"""From this share on, that a value is missing is something to learn from."""
+"""Share of missing values from which a missing value is written as `null`."""
 
 _INDEX = re.compile(r"\[([0-9]{1,9})\]")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -40,12 +40,12 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 Holds = Literal["number", "time", "text", "constant", "name", "empty"]
 
 
-class FieldError(ValueError):
-    """Records or a field that cannot be used; the message is one line that quotes it."""
+class FieldError(NumerateError, ValueError):
+    """Records or a field that cannot be used; the message is one line that quotes the value."""
 
 
 def path_of(prefix: str, key: str) -> str:
-    """The path of a key's value, as the reader `records` writes it.
+    """The path of a key, as the reader `records` writes it.
 
     Example:
         >>> path_of("planet0", "m"), path_of("", "m"), path_of("", "body mass")
@@ -58,19 +58,19 @@ def path_of(prefix: str, key: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Field(Config):
-    """One field: a key path without its list indices.
+    """One field: a key path without list indices.
 
     Attributes:
         holds: `number`, `time` or `text`; `constant` for a single number or time, `name` for texts that are all
-            different (or the same), `empty` where nothing was ever given.
-        was: What a constant is: `number` or `time`.
-        count: How many values were seen.
-        missing: How many were missing.
-        strays: How many were of another kind, as a text among numbers; they are written as texts.
-        low: The least number seen,
-        high: and the largest.
-        heavy: Whether its scaler is logarithmic: some number lies far outside of all others.
-        left_out: Whether the user wants it left out.
+            different (or all equal), `empty` for a field without values.
+        was: Kind of a constant: `number` or `time`.
+        count: Number of values in the training records.
+        missing: Number of missing values.
+        strays: Number of values of another kind, as a text among numbers; they are written as texts.
+        low: Smallest number.
+        high: Largest number.
+        heavy: Whether the numbers have a heavy tail, and a logarithmic scaler.
+        left_out: Whether the user left it out.
     """
 
     kind: ClassVar[str] = "record-field"
@@ -86,7 +86,7 @@ class Field(Config):
 
     @property
     def shown(self) -> bool:
-        """Whether a model sees it."""
+        """Whether a model sees the field."""
         return self.holds in ("number", "time", "text") and not self.left_out
 
     @property
@@ -102,12 +102,12 @@ class Field(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Schema(Config):
-    """The fields of some records, and how a record is written.
+    """The fields of records, and the normalised text of a record.
 
     Attributes:
-        fields: By path, `data[][]` for all of a list.
-        keys: The keys of each object, in order; by its path, `""` for the record itself.
-        words: Texts that are a token each.
+        fields: Fields by path, `data[][]` for all items of a list.
+        keys: Ordered keys of each object by its path, `""` for the record itself.
+        words: Frequent texts, each one token.
 
     Example:
         >>> from numerate.records.learning import learn
@@ -125,21 +125,21 @@ class Schema(Config):
 
     def __post_init__(self) -> None:
         if unknown := next((path for path in self.keys if not isinstance(path, str)), None):
-            raise ConfigError(f"paths are strings, got {unknown!r}")
+            raise ConfigError(f"paths must be strings, got {unknown!r}")
 
     def choose(self) -> dict[str, str]:
-        """The scalers that `numerate.processing.scaling.Scaling` is to take for single fields."""
+        """Scalers of single fields for `numerate.processing.scaling.Scaling`."""
         return {path: "log" for path, each in self.fields.items() if each.heavy and each.shown}
 
     def numbers(self) -> list[str]:
-        """The fields whose values a model predicts: numbers and times."""
+        """The fields that a model predicts: numbers and times."""
         return [path for path, each in self.fields.items() if each.shown and each.holds != "text"]
 
     def path(self, name: str) -> str:
-        """The path that a user means, who may also give a bare key such as `body mass`.
+        """The path of a field by its path or bare key, as `body mass`.
 
         Raises:
-            FieldError: There is none such, or nothing to be predicted there.
+            FieldError: There is no such field, or it cannot be predicted.
         """
         if name == EVERYTHING or not name:
             raise FieldError(f"give one field to predict, got {name!r}")
@@ -149,43 +149,43 @@ class Schema(Config):
             raise FieldError(f"unknown field {name!r}: {near_names(name, askable)}")
         what = self.fields[field_of(known[0])]
         if "[]" in _QUOTED.sub('"', known[0]):
-            raise FieldError(f"field {name!r} is a list: say which place of it, as {name.replace('[]', '[0]')!r}")
+            raise FieldError(f"field {name!r} is a list: give an index, as {name.replace('[]', '[0]')!r}")
         if what.left_out or what.holds in ("text", "name", "empty"):
-            why = "was left out of the training" if what.left_out else {"empty": "was never given"}.get(what.holds)
-            raise FieldError(f"field {name!r} {why or 'holds text'}: only numbers and times are predicted")
+            why = "was left out of the training" if what.left_out else {"empty": "has no values"}.get(what.holds)
+            raise FieldError(f"field {name!r} {why or 'has texts'}: only numbers and times can be predicted")
         return known[0]
 
     def write(self, record: Any, asked: str | None = None, counts: Counts | None = None) -> str:
         """A record as text.
 
         Args:
-            record: A mapping of keys to values, mappings and lists of them.
-            asked: The path of a number that is written `[NUM]`, whether the record has it or not.
-            counts: Where what was odd about the record is counted.
+            record: A mapping of keys to values, nested mappings and lists.
+            asked: Path of a number that is written as `[NUM]`, whether or not the record has it.
+            counts: Counts unusual input of the record.
         """
         return self.write_asking(record, asked, counts)[0]
 
     def write_asking(
         self, record: Any, asked: str | None = None, counts: Counts | None = None
     ) -> tuple[str, list[str]]:
-        """The text, and the paths of its `[NUM]`, in order."""
+        """The text of a record, and the paths of its `[NUM]` tokens in order."""
         if not isinstance(record, dict):
-            raise FieldError(f"a record has keys and values, got {str(record)[:60]!r}")
+            raise FieldError(f"a record must be a dict, got {str(record)[:60]!r}")
         open_paths: list[str] = []
         walk = _Walk(self, asked, counts, open_paths)
         return walk.value(record, "", ""), open_paths
 
 
 class _Walk:
-    """One record on its way to text."""
+    """Writes one record as text."""
 
     def __init__(self, schema: Schema, asked: str | None, counts: Counts | None, open_paths: list[str]) -> None:
         self.schema, self.asked, self.counts, self.open_paths = schema, asked, counts, open_paths
 
     def value(self, value: Any, path: str, place: str) -> str:
-        """Any value; `path` is its field, `place` its path with the indices."""
+        """The text of a value; `path` is its field, `place` its path with list indices."""
         if place == self.asked and path in self.schema.fields:
-            return self._open(place)  # whatever a record has there
+            return self._open(place)  # whether or not the record has a value there
         keys = self.schema.keys.get(path)
         within = self.asked is not None and self.asked != place and _is_within(self.asked, place)
         if keys is not None and (isinstance(value, dict) or (within and not isinstance(value, list))):
@@ -194,7 +194,7 @@ class _Walk:
             self._count("unknown", path or "{}")
             return "null"
         if within and self.asked is not None and (index := _INDEX.match(self.asked, len(place))):
-            # A list that ends before the place asked for, or is not there, is filled up to it.
+            # A list that is missing or too short is extended to the requested place.
             items = list(value) if isinstance(value, list | tuple) else []
             value = items + [None] * (min(int(index[1]), MAX_PLACE) + 1 - len(items))
         if isinstance(value, list | tuple):
@@ -252,7 +252,7 @@ class _Walk:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The fields of a record with their values, and its objects with their keys, from outside in."""
+    """Paths and values of a record, its objects and its fields, outer ones first."""
     stack = [(path, value)]
     while stack:
         path, value = stack.pop()
@@ -272,11 +272,11 @@ def _written(number: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    # A text that says [NUM] asks for nothing.
+    # A literal [NUM] in a text must not become a requested number.
     return json.dumps(text, ensure_ascii=False).replace(NUM, "\\u005bNUM]")
 
 
 def first_words(counted: Iterable[tuple[str, int]], most: int) -> tuple[str, ...]:
-    """The most frequent texts, as they are written, that were seen more than once."""
+    """The most frequent texts, quoted, that occur more than once."""
     often = sorted((item for item in counted if item[1] > 1), key=lambda item: (-item[1], item[0]))
     return tuple(_quoted(text) for text, _ in often[:most])

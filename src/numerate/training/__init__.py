@@ -1,4 +1,4 @@
-"""Training with the Hugging Face Trainer: numbers measured on the way, and runs that survive; see docs/training.md.
+"""Training with the Hugging Face Trainer: number metrics, non-finite guard, atomic checkpoints; see docs/training.md.
 
 Example:
     >>> from numerate.training import newest_whole
@@ -15,31 +15,20 @@ if TYPE_CHECKING:
     from numerate.training.checkpoints import CheckpointError, newest_whole
     from numerate.training.cuda_graph_trainer import CudaGraphTrainer
     from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
-    from numerate.training.objective import TellsObjective
+    from numerate.training.objective import ObjectiveCallback
     from numerate.training.trainer import NumberTrainer
 
 __all__ = [
-    "CheckpointError",
-    "CudaGraphTrainer",
-    "NonFinite",
-    "NonFiniteError",
-    "NonFiniteGuard",
-    "NumberTrainer",
-    "TellsObjective",
-    "newest_whole",
+    "CheckpointError", "CudaGraphTrainer", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer",
+    "ObjectiveCallback", "newest_whole",
 ]  # fmt: skip
 
-# The Trainer takes seconds to import, so that it is when it is asked for.
+# The Trainer takes seconds to import, so each module is imported at the first use of its names.
 _LAZY = {
-    "CheckpointError": "checkpoints",
-    "NonFinite": "guard",
-    "NonFiniteError": "guard",
-    "NonFiniteGuard": "guard",
-    "NumberTrainer": "trainer",
-    "CudaGraphTrainer": "cuda_graph_trainer",
-    "TellsObjective": "objective",
+    "CheckpointError": "checkpoints", "CudaGraphTrainer": "cuda_graph_trainer", "NonFinite": "guard",
+    "NonFiniteError": "guard", "NonFiniteGuard": "guard", "NumberTrainer": "trainer", "ObjectiveCallback": "objective",
     "newest_whole": "checkpoints",
-}
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""From a run to what it trains: arguments, model, encoded data, and the trainer of them all."""
+"""Builds the trainer of a run: arguments, model and encoded data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _START = "start"
 
 
 class RunTrainer(NumberTrainer):
-    """`NumberTrainer` for shards: it groups them by length without reading a row."""
+    """`NumberTrainer` that can group the rows of `Shards` by length without reading them."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows = train_dataset or self.train_dataset
@@ -45,7 +45,7 @@ class RunTrainer(NumberTrainer):
         return self._by_length(eval_dataset, lambda: self.eval_seed) or super()._get_eval_sampler(eval_dataset)
 
     def _by_length(self, rows: Any, seed: Callable[[], int]) -> Any:
-        """A sampler of texts by length, for a data set that knows its `lengths`: no row is read for them."""
+        """A sampler that groups rows by length, for a data set with `lengths`; None for others."""
         if self.args.train_sampling_strategy != "group_by_length" or not hasattr(rows, "lengths"):
             return None
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
@@ -56,10 +56,10 @@ class RunTrainer(NumberTrainer):
 
 
 class _ByLength(LengthGroupedSampler):
-    """The stock sampler of texts by length, in an order that nothing but a seed decides.
+    """The stock length-grouped sampler, with an order that depends only on a seed.
 
-    The stock one draws from the generator that dropout draws from, too: a run that goes on in its second epoch would
-    not find its order again, and processes that read texts of other lengths would each have their own.
+    The stock one uses the random generator that dropout uses, too: a run resumed in its second epoch would get another
+    order, and so would processes that read texts of other lengths.
     """
 
     def __init__(self, batch_size: int, lengths: list[int], seed: Callable[[], int]) -> None:
@@ -77,8 +77,8 @@ class Prepared:
 
     Attributes:
         run: The run.
-        model: Before training.
-        data: `train`, `dev` and `test`, as far as the run has them.
+        model: The model before training.
+        data: Encoded texts of the splits that the run has: `train`, `dev`, `test`.
     """
 
     run: Run
@@ -87,28 +87,28 @@ class Prepared:
 
 
 def build(run: Run, output_dir: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberTrainer:
-    """A trainer that has only to be told to `train()`; its texts are encoded below the output folder.
+    """A trainer of a run, ready for `train()`; texts are encoded into a subfolder of the output folder.
 
     Args:
         run: The run.
-        output_dir: For checkpoints and encoded texts.
-        backbone: Instead of the checkpoint that the run names.
-        tokenizer: Its tokenizer.
+        output_dir: Folder for checkpoints and encoded texts.
+        backbone: A backbone instead of the run's checkpoint.
+        tokenizer: The backbone's tokenizer.
 
     Raises:
-        RunError, SourceError, ShardsError: Whatever is wrong with the run or its data.
+        RunError, SourceError, ShardsError: The run or its data are wrong.
     """
     arguments, own = training_arguments(run, output_dir)
     folder = given_folder(run) or Path(output_dir) / "prepared"
     with arguments.main_process_first(desc="preparing the data"):
         ready = prepare(run, folder, backbone=backbone, tokenizer=tokenizer, seed=arguments.seed)
     if "train" not in ready.data:
-        raise RunError("the run has no training texts: give them with --data, or as data.train")
+        raise RunError("the run has no training texts: give --data, or data.train in the run")
     return build_trainer(ready, arguments, **own)
 
 
 def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArguments, dict[str, Any]]:
-    """The Trainer's arguments, and what is for `NumberTrainer` itself."""
+    """The arguments of the stock Trainer, and the options of `NumberTrainer`."""
     known = [field.name for field in dataclasses.fields(TrainingArguments) if field.init]
     for name in run.training:
         if name not in (*known, *OWN_TRAINING):
@@ -121,7 +121,7 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
         "disable_tqdm": not sys.stderr.isatty(),
     }
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and (given.get("use_cpu") or not torch.accelerator.is_available()):
-        usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # left to itself, the Trainer would run as many single ones
+        usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # by default, each process would train alone
     if run.data.group_by_length:
         usual["train_sampling_strategy"] = "group_by_length"
     if texts_of(run, "dev") is None and prepared_split(run, "dev") is None:
@@ -136,16 +136,16 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
 def prepare(
     run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None
 ) -> Prepared:
-    """Builds a run's model, fitted to its training texts, and encodes these; what is there already is used again.
+    """Builds a run's model, fits it to the training texts, and encodes the texts; existing encodings are reused.
 
     Args:
         run: The run.
-        folder: Gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` for what was learnt from
-            the texts: tokenizer and scaling.
-        backbone: Instead of the checkpoint that the run names.
-        tokenizer: Its tokenizer.
-        seed: Of the weights.
-        model: Instead of all that: a model that is there already.
+        folder: Gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` with the tokenizer and
+            scaling that were fitted to the texts.
+        backbone: A backbone instead of the run's checkpoint.
+        tokenizer: The backbone's tokenizer.
+        seed: Random seed of the weights.
+        model: A model to use instead of building one.
     """
     folder = Path(folder)
     texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
@@ -153,7 +153,7 @@ def prepare(
         try:
             found.check()
         except SourceError:
-            # Where one file holds all splits, it need not hold each.
+            # A file with a split field need not have rows of every split.
             if split == "train" or getattr(run.data, split) is not None:
                 raise
             del texts[split]
@@ -173,13 +173,7 @@ def prepare(
 
 
 def build_trainer(ready: Prepared, arguments: TrainingArguments, **options: Any) -> NumberTrainer:
-    """The trainer of a prepared run.
-
-    Args:
-        ready: What `prepare` gave.
-        arguments: The Trainer's.
-        **options: As `NumberTrainer` takes them.
-    """
+    """The trainer of a prepared run; `options` are those of `NumberTrainer`."""
     trainer = RunTrainer(
         ready.model, arguments, train_dataset=ready.data.get("train"), eval_dataset=ready.data.get("dev"), **options
     )

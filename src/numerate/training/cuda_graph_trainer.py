@@ -1,4 +1,4 @@
-"""Training steps that are recorded once and replayed: for small models, whose steps cost more to tell than to take."""
+"""CUDA-graph training, for training dominated by kernel-launch overhead."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaGraphTrainer"]
 
-_REHEARSALS = 3
-"""Steps before the recording, in which libraries make their plans and compiled code is compiled."""
+_WARM_UP_STEPS = 3
+"""Warm-up steps before the capture, in which libraries choose algorithms and code is compiled."""
 
 
 class CudaGraphTrainer(NumberTrainer):
-    """`NumberTrainer` that records its first forward and backward pass as a CUDA graph, and replays it for all others.
+    """`NumberTrainer` that captures its first forward and backward pass as a CUDA graph and replays it.
 
     A step of a small model is hundreds of kernels of microseconds each, which take longer to launch than to run; a
-    recording is launched at once. Gradients are clipped in it, too; guard, optimizer and schedule are as ever.
+    graph is launched at once. Gradient clipping is part of the graph; guard, optimizer and schedule are unchanged.
 
-    What can be recorded: batches of tensors, all of one shape, on the accelerator already, with as much to be predicted
-    in each; one accelerator, no gradient accumulation; a model whose passes do not depend on what a batch
-    says. Embedders that read characters one after the other (`costly`, as `char-lstm`) are not: see `can_record`.
+    Requirements: batches of tensors on the accelerator, all of one shape, with the same number of predictions; one
+    accelerator, no gradient accumulation; a model whose control flow does not depend on the content of a batch.
+    Embedders that read characters one after the other (`costly`, as `char-lstm`) cannot be captured: see `can_record`.
 
     Args:
-        *positional: As `NumberTrainer` takes them.
-        counts: How many numbers, and if it is always as many, tokens each batch predicts.
-        **options: As `NumberTrainer` takes them.
+        *positional: Arguments of `NumberTrainer`.
+        counts: Numbers, and if constant tokens, that each batch predicts.
+        **options: Options of `NumberTrainer`.
     """
 
     def __init__(self, *positional: Any, counts: Counts, **options: Any) -> None:
         super().__init__(*positional, **options)
         if self.args.gradient_accumulation_steps > 1 or self.args.world_size > 1:
-            raise ValueError("a step of several batches or processes cannot be recorded; use NumberTrainer")
+            raise ValueError("a step of several batches or processes cannot be captured; use NumberTrainer")
         self.counts = counts
         self._recording: _Recording | None = None
 
     @staticmethod
     def can_record(model: Any) -> bool:
-        """Whether a model's passes do not depend on what a batch says, and whether there is a device to record them."""
+        """Whether a model can be captured: CUDA is available and its control flow does not depend on the batch."""
         return torch.cuda.is_available() and not getattr(model.embedder, "costly", False)
 
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
@@ -68,17 +68,9 @@ class CudaGraphTrainer(NumberTrainer):
 
 
 class _Recording:
-    """A step of training as a CUDA graph: forward, backward, and gradients clipped.
+    """A training step as a CUDA graph: forward, backward, and gradient clipping to the norm `longest`.
 
-    Args:
-        model: Whose gradients it makes.
-        example: A batch like all others.
-        step: Makes gradients of a batch, and gives its loss.
-        counts: What every batch predicts as much of.
-        longest: Norm that gradients are clipped to.
-
-    Attributes:
-        norm: (), of the last gradients before they were clipped.
+    `step` computes the gradients of a batch and returns its loss; `norm` is the gradient norm before clipping: ().
     """
 
     def __init__(
@@ -100,7 +92,7 @@ class _Recording:
         side.wait_stream(torch.cuda.current_stream())
         with fixed_counts(counts):
             with torch.cuda.stream(side):
-                for _ in range(_REHEARSALS):
+                for _ in range(_WARM_UP_STEPS):
                     model.zero_grad(set_to_none=True)
                     whole()
             torch.cuda.current_stream().wait_stream(side)
@@ -110,10 +102,10 @@ class _Recording:
         self._gradients = [(weight, weight.grad) for weight in model.parameters() if weight.grad is not None]
 
     def replay(self, inputs: dict[str, Any]) -> Tensor:
-        """The loss of a batch, which is copied to where the recording reads; gradients are put where they belong."""
+        """The loss of a batch, which is copied into the graph's input; sets the gradients of the weights."""
         for key, value in self._batch.items():
             value.copy_(inputs[key])
         self._graph.replay()
-        for weight, gradient in self._gradients:  # an optimizer's zero_grad takes them away
+        for weight, gradient in self._gradients:  # an optimizer's zero_grad removes them
             weight.grad = gradient
         return self._loss.clone()

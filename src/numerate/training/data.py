@@ -1,4 +1,4 @@
-"""A run's texts: which they are, and encoded."""
+"""The texts of a run, raw and encoded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["encode", "given_folder", "has_split", "is_prepared", "prepared_split
 
 
 def texts_of(run: Run, split: str) -> Texts | None:
-    """The texts of one split; None if the run has none, or has them prepared."""
+    """The texts of one split; None if the run has none, or has them encoded."""
     data = run.data
     paths = getattr(data, split)
     if paths is None and data.split is not None:
@@ -32,14 +32,14 @@ def texts_of(run: Run, split: str) -> Texts | None:
 
 
 def prepared_split(run: Run, split: str) -> Path | None:
-    """Where a split lies encoded: in the folder that the run names for it, or beside its training texts."""
+    """The folder of a split's encoded texts: that of the run for this split, or beside its training texts."""
     own = getattr(run.data, split)
     folder = Path(own) if isinstance(own, str) and is_prepared(own) else None if own is not None else given_folder(run)
     return folder / split if has_split(folder, split) and folder is not None else None
 
 
 def is_prepared(path: str | Path) -> bool:
-    """Whether a path is a folder that `prepare` wrote."""
+    """Whether a path is a folder written by `prepare`."""
     return any(has_split(Path(path), split) for split in SPLITS)
 
 
@@ -49,13 +49,13 @@ def has_split(folder: Path | None, split: str) -> bool:
 
 
 def given_folder(run: Run) -> Path | None:
-    """The prepared folder that the run's training texts are in, if they are."""
+    """The prepared folder of the run's training texts, or None."""
     train = run.data.train
     return Path(train) if isinstance(train, str) and is_prepared(train) else None
 
 
 def encode(texts: Texts, model: NumberModel, folder: str | Path, max_tokens: int | None = None) -> Shards:
-    """Encoded texts: those of the folder if they are of this processor and these files, or newly made ones."""
+    """Encoded texts: those in the folder if processor and files are the same, or newly encoded ones."""
     most = longest_text(base_of(model.backbone).config, model.processor.tokenizer)
     most = min((size for size in (max_tokens, most) if size is not None), default=None)
     files = [Path(path) for path in texts.paths]

@@ -1,4 +1,4 @@
-"""Ready batches that stay on the device: for small data that is trained on many times."""
+"""Collated batches that stay on the device, for small data sets and many epochs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["BatchesByLength", "the_batch"]
 
 
 class BatchesByLength(Dataset["dict[str, Tensor]"]):
-    """Ready batches of texts of about the same length; a data set whose examples are batches.
+    """A data set whose examples are batches of texts of similar length.
 
     Args:
         rows: Processed texts.
-        collate: Pads some of them to a batch.
-        size: Texts a batch.
-        lengths: What they are sorted by; by default how many tokens each has. With lengths that do not depend on how
-            numbers are written, models that write them differently get the same batches.
+        collate: Pads rows to a batch.
+        size: Texts per batch.
+        lengths: Sort key of each row; by default its number of tokens. With lengths that do not depend on the notation
+            of numbers, models with different notations get the same batches.
 
     Attributes:
-        parts: Which rows are in each batch.
+        parts: Indices of the rows of each batch.
         batches: The batches.
 
     Example:
@@ -51,7 +51,7 @@ class BatchesByLength(Dataset["dict[str, Tensor]"]):
         self.batches = [collate([rows[index] for index in part]) for part in self.parts]
 
     def to(self, device: torch.device) -> BatchesByLength:
-        """The same with all batches on a device, so that no step waits for its batch."""
+        """Moves all batches to a device, so that no step waits for its batch."""
         self.batches = [{key: value.to(device) for key, value in batch.items()} for batch in self.batches]
         return self
 
@@ -63,5 +63,5 @@ class BatchesByLength(Dataset["dict[str, Tensor]"]):
 
 
 def the_batch(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The collator of a Trainer that takes one ready batch a step: the batch itself, copied shallowly."""
+    """The collator of a Trainer with one such batch per step: a shallow copy of the batch."""
     return copy.copy(batches[0])

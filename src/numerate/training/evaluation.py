@@ -1,4 +1,4 @@
-"""What is measured in evaluation beside the loss: how near the predicted numbers are, and how sure."""
+"""Number metrics of an evaluation: errors of predicted numbers and coverage of their intervals."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = [
 ]  # fmt: skip
 
 LEVEL = 0.9
-"""Of the intervals whose coverage is measured."""
+"""Probability of the intervals whose coverage is measured."""
 
 
 def seed_of(*parts: int) -> int:
-    """A seed from several numbers; of 32 bits, since the CPU's generator looks at no more.
+    """A random seed from several numbers; 32 bits, because the CPU's generator uses no more.
 
     Example:
         >>> seed_of(1, 2) == seed_of(1, 2), seed_of(1, 2) == seed_of(2, 1)
@@ -41,15 +41,7 @@ def seed_of(*parts: int) -> int:
 
 @contextlib.contextmanager
 def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
-    """Lets torch draw from a seed, and gives it back its state: of the CPU and of the device.
-
-    Example:
-        >>> with fixed_draws(1, torch.device("cpu")):
-        ...     one = torch.rand(2)
-        >>> with fixed_draws(1, torch.device("cpu")):
-        ...     print(torch.equal(torch.rand(2), one))
-        True
-    """
+    """A context manager that seeds torch and restores its random state, of the CPU and of the device."""
     devices = [device] if device.type not in ("cpu", "meta") else []
     with torch.random.fork_rng(devices=devices, device_type=devices[0].type if devices else "cuda"):
         torch.manual_seed(seed)
@@ -58,7 +50,7 @@ def fixed_draws(seed: int, device: torch.device) -> Iterator[None]:
 
 @contextlib.contextmanager
 def at_epoch(objective: Objective | None, epoch: int) -> Iterator[None]:
-    """Lets an objective mask texts with a `sample_id` as in some epoch, and gives it back its own."""
+    """A context manager that sets the epoch of an objective, on which the masks depend, and restores it."""
     before = getattr(objective, "epoch", 0)
     if objective is not None:
         objective.epoch = epoch
@@ -70,11 +62,9 @@ def at_epoch(objective: Objective | None, epoch: int) -> Iterator[None]:
 
 
 def real_rows(accelerator: Any, batch: Mapping[str, Any]) -> int:
-    """How many of a batch's texts are new: where processes share a data set, the last batches are filled up.
+    """Number of a batch's rows that are not duplicates: with several processes, the last batches are filled up.
 
-    Args:
-        accelerator: Of the `accelerate` package, in a loop over a data loader that it has prepared.
-        batch: What that gave. All processes have as many rows, and what fills up comes last.
+    The batch comes from a data loader prepared by `accelerator`, in which duplicates come last.
     """
     rows, state = len(batch["input_ids"]), accelerator.gradient_state
     if accelerator.num_processes == 1 or not state.end_of_dataloader or state.remainder <= 0:
@@ -83,13 +73,13 @@ def real_rows(accelerator: Any, batch: Mapping[str, Any]) -> int:
 
 
 def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] = ()) -> dict[str, Any]:
-    """A batch whose loss is that of its first `real` rows; all of it if that is none, and nobody asks for the loss.
+    """A batch whose loss is that of its first `real` rows; unchanged if `real` is 0, where the loss is not used.
 
     Args:
-        batch: Tensors, a row a text.
-        real: How many of them count.
-        labels: The fields that hold labels. If any, rows stay, as what a model says of them is gathered from all
-            processes, and have nothing to predict; else they are cut off.
+        batch: Tensors with one row per text.
+        real: Number of rows that count.
+        labels: Names of label fields. If given, duplicate rows stay, because predictions are gathered from all
+            processes, and get the label -100; otherwise they are removed.
 
     Example:
         >>> batch = {"input_ids": torch.tensor([[1], [2]]), "labels": torch.tensor([[3], [4]])}
@@ -109,20 +99,20 @@ def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] 
 
 
 def gathered(found: Sequence[Tensor], accelerator: Any) -> Tensor:
-    """The predictions of all processes: (N, 4), see `predicted_numbers`."""
+    """The predictions of all processes as in `predicted_numbers`: (N, 4)."""
     own = torch.cat([torch.zeros(0, 4, dtype=torch.float64), *found])
     if accelerator.num_processes == 1:
         return own
     padded = accelerator.pad_across_processes(own.to(accelerator.device), dim=0, pad_index=float("nan"))
     every: Tensor = accelerator.gather(padded).cpu()
-    return every[~every[:, 3].isnan()]  # gold values are finite: those are padding
+    return every[~every[:, 3].isnan()]  # padding: gold values are finite
 
 
 @contextlib.contextmanager
 def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
-    """Notes down the numbers a model predicts, and their index, each time it runs.
+    """A context manager that collects the number distributions of each forward pass, and their index.
 
-    They are attributes of its output, too, but mixed precision rebuilds that on its way out and drops them.
+    They are attributes of the output, too, but mixed precision rebuilds the output and drops them.
     """
     kept: list[tuple[Any, Tensor | None]] = []
     plain = model._wanted_numbers
@@ -141,18 +131,18 @@ def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
 def predicted_numbers(
     model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None, rows: int | None = None
 ) -> Tensor | None:
-    """Predictions for the numbers of a batch that were predicted, and what is written there.
+    """Predictions and gold values of the predicted numbers of a batch.
 
     Args:
-        model: With a head.
-        batch: As the model was given it, before its objective masked anything.
-        numbers: What it gave: distributions of masked numbers, or with `every_number` of all that stand in the batch.
+        model: A model with a head.
+        batch: The model's input, before its objective masked anything.
+        numbers: Its output: distributions of the masked numbers, or with `every_number` of all numbers in the batch.
             With labels, only the labelled ones count.
-        index: (N, 2) row and number of each.
-        rows: Only the first rows count, see `real_rows`.
+        index: (N, 2) row and number of each distribution.
+        rows: Only the first `rows` rows count, see `real_rows`.
 
     Returns:
-        (N, 4) in float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
+        (N, 4) float64: median, lower and upper end of the 90 % interval, gold value. None if nothing was predicted.
     """
     prefix = "decoder_" if model.info.is_encoder_decoder else ""
     fields = {key.removeprefix(prefix): value for key, value in batch.items() if key.startswith(prefix)}
@@ -171,7 +161,7 @@ def predicted_numbers(
 
 
 def measure(found: Tensor) -> dict[str, float]:
-    """Figures from predictions (N, 4), see `predicted_numbers`; one that is not known is left out.
+    """Metrics of predictions (N, 4) of `predicted_numbers`; undefined metrics are omitted.
 
     Example:
         >>> measure(torch.tensor([[10.0, 5.0, 20.0, 100.0], [3.0, 1.0, 4.0, 3.0]]))

@@ -1,10 +1,11 @@
-"""A guard against NaN and infinity in training: such a step is left out and logged; the third in a row ends the run.
+"""A guard against NaN and infinity in training: such a step is skipped and logged; three in a row end the run.
 
-Without it, a single bad batch turns every weight into NaN, on all processes, and the stock Trainer logs a loss of 0.
+Without it, a single bad batch turns every weight into NaN on all processes, and the stock Trainer logs a loss of 0.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from torch import Tensor, distributed
 from torch.nn.utils import get_total_norm
 from transformers import TrainerCallback
 
+from numerate.errors import NumerateError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -23,24 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["NonFinite", "NonFiniteError", "NonFiniteGuard"]
 
 SAMPLE_ID = "sample_id"
-"""The column of a batch that names its texts, for the log."""
+"""The column of a batch with the ids of its texts, for the log."""
 _log = logging.getLogger(__name__)
 
 
-class NonFiniteError(ArithmeticError):
-    """Loss or gradient were not finite in too many steps in a row."""
+class NonFiniteError(NumerateError, ArithmeticError):
+    """Loss or gradient were not finite in too many consecutive steps."""
 
 
 @dataclass(frozen=True)
 class NonFinite:
-    """One process's share of a step that was left out.
+    """A skipped step, as seen by one process.
 
     Attributes:
         step: The optimizer step, counted from 1.
-        rank: The process.
-        losses: Of its micro-batches.
-        gradient: The norm of the gradient.
-        samples: The `sample_id`s of the micro-batches whose loss is not finite, or of all if the gradient alone is not;
+        rank: Rank of the process.
+        losses: Losses of its micro-batches.
+        gradient: Norm of the gradient.
+        samples: `sample_id`s of the micro-batches with a non-finite loss, or of all if only the gradient is not finite;
             without that column, micro-batch and row.
     """
 
@@ -52,32 +55,32 @@ class NonFinite:
 
     @property
     def is_cause(self) -> bool:
-        """Whether anything was wrong in this process before gradients were shared."""
+        """Whether a loss of this process is not finite."""
         return not all(math.isfinite(loss) for loss in self.losses)
 
     def __str__(self) -> str:
-        losses = ", ".join(f"{loss:g}" for loss in self.losses) or "not known"
+        losses = ", ".join(f"{loss:g}" for loss in self.losses) or "unknown"
         shown = ", ".join(map(str, self.samples[:32])) + (", ..." if len(self.samples) > 32 else "")
         return f"step {self.step}, process {self.rank}: loss {losses}; gradient {self.gradient:g}; samples [{shown}]"
 
 
 class NonFiniteGuard(TrainerCallback):
-    """Leaves out optimizer steps whose loss or gradient is not finite, the same ones on all processes.
+    """A callback that skips optimizer steps with a non-finite loss or gradient, the same ones on all processes.
 
-    Weights and optimizer state stay as they were, bit for bit: the gradients are taken away, and an optimizer passes
-    over parameters without any. The step still counts, and the schedule of the learning rate goes on.
+    Weights and optimizer state stay bit-identical: the gradients are removed, and an optimizer ignores parameters
+    without a gradient. The step still counts, and the learning-rate schedule goes on.
 
-    It works with the stock Trainer, too, which shows it the gradients; `NumberTrainer` also shows it losses and texts.
-    With float16, where the gradient scaler leaves out steps of its own accord until it has found its scale, only
-    losses are looked at. DeepSpeed and LOMO change weights in the backward pass, where nothing can be held back.
+    It also works with the stock Trainer, where it sees only gradients; from `NumberTrainer` it also gets losses and
+    texts. With float16, where the gradient scaler itself skips steps until it has found its scale, only losses are
+    checked. DeepSpeed and LOMO change weights in the backward pass, where no step can be skipped.
 
     Args:
-        limit: So many bad steps in a row raise `NonFiniteError`.
+        limit: Number of consecutive bad steps that raises `NonFiniteError`.
 
     Attributes:
-        found: What was left out: one entry a step and process.
-        skipped: How many steps were left out.
-        last_skipped: Whether the last step was.
+        found: The skipped steps, one entry per step and process.
+        skipped: Number of skipped steps.
+        last_skipped: Whether the last step was skipped.
 
     Example:
         >>> NonFiniteGuard(limit=0)
@@ -98,30 +101,30 @@ class NonFiniteGuard(TrainerCallback):
 
     @property
     def has_seen(self) -> bool:
-        """Whether a micro-batch of the step under way has been seen."""
+        """Whether a micro-batch of the current step has been seen."""
         return bool(self._batches)
 
     def see(self, loss: Tensor, batch: Mapping[str, Any]) -> None:
-        """Takes note of a micro-batch's loss and of its texts."""
+        """Records the loss and the texts of a micro-batch."""
         rows = len(batch["input_ids"]) if "input_ids" in batch else 0
         self._batches.append((loss.detach(), batch.get(SAMPLE_ID), rows))
 
     def see_norm(self, norm: Tensor | float | None) -> None:
-        """Takes note of the gradient's norm before clipping, which spares the guard computing it."""
+        """Records the gradient norm before clipping, so that the guard need not compute it."""
         self._norm = norm
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Forgets what an interrupted step left."""
+        """Forgets the batches of an interrupted step."""
         del args, state, control, kwargs
         self._batches.clear()
 
     def on_pre_optimizer_step(
         self, args: Any, state: Any, control: Any, model: nn.Module | None = None, **kwargs: Any
     ) -> None:
-        """Decides, together with the other processes, whether the step is taken."""
+        """Decides, together with the other processes, whether to skip the step."""
         del args, control, kwargs
         if model is None:
-            raise ValueError("the guard needs the model, which a Trainer hands to its callbacks")
+            raise ValueError("the guard needs the model, which a Trainer passes to its callbacks")
         norm = self._norm
         if norm is None:
             norm = _norm(weight.grad for weight in model.parameters() if weight.grad is not None)
@@ -131,13 +134,13 @@ class NonFiniteGuard(TrainerCallback):
         bad = ~looked_at.isfinite().all() & torch.tensor(bool(losses) or not self.scales_gradients, device=norm.device)
         self.last_skipped = _on_any_process(bad)
         if self.last_skipped:
-            self._leave_out(model, state.global_step + 1, norm)
+            self._skip(model, state.global_step + 1, norm)
         else:
             self.in_a_row = 0
         self._batches.clear()
         self._norm = None
 
-    def _leave_out(self, model: nn.Module, step: int, norm: Tensor) -> None:
+    def _skip(self, model: nn.Module, step: int, norm: Tensor) -> None:
         model.zero_grad(set_to_none=True)
         self.skipped += 1
         self.in_a_row += 1
@@ -147,11 +150,11 @@ class NonFiniteGuard(TrainerCallback):
         entries = [entry for entry in entries if entry.is_cause] or entries
         self.found += entries
         for entry in entries if rank == 0 else ():
-            _log.warning("%s: left out (%d in a row)", entry, self.in_a_row)
+            _log.warning("%s: skipped (%d in a row)", entry, self.in_a_row)
         if self.in_a_row >= self.limit:
             causes = "; ".join(map(str, entries))
             raise NonFiniteError(
-                f"loss or gradient not finite in {self.in_a_row} steps in a row; the weights are those before "
+                f"loss or gradient not finite in {self.in_a_row} consecutive steps; the weights are those before "
                 f"step {step - self.in_a_row + 1}. {causes}"
             )
 
@@ -169,17 +172,15 @@ class NonFiniteGuard(TrainerCallback):
 
 
 def _local(tensor: Any) -> Tensor:
-    """This process's share of a tensor that may be spread over several."""
+    """This process's part of a tensor that may be sharded."""
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
 def _norm(gradients: Iterable[Tensor]) -> Tensor:
-    """The norm of this process's gradients: 0 of none. Of sharded ones it is the local share's."""
+    """Norm of this process's gradients, 0 without any; of sharded gradients the norm of the local part."""
     local = [_local(gradient) for gradient in gradients]
     local = [part.coalesce().values() if part.is_sparse else part for part in local]
-    if not local:
-        return torch.zeros(())
-    return get_total_norm(local)
+    return get_total_norm(local) if local else torch.zeros(())
 
 
 def _shared() -> bool:
@@ -197,10 +198,9 @@ def _on_any_process(flag: Tensor) -> bool:
 
 
 def _from_all(entry: NonFinite) -> list[NonFinite]:
-    """What all processes have to say; as plain tuples, since that is rare enough for the slow way."""
+    """The entries of all processes; sent as plain tuples, which is slow, but rare."""
     if not _shared():
         return [entry]
     entries: list[Any] = [None] * distributed.get_world_size()
-    plain = (entry.step, entry.rank, entry.losses, entry.gradient, entry.samples)
-    distributed.all_gather_object(entries, plain)
+    distributed.all_gather_object(entries, dataclasses.astuple(entry))
     return [NonFinite(*fields) for fields in entries]

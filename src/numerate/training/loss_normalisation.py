@@ -1,8 +1,8 @@
-"""Counts for steps made of several batches: in turn (gradient accumulation), on several processes, or both.
+"""Loss normalisation of steps with several batches: gradient accumulation, several processes, or both.
 
-A loss is a mean over the masked tokens of a batch, or over its numbers, and batches differ in how many they have. The
-mean of their means is then not the loss of all their texts together. So the terms of a whole step are counted before
-its first batch is run, and every batch divides by its even share of them; see `numerate.objectives.cross_entropy`.
+A loss is a mean over the masked tokens or numbers of a batch, and batches differ in how many they have. So the mean of
+the batches' losses is not the loss of all their texts in one batch. To make them equal, the terms of a step are counted
+before its first batch is run, and every batch divides by its even share; see `numerate.objectives.cross_entropy`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,10 @@ __all__ = ["batch_counts", "step_counts"]
 
 
 def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tensor] | None:
-    """How many terms the means of a batch's loss are taken over: int64 by name, the same names for each batch.
+    """Number of terms in each mean of a batch's loss: int64 tensors by name, with the same names for each batch.
 
-    Args:
-        model: It is not run.
-        batch: As it would be given it in training.
-
-    Returns:
-        None if that cannot be known beforehand: where the backbone sees to the loss (classification), and for masks
-        that are drawn when the model runs, as those of texts without a `sample_id` are.
+    None if the counts are not known in advance: where the backbone computes the loss (classification), and for masks
+    that are drawn in the forward pass, as for texts without a `sample_id`. The model is not run.
     """
     labels, objective, info = batch.get("labels"), model.objective, model.info
     if labels is not None:
@@ -42,7 +37,7 @@ def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tens
     prefix = "decoder_" if info.is_encoder_decoder else ""
     fields = {key.removeprefix(prefix): value for key, value in batch.items() if key.startswith(prefix)}
     if prefix and fields.get("input_ids") is not None and fields.get("number_slots") is not None:
-        # Slots are aligned with what the decoder reads, labels with what it says: one token on.
+        # Slots are aligned with the decoder's input, labels with its output: one token later.
         fields["number_slots"] = torch.nn.functional.pad(fields["number_slots"][:, 1:], (0, 1))
     task = model._task(fields, labels, return_loss=True)
     if task is None or task.labels is None:
@@ -59,15 +54,15 @@ def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tens
 
 @torch.no_grad()
 def step_counts(model: NumberModel, batches: Sequence[Mapping[str, Any]], accelerator: Any) -> dict[str, Tensor] | None:
-    """What `NumberModel.forward` takes as `loss_counts` with each batch of a step, so that their mean is exact.
+    """The argument `loss_counts` of `NumberModel.forward` for all batches of a step, which makes their mean exact.
 
     Args:
-        model: In training.
+        model: The model in training.
         batches: This process's batches of the step.
-        accelerator: Of the `accelerate` package; the counts of all its processes are added up. None for this one alone.
+        accelerator: An `accelerate.Accelerator`; counts are summed over its processes. None for this process only.
 
     Returns:
-        Counts by name, and how many `batches` they are of; None if they are not known, or the step is a single batch.
+        Counts by name, and the number of `batches`; None if counts are not known, or the step is a single batch.
     """
     if accelerator is None and len(batches) < 2:
         return None

@@ -1,4 +1,4 @@
-"""A run's model before training: checkpoint or scratch, what is learnt from the texts beforehand, what is frozen."""
+"""Builds a run's model before training: checkpoint or scratch, parts fitted to the texts, frozen weights."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["build_model", "fit_parts"]
 
 MOST_NUMERALS = 1_000_000
-"""A scaling is fitted on no more than so many."""
+"""Maximum number of numerals for fitting a scaling."""
 FITTED_ROWS = 5_000
-"""Head and embedder are fitted to the numbers of the first so many texts."""
+"""Number of texts whose numbers head and embedder are fitted to."""
 
 
 def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
@@ -43,9 +43,9 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
 
     Args:
         run: The run.
-        start: A folder for what is learnt from the texts beforehand, tokenizer and scaling; used again if it is there.
-        backbone: Instead of the checkpoint that the run names.
-        tokenizer: Its tokenizer.
+        start: Folder for the tokenizer and scaling fitted to the texts; reused if it exists.
+        backbone: A backbone instead of the run's checkpoint.
+        tokenizer: The backbone's tokenizer.
     """
     plan, start = run.model, Path(start)
     learnt = _learnt(run, start)
@@ -59,7 +59,7 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     if backbone is None:
         backbone = _backbone(run, tokenizer)
     if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token  # GPT-2 and its kin have none of their own; masked, it never counts
+        tokenizer.pad_token = tokenizer.eos_token  # GPT-2 has none; padding is masked
     try:
         model = attach(
             backbone, tokenizer, plan.recipe, reader=plan.reader, notation=plan.notation, embedder=plan.embedder,
@@ -80,9 +80,9 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
 
 
 def fit_parts(model: NumberModel, rows: Shards) -> None:
-    """Fits what is fitted to data (vocabularies, components, bins) to the numbers of the training texts.
+    """Fits the data-dependent parts (vocabularies, components, bins) to the numbers of the training texts.
 
-    Without it a head with a vocabulary would know no number at all, and learn nothing but that all are unknown.
+    Otherwise a head with a vocabulary would have no numbers, and learn only that all are unknown.
     """
     head = None if model.head is None or type(model.head).fit is Head.fit else model.head
     embedder = None if model.embedder is None or type(model.embedder).fit is Embedder.fit else model.embedder
@@ -96,7 +96,7 @@ def fit_parts(model: NumberModel, rows: Shards) -> None:
 
 
 def _numbers_of(rows: Shards) -> NumberTable:
-    """The numbers given in the first texts, one after the other."""
+    """The given numbers of the first texts, concatenated."""
     columns: dict[str, list[np.ndarray]] = {name: [] for name in ("bits", "chars", "precision", "given")}
     for index in range(min(len(rows), FITTED_ROWS)):
         row = rows[index]
@@ -110,7 +110,7 @@ def _numbers_of(rows: Shards) -> NumberTable:
 def _first_texts(run: Run) -> Texts:
     texts = texts_of(run, "train")
     if texts is None:
-        raise RunError("the run learns its tokenizer or scaling from the training texts: give them with --data")
+        raise RunError("tokenizer or scaling are fitted to the training texts: give --data")
     return dataclasses.replace(texts, limit=min(run.data.sample, texts.limit or run.data.sample))
 
 
@@ -137,7 +137,7 @@ def _fitted(scaling: Scaling, run: Run, processor: NumberProcessor) -> Scaling:
 
 
 def _learnt(run: Run, start: Path) -> dict[str, Any]:
-    """What was learnt from the texts by an earlier start of the same run; nothing if it was another one."""
+    """The fitted parts of an earlier start of the same run; empty if it was another run."""
     try:
         found = json.loads((start / "start.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -153,7 +153,7 @@ def _remember(run: Run, start: Path, tokenizer: Any, scaling: Scaling | None) ->
 
 
 def _source(run: Run) -> dict[str, Any]:
-    """What a tokenizer and a scaling depend on."""
+    """The settings and files that tokenizer and scaling depend on."""
     model, data = run.model.to_dict(), run.data.to_dict()
     files = [run.data.train] if isinstance(run.data.train, str) else list(run.data.train or ())
     states = [[Path(file).stat().st_size, Path(file).stat().st_mtime_ns] for file in files if Path(file).is_file()]

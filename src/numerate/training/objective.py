@@ -1,4 +1,4 @@
-"""What an objective must be told of a training: epochs, steps, and what a checkpoint keeps of it."""
+"""Connects an objective to a training: epochs, optimizer steps, and its state in checkpoints."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.training.guard import NonFiniteGuard
 
-__all__ = ["OBJECTIVE_STATE", "TellsObjective", "load_objective", "save_objective"]
+__all__ = ["OBJECTIVE_STATE", "ObjectiveCallback", "load_objective", "save_objective"]
 
 OBJECTIVE_STATE = "objective.safetensors"
 
 
-class TellsObjective(TrainerCallback):
-    """Tells a model's objective of each epoch and of each step of the optimiser; for the stock Trainer, too.
+class ObjectiveCallback(TrainerCallback):
+    """A callback that informs a model's objective of each epoch and optimizer step; also for the stock Trainer.
 
     Args:
         model: The `NumberModel` in training.
-        guard: If given, steps that it left out are not told: nothing was learnt in them.
+        guard: If given, steps that it skipped are not reported: they changed no weight.
     """
 
     def __init__(self, model: NumberModel, guard: NonFiniteGuard | None = None) -> None:
         self.model, self.guard = model, guard
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Masks may depend on the epoch."""
+        """Sets the epoch, on which masks may depend."""
         del args, control, kwargs
         if self.model.objective is not None:
             self.model.objective.epoch = int(state.epoch or 0)
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Teachers follow their students."""
+        """Reports the step; a teacher then follows its student."""
         del args, state, control, kwargs
-        left_out = self.guard is not None and self.guard.last_skipped
-        if self.model.objective is not None and not left_out:
+        skipped = self.guard is not None and self.guard.last_skipped
+        if self.model.objective is not None and not skipped:
             self.model.objective.step(self.model)
 
 
 def save_objective(model: NumberModel, folder: str | Path) -> None:
-    """Writes what a checkpoint must keep of the objective, if anything."""
+    """Writes the state of the objective into a checkpoint, if it has any."""
     state = {} if model.objective is None else model.objective.state()
     if state:
         plain = {key: value.detach().cpu().contiguous() for key, value in state.items()}
@@ -51,7 +51,7 @@ def save_objective(model: NumberModel, folder: str | Path) -> None:
 
 
 def load_objective(model: NumberModel, folder: str | Path) -> None:
-    """Takes it up again."""
+    """Restores the state of `save_objective`."""
     file = Path(folder) / OBJECTIVE_STATE
     if model.objective is not None and file.is_file():
         model.objective.load_state(safetensors.torch.load_file(file, device=str(model.device)), model)

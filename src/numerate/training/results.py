@@ -1,16 +1,21 @@
-"""Results as files: configuration, machine and figures as JSON, predictions beside them."""
+"""Result files: settings, machine and figures as JSON; predictions as `.npz` files beside them."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
 import subprocess
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+from numerate.errors import NumerateError
+from numerate.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,25 +23,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "OtherSettingsError",
-    "describe",
-    "differences",
-    "is_there",
-    "read_figures",
-    "read_predictions",
-    "write",
+    "OtherSettingsError", "Result", "describe", "differences", "is_there", "read_figures", "read_predictions", "write",
     "write_predictions",
-]
+]  # fmt: skip
 
 _PACKAGES = ("numerate", "torch", "transformers", "tokenizers", "numpy")
 
 
-class OtherSettingsError(ValueError):
-    """A result is there already that was made with other settings."""
+class OtherSettingsError(NumerateError, ValueError):
+    """A result file exists already and was made with other settings."""
 
 
 def describe() -> dict[str, Any]:
-    """Where a figure is measured: commit, device, cores, Python and package versions."""
+    """The machine of a measurement: commit, device, cores, Python and package versions."""
     asked = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)  # noqa: S607
     commit = asked.stdout.strip() if asked.returncode == 0 else None
     versions: dict[str, str | None] = {}
@@ -59,64 +58,99 @@ def describe() -> dict[str, Any]:
     }
 
 
-def write(path: str | Path, *, config: dict[str, Any], figures: Any) -> None:
-    """Writes a result, whole or not at all."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    config = {key: value for key, value in config.items() if key != "json"}  # where it is written is no part of it
-    part = target.with_name(target.name + ".part")
-    part.write_text(json.dumps({"config": config, "machine": describe(), "figures": figures}, indent=2) + "\n")
-    part.replace(target)
+@dataclass(frozen=True)
+class Result:
+    """A result file: JSON with the settings of a measurement, the machine, and the figures.
+
+    Attributes:
+        config: Settings by name.
+        figures: Measured figures, as plain JSON types.
+        machine: See `describe`.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "one.json"
+        >>> _ = Result({"width": 32}, {"r2": 0.5}).write(file)
+        >>> Result.read(file).figures, Result.exists_with(file, {"width": 32})
+        ({'r2': 0.5}, True)
+        >>> Result.exists_with(file, {"width": 16})
+        Traceback (most recent call last):
+        numerate.training.results.OtherSettingsError: one.json exists with width=32 (requested 16): choose another \
+--output or delete it
+    """
+
+    config: Mapping[str, Any]
+    figures: Any
+    machine: Mapping[str, Any] = field(default_factory=lambda: describe())
+
+    def write(self, path: str | Path) -> Path:
+        """Writes the file atomically."""
+        config = {key: value for key, value in self.config.items() if key != "json"}  # the output path is no setting
+        whole = {"config": config, "machine": self.machine, "figures": self.figures}
+        return write_atomically(path, (json.dumps(whole, indent=2) + "\n").encode())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Reads a file of `write`."""
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        return cls(found["config"], found["figures"], found["machine"])
+
+    def differences(self, settings: Mapping[str, Any], ignore: Collection[str] = ()) -> str | None:
+        """The settings that differ, as `width=32 (requested 16)`; None if there are none.
+
+        A setting that the file lacks was added to the program later, and counts as equal.
+        """
+        requested = json.loads(json.dumps(dict(settings)))  # JSON has no tuples
+        odd = [key for key in requested if key in self.config and key not in ignore]
+        odd = [key for key in odd if self.config[key] != requested[key]]
+        return ", ".join(f"{key}={self.config[key]!r} (requested {requested[key]!r})" for key in odd) or None
+
+    @classmethod
+    def exists_with(cls, path: str | Path, settings: Mapping[str, Any], ignore: Collection[str] = ()) -> bool:
+        """Whether the file exists, with these settings.
+
+        Raises:
+            OtherSettingsError: It exists with other settings, and would go unnoticed into a table.
+        """
+        if (other := differences(path, settings, ignore)) is not None:
+            raise OtherSettingsError(f"{Path(path).name} exists with {other}: choose another --output or delete it")
+        return Path(path).is_file()
+
+
+def write(path: str | Path, *, config: Mapping[str, Any], figures: Any) -> None:
+    """Writes a `Result`."""
+    Result(config, figures).write(path)
 
 
 def differences(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> str | None:
-    """How a result was made otherwise than wanted now; None if it was not, or is not there.
-
-    A setting that the file does not tell is younger than it, and had no other value then.
-
-    Args:
-        path: The result.
-        wanted: Settings by name, as `write` would be given them.
-        apart: Settings that do not count.
-    """
-    if not Path(path).is_file():
-        return None
-    there = json.loads(Path(path).read_text(encoding="utf-8"))["config"]
-    told = json.loads(json.dumps(dict(wanted)))
-    odd = [key for key in told if key in there and key not in apart and there[key] != told[key]]
-    return ", ".join(f"{key} {there[key]!r} and not {told[key]!r}" for key in odd) or None
+    """`Result.differences` of a file; None if the file does not exist."""
+    return Result.read(path).differences(wanted, apart) if Path(path).is_file() else None
 
 
 def is_there(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> bool:
-    """Whether a result is there; one of other settings is an error, for nobody would see it in a table."""
-    if (otherwise := differences(path, wanted, apart)) is not None:
-        raise OtherSettingsError(f"{Path(path).name} is there with {otherwise}: give another folder, or delete it")
-    return Path(path).is_file()
+    """`Result.exists_with`."""
+    return Result.exists_with(path, wanted, apart)
 
 
 def read_figures(path: str | Path) -> Any:
-    """The figures of a result that `write` wrote."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))["figures"]
+    """The figures of a `Result` file."""
+    return Result.read(path).figures
 
 
 def write_predictions(path: str | Path, columns: Mapping[str, Tensor], exact: Collection[str] = ("gold",)) -> None:
-    """Writes columns as a packed `.npz`; what a model says needs no more than float32, but for the `exact` ones."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {name: column.numpy() for name, column in columns.items()}
+    """Writes columns as a compressed `.npz` file; float64 columns are stored as float32, except for `exact` ones."""
     most = float(np.finfo(np.float32).max)
-    small = {
-        name: np.clip(array, -most, most).astype(np.float32)
-        if array.dtype == np.float64 and name not in exact
-        else array
-        for name, array in arrays.items()
-    }
-    with target.open("wb") as file:
-        np.savez_compressed(file, **small)  # type: ignore[arg-type]
+    arrays = {name: column.numpy() for name, column in columns.items()}
+    for name, array in arrays.items():
+        if array.dtype == np.float64 and name not in exact:
+            arrays[name] = np.clip(array, -most, most).astype(np.float32)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, content.getvalue())
 
 
 def read_predictions(path: str | Path) -> dict[str, Tensor]:
-    """The columns of `write_predictions`."""
+    """Reads a file of `write_predictions`."""
     import torch
 
     with np.load(path, allow_pickle=False) as file:

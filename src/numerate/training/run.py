@@ -1,7 +1,7 @@
-"""Runs: a whole training as one YAML file, see docs/runs.md.
+"""Runs: a training described by one YAML file, see docs/runs.md.
 
-A run names a model, its data and the Trainer's arguments. `scales` are named changes to it (`tiny` for a laptop), and
-whoever starts it may change any value by its dotted key. Everything is checked before anything heavy is loaded.
+A run has a model, its data and the Trainer's arguments. `scales` are named sets of changes (`tiny` for a laptop). Any
+value can be changed by its dotted key. Everything is checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numerate.config import Config, ConfigError
+from numerate.errors import NumerateError
 from numerate.files import YamlError, read_yaml
 from numerate.registry import near_names
 
@@ -26,13 +27,13 @@ __all__ = [
 ]  # fmt: skip
 
 OWN_TRAINING = ("eval_seed", "nonfinite_limit", "number_metrics")
-"""What `training` may hold beside the Trainer's arguments: options of `NumberTrainer`."""
+"""Options of `NumberTrainer` in the section `training`, beside the arguments of the stock Trainer."""
 _TABLES = ("literacy", "numerals-2018", "xval-nature", "xval-tables")
 """Files beside the runs that are for `numerate reproduce`."""
 
 
-class RunError(ValueError):
-    """A run that cannot be read or does not fit; the message is one line that names file, line and key."""
+class RunError(NumerateError, ValueError):
+    """A run that cannot be read or is inconsistent; the message is one line that names file, line and key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +41,11 @@ class TokenizerPlan(Config):
     """A tokenizer for a model from scratch.
 
     Attributes:
-        checkpoint: Take that of a checkpoint, a folder or Hub name; otherwise one is trained on the training texts:
+        checkpoint: Folder or Hub name of a tokenizer; by default one is trained on the training texts.
         method: `wordpiece` (as BERT's), `bytes` (byte-level BPE, as GPT-2's), `words` (as the 2018 models') or
             `records` (keys and brackets of records, `numerate.processing.record_tokenizer`).
-        vocabulary: How many tokens it has.
-        lowercase: For `wordpiece`.
+        vocabulary: Number of tokens.
+        lowercase: Lowercase texts, for `wordpiece`.
     """
 
     kind: ClassVar[str] = "tokenizer"
@@ -59,7 +60,7 @@ class Scratch(Config):
     """A backbone with random weights.
 
     Attributes:
-        architecture: As transformers names it (`bert`, `gpt2`, `llama`), or one of ours (`numerate-lstm`).
+        architecture: Model type of transformers (`bert`, `gpt2`, `llama`), or one of numerate (`numerate-lstm`).
         task: `masked-lm` or `causal-lm`.
         sizes: Options of its config; the vocabulary's size and the special tokens come from the tokenizer.
         tokenizer: Its tokenizer.
@@ -134,22 +135,22 @@ class ModelPlan(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class DataPlan(Config):
-    """Where the texts are; see `numerate.training.sources`.
+    """The texts, see `numerate.training.sources`.
 
     Attributes:
-        train: A file, several, a Hub data set, or a folder that `numerate prepare` wrote (with `dev` in it, too).
-        dev: The same, for evaluation on the way; none without.
-        test: The same, for `numerate eval`.
-        text: The field that holds the text, by its dotted path; null for the whole line (records).
-        records: Each row is a record, and its fields are made alike (`numerate.records`); `text` is null then.
-        leave_out: Of records, the fields that the model is not to see, such as row numbers.
-        format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default what the name ends in.
-        split: A field that says `train`, `dev` (or `validation`) or `test`: then `train` may be all there is.
-        max_tokens: Longer texts are cut; by default where the model's positions end.
-        limit: At most so many training texts.
-        dev_limit: At most so many of dev and test.
-        sample: The first so many training texts are looked at to train a tokenizer and to fit a scaling.
-        group_by_length: Texts of a batch are about equally long, so that less is padded.
+        train: One or several files, a Hub data set, or a folder written by `numerate prepare` (which also has `dev`).
+        dev: Texts for evaluation during training; optional.
+        test: Texts for `numerate eval`; optional.
+        text: Name or dotted path of the field with the text; null for the whole line (records).
+        records: Each row is a record, which is normalised by `numerate.records`; `text` must be null.
+        leave_out: Fields of records that the model does not see, such as row numbers.
+        format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default from the file's ending.
+        split: A field with `train`, `dev` (or `validation`) or `test`; then only `train` has to be given.
+        max_tokens: Longer texts are truncated; by default at the model's maximum length.
+        limit: Maximum number of training texts.
+        dev_limit: Maximum number of dev and of test texts.
+        sample: Number of training texts for training a tokenizer and fitting a scaling.
+        group_by_length: Batches of texts of similar length, which need less padding.
     """
 
     kind: ClassVar[str] = "data"
@@ -172,20 +173,20 @@ class DataPlan(Config):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"data config: {name} must be positive, got {value}")
         if self.leave_out and not self.records:
-            raise ConfigError(f"data config: only records have fields to leave out, got {self.leave_out}")
+            raise ConfigError(f"data config: leave_out needs records: true, got {self.leave_out}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Config):
-    """A whole training.
+    """A training.
 
     Attributes:
-        about: What it is.
-        citation: Whose.
+        about: Short description.
+        citation: Paper that it follows.
         model: See `ModelPlan`.
         data: See `DataPlan`.
-        training: Arguments of `transformers.TrainingArguments`, and those of `OWN_TRAINING`.
-        scales: Named changes to all of that.
+        training: Arguments of `transformers.TrainingArguments`, and options of `OWN_TRAINING`.
+        scales: Named sets of changes.
 
     Example:
         >>> run = load_run("exponent", scale="tiny", changes=["training.max_steps=3"])
@@ -205,28 +206,28 @@ class Run(Config):
     scales: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def with_data(self, **paths: str | tuple[str, ...] | None) -> Run:
-        """The run with other `train`, `dev` or `test`; None leaves one as it is."""
+        """A copy with other `train`, `dev` or `test` texts; None keeps those of the run."""
         given = {name: path for name, path in paths.items() if path is not None}
         return dataclasses.replace(self, data=dataclasses.replace(self.data, **given))  # type: ignore[arg-type]
 
 
 def run_names() -> list[str]:
-    """The names of all runs that ship with the package."""
+    """The names of all runs in the package."""
     folder = resources.files("numerate") / "runs"
     names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     return sorted(name for name in names if name not in _TABLES)
 
 
 def load_run(name: str | Path, *, scale: str | None = None, changes: Iterable[str] = ()) -> Run:
-    """A run by its shipped name or its file, at a scale, with changes.
+    """Loads a run by its name or file, applies a scale and changes.
 
     Args:
         name: `luna`, or a path that ends in `.yaml` or `.yml`.
         scale: One of the run's `scales`.
-        changes: `key.sub=value` each, the value as YAML.
+        changes: Each `key.sub=value`, with the value as YAML.
 
     Raises:
-        RunError: Whatever is wrong with any of them.
+        RunError: The run, the scale or a change is wrong.
     """
     text, title = _text_of(name)
     try:
@@ -244,7 +245,7 @@ def load_run(name: str | Path, *, scale: str | None = None, changes: Iterable[st
 
 
 def resolved(plan: Any, changes: Iterable[str], title: str) -> Run:
-    """A run from its mapping, with changes; messages call it `title`."""
+    """A run from its mapping, with changes; `title` is its name in error messages."""
     try:
         for change in changes:
             plan = merged(plan, _change(change))
@@ -254,7 +255,7 @@ def resolved(plan: Any, changes: Iterable[str], title: str) -> Run:
 
 
 def merged(one: Mapping[str, Any], other: Any) -> dict[str, Any]:
-    """A mapping with another's values in it, key by key; a part of another `kind` takes the place of the whole part.
+    """Merges two mappings recursively; a part with another `kind` replaces the part as a whole.
 
     Example:
         >>> plan = {"a": {"b": 1, "c": 2}, "head": {"kind": "bits", "width": 3}}
@@ -274,7 +275,7 @@ def merged(one: Mapping[str, Any], other: Any) -> dict[str, Any]:
 
 
 def _text_of(name: str | Path) -> tuple[str, str]:
-    """A run's text, and what messages call it."""
+    """A run's text, and its name in error messages."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         try:
@@ -292,7 +293,7 @@ def _change(change: str) -> dict[str, Any]:
     key, equals, value = change.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
-        raise RunError(f"{change!r}: a change is key.sub=value, as training.learning_rate=1e-4")
+        raise RunError(f"{change!r}: write a change as key.sub=value, e.g. training.learning_rate=1e-4")
     try:
         plan: Any = read_yaml(value, change)
     except YamlError as error:

@@ -1,4 +1,4 @@
-"""Models from scratch: a tokenizer trained on the texts at hand, and a backbone with random weights."""
+"""Models from scratch: a tokenizer trained on the training texts, and a backbone with random weights."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _DROPOUTS = (
     "attention_dropout", "activation_dropout", "embedding_dropout", "mlp_dropout", "dropout_rate", "hidden_dropout",
 )  # fmt: skip
 MAX_ALPHABET = 1000
-"""Characters that a WordPiece vocabulary begins with; rarer ones are unknown."""
+"""Maximum number of characters in a WordPiece vocabulary; rarer ones are unknown."""
 _LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on texts, or that of a checkpoint; the same each time.
+    """A tokenizer trained on texts, deterministically, or the tokenizer of a checkpoint.
 
     Args:
-        plan: What it is to be.
-        texts: May be gone through twice.
+        plan: Kind and size of the tokenizer.
+        texts: Training texts; they are iterated twice.
 
     Example:
         >>> from numerate.training.run import TokenizerPlan
@@ -55,7 +55,7 @@ def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedToke
 
 
 def new_backbone(plan: Scratch, tokenizer: PreTrainedTokenizerFast, dropout: float | None = None) -> PreTrainedModel:
-    """A backbone with random weights, as wide as the tokenizer's vocabulary."""
+    """A backbone with random weights and the tokenizer's vocabulary size."""
     import transformers
     from transformers import AutoConfig
 
@@ -81,11 +81,11 @@ def new_backbone(plan: Scratch, tokenizer: PreTrainedTokenizerFast, dropout: flo
         return getattr(transformers, TASKS[plan.task]).from_config(config)
     except (ValueError, KeyError, TypeError) as error:
         first = " ".join(str(error).split())[:200]
-        raise RunError(f"model.scratch: {plan.architecture} for {plan.task} cannot be made: {first}") from None
+        raise RunError(f"model.scratch: {plan.architecture} for {plan.task} cannot be built: {first}") from None
 
 
 def set_dropout(config: Any, dropout: float) -> None:
-    """Sets every dropout that a config has.
+    """Sets every dropout option of a config.
 
     Example:
         >>> from transformers import GPT2Config
@@ -96,30 +96,29 @@ def set_dropout(config: Any, dropout: float) -> None:
     """
     found = [name for name in _DROPOUTS if isinstance(getattr(config, name, None), (int, float))]
     if not found:
-        raise RunError(f"model.dropout: {config.model_type} has none that could be set")
+        raise RunError(f"model.dropout: {config.model_type} has no known dropout option")
     for name in found:
         setattr(config, name, dropout)
 
 
 def longest_text(config: Any, tokenizer: Any) -> int | None:
-    """How many tokens a model can read; None for no limit."""
+    """Maximum number of tokens of a model's input; None for no limit."""
     sizes = [getattr(config, name, None) for name in _LENGTHS]
     known = [size for size in sizes if isinstance(size, int) and size > 0]
     if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
-        known = [size - config.pad_token_id - 1 for size in known]  # positions are counted from behind the padding's id
+        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
     if tokenizer.model_max_length < 10**9:
         known.append(tokenizer.model_max_length)
     return min(known, default=None)
 
 
 def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Trained so that the same texts always give the same tokens.
+    """A WordPiece tokenizer, trained deterministically.
 
-    The library's trainer numbers characters that go on with a word in the order of a hash table, and breaks ties by
-    these numbers. So they are given numbers beforehand, as special tokens of a tokenizer that is then thrown away.
+    The library's trainer numbers continuation characters in the order of a hash table, and breaks ties by these
+    numbers. So they are numbered in advance, as special tokens of a temporary tokenizer.
     """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     normalizer: Any = normalizers.BertNormalizer(lowercase=plan.lowercase)
     cutter: Any = pre_tokenizers.BertPreTokenizer()
@@ -143,21 +142,12 @@ def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenize
     first = fresh(models.WordPiece(unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
     first.train_from_iterator(texts, trainer)
     inner = fresh(models.WordPiece(vocab=first.get_vocab(), unk_token=_BERT_TOKENS["unk"]))  # type: ignore[call-arg]
-    frame = [(token, inner.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    inner.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=frame
-    )
     inner.decoder = decoders.WordPiece()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-        **{f"{role}_token": token for role, token in _BERT_TOKENS.items()},
-    )
+    return _fast(inner, _BERT_TOKENS, "cls", "sep", ["input_ids", "token_type_ids", "attention_mask"])
 
 
 def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     inner: Any = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -168,20 +158,26 @@ def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast
         show_progress=False,
     )
     inner.train_from_iterator(texts, trainer)
-    frame = [(token, inner.token_to_id(token)) for token in ("<s>", "</s>")]
-    inner.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=frame
-    )
     inner.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        model_input_names=["input_ids", "attention_mask"],
-        **{f"{role}_token": token for role, token in _BYTE_TOKENS.items()},
-    )
+    return _fast(inner, _BYTE_TOKENS, "bos", "eos", ["input_ids", "attention_mask"])
+
+
+def _fast(inner: Any, tokens: dict[str, str], first: str, last: str, fields: list[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer that puts each text between two special tokens."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    start, end = tokens[first], tokens[last]
+    inner.post_processor = processors.TemplateProcessing(
+        single=f"{start} $A {end}", pair=f"{start} $A {end} $B:1 {end}:1",
+        special_tokens=[(token, inner.token_to_id(token)) for token in (start, end)],
+    )  # fmt: skip
+    roles = {f"{role}_token": token for role, token in tokens.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=fields, **roles)
 
 
 def fetched(auto: str, name: str, **options: Any) -> Any:
-    """What an Auto class of transformers gives for a checkpoint, without any code of its own."""
+    """Loads a checkpoint by an Auto class of transformers, without running code of the checkpoint."""
     import transformers
 
     from numerate.backbones import register_backbones
@@ -189,5 +185,5 @@ def fetched(auto: str, name: str, **options: Any) -> Any:
     register_backbones()
     try:
         return getattr(transformers, auto).from_pretrained(name, trust_remote_code=False, **options)
-    except Exception as error:  # a missing folder, no network, a torn file: each raises its own
+    except Exception as error:  # a missing folder, no network or a damaged file raise different classes
         raise RunError(f"checkpoint {name!r} cannot be loaded: {' '.join(str(error).split())[:300]}") from None

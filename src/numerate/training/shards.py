@@ -1,25 +1,24 @@
-"""Texts encoded beforehand: flat arrays on the disk, mapped into memory row by row, for corpora larger than memory.
+"""Encoded texts on the disk: flat arrays that are memory-mapped, for corpora larger than memory.
 
 A folder of shards has a `meta.json` (format, processor, counts), a `manifest.json` (size and SHA-256 of every file) and
 a folder for each shard, with these `.npy` files:
 
-| file | type | what |
+| file | type | content |
 |---|---|---|
 | `ids` | uint16 or uint32 | token ids, row after row |
-| `starts` | int64, rows + 1 | where each row's tokens begin |
+| `starts` | int64, rows + 1 | start of each row's tokens |
 | `slots` | int8 to int32 | `number_slots` |
 | `types` | uint8 | `token_type_ids`, if any is not 0 |
-| `number_starts` | int64, rows + 1 | where each row's numbers begin |
+| `number_starts` | int64, rows + 1 | start of each row's numbers |
 | `bits`, `precision`, `given` | int64, int16, uint8 | the number table |
-| `char_starts` | int64, numbers + 1 | where each number's characters begin |
+| `char_starts` | int64, numbers + 1 | start of each number's characters |
 | `chars` | uint8 | `number_chars`, without padding |
 
-The attention mask is not kept: rows are not padded.
+The attention mask is not stored: rows are not padded.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from itertools import islice
 from pathlib import Path
@@ -28,7 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch.utils.data import Dataset
 
-from numerate.training.checkpoints import atomic, trouble
+from numerate.errors import NumerateError
+from numerate.files import json_hash
+from numerate.training.checkpoints import atomic, damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,24 +41,23 @@ __all__ = ["META", "Shards", "ShardsError", "fingerprint", "write_shards"]
 META = "meta.json"
 VERSION = 1
 SHARD_TOKENS = 1 << 22
-"""A shard is closed when it has so many tokens; as many are in memory while it is written."""
+"""Tokens of a shard, which are in memory until the shard is written."""
 BATCH = 256
-"""Texts that the processor gets at a time."""
+"""Texts per call of the processor."""
 _TOKEN_FIELDS = ("input_ids", "token_type_ids", "attention_mask", "number_slots")
 _TABLE_FIELDS = ("number_bits", "number_chars", "number_precision", "number_given")
 
 
-class ShardsError(ValueError):
-    """A folder of shards is damaged, of another processor, or none at all; the message is one line."""
+class ShardsError(NumerateError, ValueError):
+    """A folder that has no shards, damaged shards, or shards of another processor; the message is one line."""
 
 
 def fingerprint(processor: NumberProcessor) -> str:
-    """What decides how texts are encoded, as 16 hexadecimal digits: tokenizer, reader, notation, scaling, own ids."""
+    """Hash of all that determines the encoding of texts: tokenizer, reader, notation, scaling, own ids."""
     words = json.loads(processor.tokenizer.backend_tokenizer.to_str())
-    words = {key: value for key, value in words.items() if key not in ("padding", "truncation")}  # the last call's
+    words = {key: value for key, value in words.items() if key not in ("padding", "truncation")}  # of the last call
     fields = processor.tokenizer.model_input_names
-    whole = json.dumps([words, fields, processor.config(), processor.first_id], sort_keys=True)
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+    return json_hash([words, fields, processor.config(), processor.first_id])
 
 
 def write_shards(
@@ -69,22 +69,22 @@ def write_shards(
     shard_tokens: int = SHARD_TOKENS,
     asked: Any = None,
 ) -> Shards:
-    """Encodes texts into a folder of shards, which is there as a whole or not at all.
+    """Encodes texts into a folder of shards, which is written atomically.
 
     Args:
-        folder: Is made; shards that are there already are replaced, but nothing else is.
-        texts: Are streamed.
+        folder: The folder; existing shards are replaced, but no other files.
+        texts: The texts, which are streamed.
         processor: Encodes them.
-        max_tokens: Longer texts are cut.
-        shard_tokens: See `SHARD_TOKENS`.
-        asked: Kept in `meta.json`: what the texts are.
+        max_tokens: Longer texts are truncated.
+        shard_tokens: Tokens of a shard.
+        asked: Description of the texts, stored in `meta.json`.
 
     Raises:
-        ShardsError: There is something else in the folder, or no text has a token.
+        ShardsError: The folder contains other files, or no text has a token.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / META).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ShardsError(f"{folder}: holds something else than shards; give another folder")
+        raise ShardsError(f"{folder}: contains files that are not shards; give another folder")
     counts = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0}
     shards: list[dict[str, int]] = []
     with atomic(folder) as inside:
@@ -102,7 +102,7 @@ def write_shards(
         if shard.rows:
             shards.append(shard.write(inside / f"shard-{len(shards):05d}"))
         if not shards:
-            raise ShardsError(f"{folder}: no text has any token; {counts['empty']} are empty")
+            raise ShardsError(f"{folder}: no text has a token; {counts['empty']} are empty")
         for name in ("rows", "tokens", "numbers"):
             counts[name] = sum(each[name] for each in shards)
         meta = {
@@ -115,17 +115,17 @@ def write_shards(
 
 
 class Shards(Dataset[dict[str, Any]]):
-    """A folder of shards as a data set: `shards[i]` is what the processor makes of the i-th text, and `sample_id` i.
+    """A folder of shards as a data set: `shards[i]` is the i-th text as encoded by the processor, with `sample_id` i.
 
-    Rows are read when they are asked for; what a worker process gets is the folder's name and the counts.
+    Rows are read on access; a worker process receives only the folder's name and the counts.
 
     Args:
-        folder: What `write_shards` wrote.
-        processor: The processor that must have made them, if that is to be checked.
-        verify: Read all files and compare their checksums; otherwise only their sizes are compared.
+        folder: Written by `write_shards`.
+        processor: If given, it must be the processor that encoded the texts.
+        verify: Compare the hashes of all files; otherwise only their sizes.
 
     Raises:
-        ShardsError: It is no such folder, damaged, or of another processor.
+        ShardsError: The folder has no shards, damaged shards, or shards of another processor.
     """
 
     def __init__(self, folder: str | Path, processor: NumberProcessor | None = None, *, verify: bool = False) -> None:
@@ -139,12 +139,12 @@ class Shards(Dataset[dict[str, Any]]):
             raise ShardsError(f"{folder}: no shards ({META}: {error}); `numerate prepare` writes them") from None
         if version > VERSION:
             raise ShardsError(f"{folder}: version {version} is newer than {VERSION}; please update numerate")
-        wrong = trouble(self.folder, quick=not verify)
+        wrong = damage(self.folder, quick=not verify)
         if wrong is not None:
             raise ShardsError(f"{folder}: damaged: {wrong}; prepare it again")
         if processor is not None and made != fingerprint(processor):
             raise ShardsError(
-                f"{folder}: made by another processor ({made}, this one is {fingerprint(processor)}): "
+                f"{folder}: encoded by another processor ({made}, this one is {fingerprint(processor)}): "
                 f"tokenizer, reader, notation or scaling differ; prepare it again"
             )
         self._ends = np.cumsum(rows)
@@ -184,17 +184,16 @@ class Shards(Dataset[dict[str, Any]]):
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many tokens each row has: (rows,) int64, without reading the rows."""
+        """Number of tokens of each row, without reading the rows: (rows,) int64."""
         return np.concatenate([np.diff(self._arrays(shard)["starts"]) for shard in range(len(self._ends))])
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_open": {}}  # every process maps the files itself
+        return self.__dict__ | {"_open": {}}  # every process opens the files itself
 
     def _arrays(self, shard: int) -> dict[str, np.ndarray]:
         if shard not in self._open:
             folder = self.folder / f"shard-{shard:05d}"
             try:
-                # An array without entries cannot be mapped.
                 self._open[shard] = {file.stem: _mapped(file) for file in sorted(folder.glob("*.npy"))}
             except (OSError, ValueError) as error:
                 raise ShardsError(f"{folder}: damaged: {error}; prepare it again") from None
@@ -204,12 +203,12 @@ class Shards(Dataset[dict[str, Any]]):
 def _mapped(file: Path) -> np.ndarray:
     try:
         return np.load(file, mmap_mode="r", allow_pickle=False)
-    except ValueError:
+    except ValueError:  # an empty array cannot be mapped
         return np.load(file, allow_pickle=False)
 
 
 class _Shard:
-    """Rows on their way into one shard."""
+    """The rows of one shard before it is written."""
 
     def __init__(self) -> None:
         self.rows = self.tokens = 0
@@ -232,7 +231,7 @@ class _Shard:
             "char_lengths": written.sum(axis=1),
         }
         if not np.all(row.get("attention_mask", 1)):
-            raise ShardsError("a row that is padded cannot be kept")
+            raise ShardsError("a padded row cannot be stored")
         for name, column in columns.items():
             self._parts[name].append(column)
         self.rows, self.tokens = self.rows + 1, self.tokens + len(ids)
@@ -240,7 +239,7 @@ class _Shard:
         self._counts.append(len(row["number_bits"]))
 
     def write(self, folder: Path) -> dict[str, int]:
-        """Writes the arrays, each in the smallest type that holds it; gives the shard's counts."""
+        """Writes each array in the smallest type that holds it, and returns the shard's counts."""
         columns = {name: np.concatenate(parts) for name, parts in self._parts.items()}
         ids, slots, types = columns["ids"], columns["slots"], columns.pop("types")
         columns["ids"] = ids.astype(np.uint16) if ids.max(initial=0) < 1 << 16 else ids
@@ -259,7 +258,7 @@ def _starts(lengths: Any) -> np.ndarray:
 
 
 def _encoded(texts: Iterable[str], processor: NumberProcessor, max_tokens: int | None) -> Iterator[dict[str, Any]]:
-    """Each text's row, as the processor gives it."""
+    """The encoded row of each text."""
     options = {} if max_tokens is None else {"truncation": True, "max_length": max_tokens}
     waiting = iter(texts)
     while some := list(islice(waiting, BATCH)):

@@ -1,4 +1,4 @@
-"""`NumberTrainer`: the Hugging Face Trainer, for models with numbers and for runs that survive."""
+"""`NumberTrainer`: the Hugging Face Trainer with number metrics, a non-finite guard and atomic checkpoints."""
 
 from __future__ import annotations
 
@@ -14,22 +14,12 @@ from transformers import Trainer, set_seed
 
 from numerate.modeling.number_model import NumberModel
 from numerate.processing.encoding import NumberCollator
-from numerate.training.checkpoints import CheckpointError, newest_whole, publish, recover, rotate, staging, trouble
-from numerate.training.evaluation import (
-    at_epoch,
-    fixed_draws,
-    gathered,
-    measure,
-    predicted_numbers,
-    real_rows,
-    seed_of,
-    watched,
-    without_fill_ups,
-)  # fmt: skip
+from numerate.training import evaluation
+from numerate.training.checkpoints import CheckpointError, damage, newest_whole, publish, recover, rotate, staging
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.loss_normalisation import step_counts
-from numerate.training.objective import TellsObjective, load_objective, save_objective
-from numerate.training.throughput import Throughput
+from numerate.training.objective import ObjectiveCallback, load_objective, save_objective
+from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,30 +33,30 @@ _log = logging.getLogger(__name__)
 
 
 class NumberTrainer(Trainer):
-    """The stock Trainer with five things changed.
+    """The stock Trainer with five changes.
 
-    - Evaluation gives the objective's loss where batches have no labels, with the same masks each time, and of models
-      with a number head `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the `numbers` predicted. They
-      are in the batch's own units: where the processor scales values, in scaled ones.
-    - A step of several batches, in turn or on several processes, has the loss and the gradient of all its texts in one
-      batch, and not the mean of the batches' means; see `numerate.training.loss_normalisation`.
-    - A step whose loss or gradient is not finite is left out; see `NonFiniteGuard`. The mean losses in the log are
-      those of the steps taken, and `skipped_steps` says how many were not.
-    - Checkpoints are whole or not there at all; `train(resume_from_checkpoint=True)` takes the newest whole one.
-    - The log has `texts_per_second` and `tokens_per_second` (without padding), evaluation and saving not counted.
+    - Evaluation of batches without labels gives the objective's loss, with the same masks each time; models with a
+      number head also get `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the predicted `numbers`, in
+      units of the batch: scaled values, if the processor scales.
+    - A step of several batches (gradient accumulation or several processes) has the loss and gradient of all its texts
+      in one batch, and not the mean of the batches' means; see `numerate.training.loss_normalisation`.
+    - A step with a non-finite loss or gradient is skipped; see `NonFiniteGuard`. Mean losses in the log do not contain
+      skipped steps, and `skipped_steps` counts them.
+    - Checkpoints are written atomically; `train(resume_from_checkpoint=True)` resumes from the newest complete one.
+    - The log has `texts_per_second` and `tokens_per_second` without padding, evaluation and saving.
 
     Args:
-        model: A `NumberModel`, or any other that the stock Trainer takes.
+        model: A `NumberModel`, or any other model of the stock Trainer.
         args: `TrainingArguments`.
         data_collator: By default a `NumberCollator` for the model's tokenizer.
         train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps, and makes
-            their masks the same in whatever batch and on whatever process they are.
-        eval_dataset: The same.
-        eval_seed: The masks of an evaluation are drawn from it.
-        number_metrics: Whether evaluation measures numbers; without, it takes less time.
-        nonfinite_limit: So many bad steps in a row end the run.
-        callbacks: As the stock Trainer takes them.
-        **options: All else that the stock Trainer takes.
+            their masks independent of the batch and the process.
+        eval_dataset: Processed texts for evaluation.
+        eval_seed: Random seed of the masks of an evaluation.
+        number_metrics: Whether evaluation computes number metrics, which takes time.
+        nonfinite_limit: Number of consecutive bad steps that ends the run.
+        callbacks: Callbacks of the stock Trainer.
+        **options: Other options of the stock Trainer.
     """
 
     def __init__(
@@ -87,7 +77,7 @@ class NumberTrainer(Trainer):
             data_collator = NumberCollator(processor.tokenizer)
         self.guard = NonFiniteGuard(nonfinite_limit)
         self._numbers = model if isinstance(model, NumberModel) else None
-        telling = [] if self._numbers is None else [TellsObjective(self._numbers, self.guard)]
+        callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
@@ -96,60 +86,55 @@ class NumberTrainer(Trainer):
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
         self._writing_to: Path | None = None
-        super().__init__(
-            model,
-            args,
-            data_collator,
-            train_dataset,
-            eval_dataset,
-            callbacks=[*(callbacks or ()), self.guard, *telling],
-            **options,
-        )
+        callbacks = [*(callbacks or ()), self.guard, *callback]
+        super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
-            _log.warning("fsdp is asked for, but accelerate does not shard here: every process keeps the whole model")
+            _log.warning("fsdp is set, but accelerate does not shard here: every process keeps the whole model")
 
     # Training.
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *positional: Any, **options: Any) -> Any:
-        """Trains; `resume_from_checkpoint=True` goes on from the newest whole checkpoint in the output folder.
+        """Trains; `resume_from_checkpoint=True` resumes from the newest complete checkpoint in the output folder.
 
         Args:
-            resume_from_checkpoint: True, or a checkpoint's folder, which must be whole if it has a manifest.
-            *positional: As the stock Trainer takes them.
-            **options: As the stock Trainer takes them.
+            resume_from_checkpoint: True, or a checkpoint's folder, which must be complete if it has a manifest.
+            *positional: Arguments of the stock Trainer.
+            **options: Options of the stock Trainer.
         """
         folder = str(self.args.output_dir)
         if self.args.should_save:
             recover(folder)
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
-            resume_from_checkpoint = self._whole(folder, resume_from_checkpoint)
-        # The stock Trainer seeds when it is built: what was drawn since would change masks, dropout and order.
+            resume_from_checkpoint = self._complete(folder, resume_from_checkpoint)
+        # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
         self._steps, self._skipped_before = 0, self.guard.skipped
         self._skipped_at_first, self._first_step = self.guard.skipped, None
         output = super().train(resume_from_checkpoint, *positional, **options)
-        # Mixed precision wraps `forward` and rebuilds what it gives, which costs the output its distributions.
+        # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
 
-    def _whole(self, folder: str, wanted: Any) -> str:
-        """The checkpoint to go on from; all processes take the main one's choice."""
+    def _complete(self, folder: str, wanted: Any) -> str:
+        """The checkpoint to resume from; all processes take the choice of the main process."""
         if wanted is not True:
-            wrong = trouble(wanted) if (Path(wanted) / "manifest.json").exists() else None
+            wrong = damage(wanted) if (Path(wanted) / "manifest.json").exists() else None
             if wrong is not None:
-                raise CheckpointError(f"cannot go on from {str(wanted)!r}: {wrong}; whole is {newest_whole(folder)}")
+                raise CheckpointError(
+                    f"cannot resume from {str(wanted)!r}: {wrong}; the newest complete one is {newest_whole(folder)}"
+                )
             return str(wanted)
         choice = [str(newest_whole(folder) or "") if self.args.should_save else ""]
         broadcast_object_list(choice)
         if not choice[0]:
-            raise CheckpointError(f"no whole checkpoint in {folder!r} to go on from")
+            raise CheckpointError(f"no complete checkpoint in {folder!r} to resume from")
         return choice[0]
 
     def get_batch_samples(self, *positional: Any, **options: Any) -> tuple[list[Any], Any]:
-        """As the stock Trainer's; counts what the step's losses are means over, on all processes."""
+        """The batches of a step; also counts the terms of the step's loss on all processes."""
         batches, items = super().get_batch_samples(*positional, **options)
         self._counts = None
         if self._numbers is not None and self.args.n_gpu <= 1:
@@ -158,12 +143,12 @@ class NumberTrainer(Trainer):
         return batches, items
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
-        """As the stock Trainer's; guard and throughput see every micro-batch."""
-        if self._first_step is None:  # where a resumed run goes on
+        """Forward and backward pass of a micro-batch; guard and throughput record it."""
+        if self._first_step is None:  # first step of a resumed run
             self._first_step = self.state.global_step
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
-        # A model of ours draws its masks from the samples' ids; others do not take them.
+        # A `NumberModel` draws its masks from the sample ids; other models do not accept them.
         taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
         if self._counts is not None:
             taken["loss_counts"] = self._counts
@@ -173,7 +158,7 @@ class NumberTrainer(Trainer):
         return loss
 
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
-        """A micro-batch's loss, detached, with its gradients added to the weights'."""
+        """The detached loss of a micro-batch; its gradients are added to those of the weights."""
         return super().training_step(model, inputs, *positional, **options)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
@@ -184,23 +169,23 @@ class NumberTrainer(Trainer):
     def _maybe_log_save_evaluate(self, tr_loss: Tensor, *positional: Any, **options: Any) -> None:
         self._steps = self.state.global_step - self._globalstep_last_logged
         if self._loss_before is not None and self.guard.last_skipped:
-            # What was left out is no part of the mean, either: one NaN in it would stay for good.
+            # A skipped step is no part of the mean: one NaN in the sum would stay forever.
             tr_loss.copy_(self._loss_before)
         self._loss_before = None
         super()._maybe_log_save_evaluate(tr_loss, *positional, **options)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Adds throughput and the steps left out to what the stock Trainer logs."""
+        """Logs; adds throughput and the number of skipped steps."""
         if "loss" in logs:
             skipped = self.guard.skipped - self._skipped_before
-            logs["loss"] = _over_taken(logs["loss"], self._steps, skipped)
+            logs["loss"] = _without_skipped(logs["loss"], self._steps, skipped)
             self._skipped_before = self.guard.skipped
             logs |= self.throughput.read()
         if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
             logs["skipped_steps"] = self.guard.skipped
         if "train_loss" in logs:
             steps, skipped = self.state.global_step - (self._first_step or 0), self.guard.skipped
-            logs["train_loss"] = _over_taken(logs["train_loss"], steps, skipped - self._skipped_at_first)
+            logs["train_loss"] = _without_skipped(logs["train_loss"], steps, skipped - self._skipped_at_first)
         super().log(logs, start_time)
 
     def _set_signature_columns_if_needed(self) -> None:
@@ -211,14 +196,14 @@ class NumberTrainer(Trainer):
     # Checkpoints.
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        """Has the stock Trainer write beside the checkpoint's place, and moves it there when all is written."""
+        """Lets the stock Trainer write into a temporary folder, and renames it when all is written."""
         run = Path(super()._get_output_dir(trial))
         target = run / f"checkpoint-{self.state.global_step}"
         inside = staging(target)
         if self.args.should_save:
             shutil.rmtree(inside, ignore_errors=True)
         self.accelerator.wait_for_everyone()
-        push, self.args.push_to_hub = self.args.push_to_hub, False  # when it is in its place
+        push, self.args.push_to_hub = self.args.push_to_hub, False  # pushed after the renaming
         self._writing_to = inside
         try:
             with self.throughput.paused():
@@ -226,9 +211,10 @@ class NumberTrainer(Trainer):
                 if self._numbers is not None and self.args.should_save:
                     save_objective(self._numbers, inside / target.name)
                 self._publish(inside / target.name, target)
-        except Exception as error:  # on a full disk, torch and safetensors raise errors of their own
+        except Exception as error:  # on a full disk, torch and safetensors raise different classes
             shutil.rmtree(inside, ignore_errors=True)
-            raise CheckpointError(f"{target} could not be written: {error}; whole is {newest_whole(run)}") from error
+            said = f"{target} could not be written: {error}; the newest complete one is {newest_whole(run)}"
+            raise CheckpointError(said) from error
         finally:
             self._writing_to = None
             self.args.push_to_hub = push
@@ -239,13 +225,13 @@ class NumberTrainer(Trainer):
             rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
 
     def save_pretrained(self, folder: str | Path, *, backbone: bool = False) -> None:
-        """Writes what `numerate.from_pretrained` reads; to be called on all processes, of which the main one writes.
+        """Saves the model for `numerate.from_pretrained`; call it on all processes, of which the main one writes.
 
         Args:
-            folder: Is made if need be.
-            backbone: Save the backbone, too: for one that was trained.
+            folder: The folder, which is created if it is missing.
+            backbone: Also save the backbone, if it was trained.
         """
-        # Weights in shards have to be brought together, by all.
+        # Sharded weights are gathered by all processes.
         state = self.accelerator.get_state_dict(self.model) if self.is_fsdp_enabled else None
         if self.args.should_save:
             self._bare(self.model).save_pretrained(folder, backbone=backbone, state_dict=state)
@@ -265,7 +251,7 @@ class NumberTrainer(Trainer):
             if self.args.should_save:
                 self.state.save_to_json(str(written / TRAINER_STATE))
         self.accelerator.wait_for_everyone()
-        # The first process, and then the first of every machine whose disk is its own.
+        # The first process, and then the first process of every machine with its own disk.
         for is_my_turn in (self.args.process_index == 0, self.args.local_process_index == 0):
             if is_my_turn and written.exists():
                 publish(written, target)
@@ -275,62 +261,64 @@ class NumberTrainer(Trainer):
     # Evaluation.
 
     def evaluate(self, *positional: Any, **options: Any) -> dict[str, float]:
-        """As the stock Trainer's; its time is not training's."""
+        """Evaluates; the time does not count for the training throughput."""
         with self.throughput.paused():
             return super().evaluate(*positional, **options)
 
     def evaluation_loop(self, *positional: Any, metric_key_prefix: str = "eval", **options: Any) -> Any:
-        """As the stock Trainer's, with the numbers measured over the whole set."""
+        """The stock evaluation loop, with number metrics over the whole data set."""
         self._found, self._evaluated = [], 0
-        with fixed_draws(self.eval_seed, self.args.device):  # a data loader draws, too; training shall not notice
+        # The data loader draws, too: training must not change by an evaluation.
+        with evaluation.fixed_draws(self.eval_seed, self.args.device):
             output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
-        found, self._found = gathered(self._found, self.accelerator), []
+        found, self._found = evaluation.gathered(self._found, self.accelerator), []
         if self._measures(self._bare(self.model)) and len(found):
-            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in measure(found).items()})
+            scores = evaluation.measure(found)
+            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in scores.items()})
         return output
 
     def prediction_step(
         self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
     ) -> tuple[Any, Any, Any]:
-        """As the stock Trainer's; the loss of a batch without labels is the objective's."""
+        """The stock prediction step; the loss of a batch without labels is that of the objective."""
         whole: Any = self._bare(model)
         if not isinstance(whole, NumberModel):
             inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
-        seed = seed_of(self.eval_seed, self._evaluated, self.args.process_index)
+        seed = evaluation.seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
         reads_on = whole.info.is_causal or whole.info.is_encoder_decoder
         asking = {"every_number": True} if self._measures(whole) and reads_on else {}
-        self._real = real_rows(self.accelerator, inputs)
-        # Texts with a name are masked by it, and not as in any epoch of training.
-        with fixed_draws(seed, self.args.device), at_epoch(whole.objective, -1 - self.eval_seed):
+        self._real = evaluation.real_rows(self.accelerator, inputs)
+        # Texts with a `sample_id` get masks of their own epoch number, which is none of the training.
+        with evaluation.fixed_draws(seed, self.args.device), evaluation.at_epoch(whole.objective, -1 - self.eval_seed):
             if is_labelled:
-                inputs = without_fill_ups(inputs, self._real, self.label_names)
+                inputs = evaluation.without_fill_ups(inputs, self._real, self.label_names)
                 return super().prediction_step(model, inputs | asking, prediction_loss_only, ignore_keys)
             loss = None
             if learns or inputs.get("start_positions") is not None:
                 with torch.no_grad(), self.compute_loss_context_manager():
-                    prepared = self._prepare_inputs(without_fill_ups(inputs, self._real))
+                    prepared = self._prepare_inputs(evaluation.without_fill_ups(inputs, self._real))
                     prepared |= asking | {"return_loss": True}
                     loss = self.compute_loss(model, prepared).detach().mean()
                 if prediction_loss_only:
                     return loss, None, None
-            # Logits are of the batch as it stands, and not as the objective masks it.
+            # Logits are those of the unmasked batch.
             rest = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         return rest[0] if loss is None else loss, *rest[1:]
 
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """As the stock Trainer's; in evaluation the predicted numbers are kept."""
-        if model.training or not self._measures(whole := self._bare(model)):  # to unwrap it takes long for a step
+        """The loss; in evaluation the predicted numbers are kept."""
+        if model.training or not self._measures(whole := self._bare(model)):  # unwrapping is slow
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        given = dict(inputs)  # the stock Trainer may take labels out of it
-        with watched(whole) as kept:
+        given = dict(inputs)  # the stock Trainer may remove labels
+        with evaluation.watched(whole) as kept:
             loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        found = predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
+        found = evaluation.predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
         self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
 
@@ -341,8 +329,8 @@ class NumberTrainer(Trainer):
         return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
 
 
-def _over_taken(mean: float, steps: int, skipped: int) -> float:
-    """A mean over all steps, in which those left out count as 0, as the mean over those taken; NaN if none was."""
+def _without_skipped(mean: float, steps: int, skipped: int) -> float:
+    """The mean over all steps, where skipped ones count as 0, turned into the mean of the others; NaN without any."""
     if not skipped:
         return mean
     return mean * steps / (steps - skipped) if steps > skipped else float("nan")

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from numerate.errors import BadInput
+from numerate.files import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,15 +96,10 @@ def parsed_rates(text: str) -> tuple[float, ...]:
 
 def parsed_options(texts: list[str]) -> dict[str, Any]:
     """`key=value` each, the value as YAML."""
-    import yaml
-
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise BadInput(f"--option {text!r}: write key=value, as width=128")
-        try:
-            found[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise BadInput(f"--option {text!r}: {value!r} cannot be read") from None
+        found[key] = read_yaml(value, f"--option {text}")
     return found

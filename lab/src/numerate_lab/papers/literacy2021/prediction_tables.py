@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.files import read_yaml
 from numerate.modeling.artefact import BASE_FOLDER
 from numerate.modeling.attaching import load_recipe
 from numerate.registry import UnknownNameError, heads, near_names
@@ -34,11 +35,8 @@ COLUMNS = {"PPL": ".2f", "H@1": ".2f", "H@5": ".2f", "H@20": ".2f", "H@100": ".2
 
 def load_tables() -> dict[str, Any]:
     """The tables' settings, as shipped."""
-    import yaml
-
-    return yaml.safe_load(
-        (resources.files("numerate_lab.papers.literacy2021") / "tables.yaml").read_text(encoding="utf-8")
-    )
+    text = (resources.files("numerate_lab.papers.literacy2021") / "tables.yaml").read_text(encoding="utf-8")
+    return read_yaml(text, "tables.yaml")
 
 
 _ALL = load_tables()

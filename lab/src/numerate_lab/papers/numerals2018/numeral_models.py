@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.files import read_yaml
 from numerate.registry import near_names
 from numerate.training.results import differences, read_figures, read_predictions, write, write_predictions
 from numerate_lab.tasks.next_numeral.corpora import corpus_statistics
@@ -32,10 +33,8 @@ SEVEN = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog",
 
 def load_run() -> dict[str, Any]:
     """The run's settings, as shipped."""
-    import yaml
-
     text = (resources.files("numerate_lab.papers.numerals2018") / "tables.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    return read_yaml(text, "tables.yaml")
 
 
 _RUN = load_run()

@@ -6,6 +6,7 @@ import dataclasses
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from numerate.files import read_yaml
 from numerate.registry import near_names, notations
 from numerate_lab.engine.grid import CompareConfig
 from numerate_lab.engine.trial import CellConfig
@@ -21,11 +22,8 @@ PAPER_TABLE1 = {"p10": (5, 28), "p1000": (3, 918), "b1999": (2, 1816), "fp15": (
 
 def load_tables() -> dict[str, Any]:
     """The tables' settings, as shipped."""
-    import yaml
-
-    return yaml.safe_load(
-        (resources.files("numerate_lab.papers.xval2023") / "arithmetic.yaml").read_text(encoding="utf-8")
-    )
+    text = (resources.files("numerate_lab.papers.xval2023") / "arithmetic.yaml").read_text(encoding="utf-8")
+    return read_yaml(text, "arithmetic.yaml")
 
 
 _ALL = load_tables()

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from numerate.config import Config, ConfigError
+from numerate.files import read_yaml
 from numerate.registry import near_names
 from numerate.training.results import differences, is_there, read_figures, write
 from numerate_lab.engine.pool import run_jobs
@@ -36,11 +37,8 @@ __all__ = [
 
 def load_nature() -> dict[str, Any]:
     """The tables' settings, as shipped."""
-    import yaml
-
-    return yaml.safe_load(
-        (resources.files("numerate_lab.papers.xval2023") / "records.yaml").read_text(encoding="utf-8")
-    )
+    text = (resources.files("numerate_lab.papers.xval2023") / "records.yaml").read_text(encoding="utf-8")
+    return read_yaml(text, "records.yaml")
 
 
 _ALL = load_nature()

@@ -17,8 +17,6 @@ split and place alone, so that any part of a split can be had at any time; a fol
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import math
 import zlib
 from dataclasses import dataclass
@@ -30,6 +28,7 @@ import torch
 
 from numerate import metrics
 from numerate.config import Config
+from numerate.files import json_hash
 from numerate.notation.decimal_form import parse_numeral
 from numerate.registry import UnknownNameError, near_names
 from numerate_lab.registry import tasks
@@ -122,7 +121,7 @@ class PlanetsConfig(Config):
     def digest(self) -> str:
         """Names all systems drawn by this config, however they are written."""
         fields = {key: value for key, value in self.to_dict().items() if key not in ("significant", "quote")}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+        return json_hash(fields)
 
 
 @tasks.register("planets")

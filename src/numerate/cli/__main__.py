@@ -1,5 +1,0 @@
-"""`python -m numerate.cli`."""
-
-from numerate.cli import main
-
-main()

@@ -1,0 +1,204 @@
+"""The commands `predict`, `generate` and `fill`."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from numerate.cli.source import one_line_errors, read_texts
+from numerate.cli.terminal import console, write_json
+from numerate.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.processing.scaling import Scaling
+
+__all__ = ["COMMANDS", "Predictions", "continuations", "fill", "generate", "predict", "prompts_of"]
+
+RECORD_BATCH = 256
+PROMPT_BATCH = 32
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def predict(
+    model: Annotated[str, typer.Argument(help="A folder written by `numerate train records`.")],
+    file: Annotated[str, typer.Argument(help="Records: .jsonl, .json, .csv, .tsv, .parquet (or .gz).")],
+    field: Annotated[str, typer.Option(help="Path of the field to predict, as description.planet0.m.")],
+    level: Annotated[float, typer.Option(help="Probability of the interval.")] = 0.9,
+    samples: Annotated[int, typer.Option(help="Number of samples per record.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the samples.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per record.")] = False,
+) -> None:
+    """Predict a field of each record, whether or not the record has it: median, interval, samples."""
+    found = Predictions(model, file, field, level=level, samples=samples, seed=seed)
+    if as_json:
+        for each in found:
+            write_json(each)
+    else:
+        console().print(_table(found, f"{found.path}, with {100 * level:g} % intervals"))
+    if unusual := found.unusual_input():
+        typer.echo(f"unusual input, see docs/records.md: {unusual}", err=True)
+
+
+def generate(
+    model: Annotated[str, typer.Argument(help="A saved model's folder or Hub id.")],
+    prompt: Annotated[list[str] | None, typer.Argument(help="Prompts to continue.")] = None,
+    file: Annotated[str | None, typer.Option(help="A file of prompts, one per line; - is standard input.")] = None,
+    max_new_tokens: Annotated[int, typer.Option(help="Maximum number of new tokens.")] = 64,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of taking the most probable.")] = False,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 1.0,
+    beams: Annotated[int, typer.Option(help="Number of beams.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Continue prompts with words and numbers.
+
+    With --json one object per prompt, with the value and 90 % interval of each number.
+    """
+    options = {"do_sample": sample, "temperature": temperature, "num_beams": beams}
+    for found in continuations(model, prompts_of(tuple(prompt or ()), file), max_new_tokens, **options):
+        if as_json:
+            write_json(found)
+        else:
+            typer.echo(found["prompt"] + found["text"])
+
+
+def fill(
+    text: Annotated[str, typer.Argument(help='A text with one gap: "The [MASK] weighs 100 lbs."')],
+    model: Annotated[list[str], typer.Option(help="A saved model or masked language model; repeat to compare.")],
+    swap: Annotated[list[str] | None, typer.Option(help="Replace the text's first number by this one.")] = None,
+    top: Annotated[int, typer.Option(help="Number of words.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Fill the gap of a text with words, and see how they change when only the number changes."""
+    from numerate.apps.fill import fill as work
+    from numerate.apps.fill import fill_tables
+
+    results = work(text, model, swap=tuple(swap or ()), top=top)
+    if as_json:
+        for result in results:
+            write_json(result)
+    else:
+        console().print(*fill_tables(results), sep="\n")
+
+
+COMMANDS = (predict, generate, fill)
+
+
+class Predictions:
+    """Iterable of a saved model's predictions, one per record of a file; arguments as `numerate predict`.
+
+    Raises:
+        NumerateError: There is no such model, file or field; or, during iteration, a record cannot be read.
+    """
+
+    def __init__(
+        self, folder: str, file: str, field: str, *, level: float = 0.9, samples: int = 0, seed: int = 0
+    ) -> None:
+        from numerate.records import RecordModel
+        from numerate.training.progress import quiet_unless_terminal
+        from numerate.training.sources import rows_of
+
+        if not 0 < level < 1:
+            raise BadInput(f"--level must lie between 0 and 1, got {level}")
+        if samples < 0:
+            raise BadInput(f"--samples must not be negative, got {samples}")
+        quiet_unless_terminal()
+        self.level, self.samples, self.seed = level, samples, seed
+        self.model = RecordModel.load(folder)
+        # A second one for the samples, so that unusual input of a record is counted once.
+        self._drawing = RecordModel(self.model.model, self.model.schema, self.model.calibration)
+        self.path = self.model.schema.path(field)
+        self._rows = rows_of(file)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`, and `samples` if requested."""
+        ends = ((1 - self.level) / 2, 0.5, (1 + self.level) / 2)
+        rows = (row for _, row in self._rows)
+        first = 0
+        with one_line_errors():
+            while some := list(islice(rows, RECORD_BATCH)):
+                found = _plain(self.model.predict(some, self.path, ends))
+                drawn = [()] * len(some)
+                if self.samples:
+                    drawn = _plain(self._drawing.sample(some, self.path, self.samples, self.seed + first))
+                for at, ((low, median, high), samples) in enumerate(zip(found, drawn, strict=True)):
+                    line = {"record": first + at, "field": self.path, "median": median, "low": low, "high": high}
+                    yield line | ({"samples": list(samples)} if self.samples else {})
+                first += len(some)
+
+    def unusual_input(self) -> str:
+        """Unusual values of the records in one line, e.g. numbers outside of the training range; may be empty."""
+        counts = self.model.counts
+        return "; ".join(
+            f"{sum(counts[kind].values()):,} {kind} ({', '.join(sorted(counts[kind])[:5])})"
+            for kind in counts.KINDS
+            if counts[kind] and kind != "missing"
+        )
+
+
+def prompts_of(prompt: tuple[str, ...], file: str | None) -> Iterable[str]:
+    """Prompts given as arguments, or the lines of a file."""
+    if bool(prompt) == (file is not None):
+        raise BadInput("give either prompts or a file of prompts with --file")
+    return prompt if file is None else read_texts(file)
+
+
+def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **options: Any) -> Iterator[dict[str, Any]]:
+    """Continuations of a saved model: `prompt`, `text`, and `numbers` with values and 90 % intervals.
+
+    Args:
+        folder: A folder written by `save_pretrained`, or a Hub id.
+        prompts: Texts; they are read in batches.
+        max_new_tokens: Maximum number of new tokens.
+        **options: Options of `numerate.modeling.generation.generate`.
+    """
+    from numerate.modeling.attaching import from_pretrained
+    from numerate.training.progress import quiet_unless_terminal
+
+    quiet_unless_terminal()
+    with one_line_errors():
+        model = from_pretrained(folder)
+        waiting, scaling = iter(prompts), model.processor.scaling
+        while some := list(islice(waiting, PROMPT_BATCH)):
+            said = model.generate(some, max_new_tokens, **options)
+            for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
+                yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}
+
+
+def _described(number: Any, scaling: Scaling | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"text": number.text, "value": number.value}
+    if number.distribution is not None:
+        ends = [float(end[0]) for end in number.distribution.interval(0.9)]
+        # The head predicts scaled numbers: back to the units of the text.
+        found["interval_90"] = ends if scaling is None else scaling.invert(["", ""], ends).tolist()
+    return found
+
+
+def _table(predictions: Iterable[dict[str, Any]], title: str) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    lines = list(predictions)
+    drawn = ["samples"] if any("samples" in each for each in lines) else []
+    for name in ("record", "median", "low", "high", *drawn):
+        table.add_column(name, justify="left" if name == "samples" else "right")
+    for each in lines:
+        cells = [_shown(each[name]) for name in ("median", "low", "high")]
+        table.add_row(str(each["record"]), *cells, *(" ".join(map(_shown, each[name])) for name in drawn))
+    return table
+
+
+def _shown(value: float | str) -> str:
+    # Times without fractions of seconds, which would make the table wider than a screen.
+    return re.sub(r"\.[0-9]+Z$", "Z", value) if isinstance(value, str) else f"{value:.6g}"
+
+
+def _plain(values: Any) -> list[Any]:
+    """An array as lists of numbers, or of times in ISO format."""
+    if values.dtype.kind != "M":
+        return values.tolist()
+    return [[str(value) + "Z" for value in row] for row in values]

@@ -1,0 +1,259 @@
+"""The commands `prepare`, `train` and `eval`, which take a run (see docs/runs.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from numerate.cli.source import one_line_errors
+from numerate.cli.terminal import console, write_json
+from numerate.errors import BadInput
+
+if TYPE_CHECKING:
+    from numerate.training.run import Run
+
+__all__ = ["COMMANDS", "RUN_FILE", "Plugins", "eval_command", "evaluate", "load_plugins", "prepare", "train"]
+
+RUN_FILE = "run.json"
+"""File beside a trained model: the resolved run, the machine and the metrics."""
+RunName = Annotated[
+    str, typer.Argument(help="A run: luna, luna-scratch, xval, exponent, float, masked-lm, records, or a .yaml file.")
+]
+Changes = Annotated[list[str] | None, typer.Argument(help="Changes to the run, as training.learning_rate=1e-4.")]
+Data = Annotated[
+    str | None,
+    typer.Option(help="Texts: .jsonl, .json, .txt, .csv, .tsv, .parquet (or .gz), a Hub data set, a prepared folder."),
+]
+Dev = Annotated[str | None, typer.Option(help="Texts for evaluation during training, in the formats of --data.")]
+Scale = Annotated[str | None, typer.Option(help="One of the run's scales, as tiny.")]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="Python file with own parts (@embedders.register(...)); it is run; repeatable."),
+]
+_NAMES = {
+    "loss": "loss", "numbers": "numbers predicted",
+    "log_mae": "mean error in orders of magnitude", "mdape": "median error in percent",
+    "coverage_90": "share inside 90 % intervals", "texts": "texts", "tokens": "tokens",
+}  # fmt: skip
+
+
+def load_plugins(files: list[str] | None) -> None:
+    """Imports the files of `--plugin`."""
+    if files:
+        from numerate.registry import load_plugin
+
+        for file in files:
+            load_plugin(file)
+
+
+def prepare(
+    run: RunName,
+    changes: Changes = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the encoded texts.")] = "prepared",
+    data: Data = None,
+    dev: Dev = None,
+    test: Annotated[str | None, typer.Option(help="Texts for the final test, in the formats of --data.")] = None,
+    scale: Scale = None,
+) -> None:
+    """Encode a run's texts once, for several trainings and for corpora larger than memory.
+
+    `numerate train RUN --data FOLDER` reads the output.
+    """
+    from numerate.training import build
+    from numerate.training.data import is_prepared
+
+    plan = _run(run, scale, changes, train=data, dev=dev, test=test)
+    if plan.data.records:
+        raise BadInput(f"{run}: records cannot be prepared; train on them: `numerate train {run} --data FILE`")
+    folder = Path(output)
+    if isinstance(plan.data.train, str) and is_prepared(plan.data.train):
+        raise BadInput(f"{plan.data.train} is already prepared; give texts")
+    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} contains other files; give a new folder")
+    with one_line_errors():
+        ready = build.prepare(plan, folder)
+    if not ready.data:
+        raise BadInput("the run has no texts: give --data, or data.train in the run")
+    for split, shards in ready.data.items():
+        meta = shards.meta
+        empty = f"; {meta['empty']} empty texts skipped" if meta["empty"] else ""
+        typer.echo(f"{shards.folder}: {_counts(meta)}, {len(meta['shards'])} shards{empty}")
+        if split == "train" and meta["numbers"] == 0:
+            typer.echo(f"{shards.folder}: no number found; is data.text the right field?")
+
+
+def train(
+    run: RunName,
+    changes: Changes = None,
+    data: Data = None,
+    dev: Dev = None,
+    output_dir: Annotated[str | None, typer.Option(help="Folder for checkpoints and model; default out/RUN.")] = None,
+    scale: Scale = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest complete checkpoint.")] = False,
+    plugin: Plugins = None,
+) -> dict[str, Any]:
+    """Train a run's model on texts, and save it together with run.json.
+
+    On several devices or machines: accelerate launch -m numerate train RUN ...
+    """
+    load_plugins(plugin)
+    plan = _run(run, scale, changes, train=data, dev=dev)
+    folder = Path(output_dir or Path("out") / Path(run).stem)
+    # The first process alone checks, before anything is written.
+    if os.environ.get("RANK", "0") == "0" and not resume:
+        if folder.is_file():
+            raise BadInput(f"{folder} is a file; give a folder with --output-dir")
+        if (folder / RUN_FILE).exists() or any(folder.glob("checkpoint-*")):
+            raise BadInput(f"{folder} already contains a run; use --resume, or give another --output-dir")
+    from numerate.training.build import build
+
+    records = None
+    with one_line_errors():
+        if plan.data.records:
+            from numerate.records.running import RecordRun
+
+            records = RecordRun.of_files(plan, folder)
+        trainer = build(plan, folder) if records is None else records.trainer(folder)
+        is_main, model = trainer.is_world_process_zero(), trainer._numbers
+        if is_main and model is not None:
+            trained, total = model.trainable_parameters()
+            meta = trainer.train_dataset.meta  # type: ignore[union-attr]
+            typer.echo(f"{_counts(meta)}; {trained:,} of {total:,} parameters are trained")
+        metrics = dict(trainer.train(resume_from_checkpoint=True if resume else None).metrics)
+        if trainer.eval_dataset is not None:
+            metrics |= trainer.evaluate()
+    trainer.save_pretrained(folder, backbone=True)  # on all processes, which may each hold a part of the weights
+    if is_main:
+        if records is not None:
+            from numerate.records import RecordModel
+
+            records.finished(RecordModel, model).save_records(folder)  # type: ignore[arg-type]
+        _write_run(trainer, plan, run, folder, metrics)
+        typer.echo(str(folder))
+    trainer.accelerator.end_training()
+    return metrics
+
+
+def eval_command(
+    model: Annotated[str, typer.Argument(help="A trained model's folder or Hub id; or a run, before training.")],
+    changes: Changes = None,
+    data: Data = None,
+    scale: Scale = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Measure a model on texts: its loss, and the errors of its predicted numbers."""
+    result = evaluate(model, data, scale=scale, changes=changes)
+    if as_json:
+        return write_json(result)
+    from rich.table import Table
+
+    table = Table(title=f"{result['model']} on {result['data']}", title_justify="left", show_header=False)
+    for key, title in _NAMES.items():
+        if key in result:
+            value = result[key]
+            table.add_row(title, f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
+    return console().print(table)
+
+
+def evaluate(
+    name: str, data: str | None, *, scale: str | None = None, changes: list[str] | None = None
+) -> dict[str, Any]:
+    """Metrics of a model on texts.
+
+    Args:
+        name: A folder written by `numerate train` or `save_pretrained`, a Hub id, or a run, whose untrained model is
+            measured.
+        data: The texts; by default the run's `test` or `dev`, or the rows whose `split` field is `dev`.
+        scale: One of the run's scales.
+        changes: Changes to the run, each `key.sub=value`; with `data.split=FIELD`, only the `dev` rows of `data`.
+    """
+    import tempfile
+
+    from numerate.modeling.attaching import from_pretrained
+    from numerate.training.build import build_trainer, prepare, training_arguments
+    from numerate.training.run import run_names
+
+    is_run = name.endswith((".yaml", ".yml")) or (name in run_names() and not Path(name).is_dir())
+    run = _run(name, scale, changes) if is_run else _run_of(name, scale, changes)
+    if run.data.records:
+        raise BadInput(f"{name} is a model of records; use `numerate predict {name} FILE --field FIELD`")
+    split = run.data.split if data is None or any(each.startswith("data.split=") for each in changes or ()) else None
+    chosen = data or run.data.test or run.data.dev or (run.data.train if split else None)
+    if chosen is None:
+        raise BadInput("no texts to measure: give --data")
+    title = chosen if isinstance(chosen, str) else ", ".join(chosen)
+    with tempfile.TemporaryDirectory() as folder, one_line_errors():
+        model = None
+        if not is_run:
+            model = from_pretrained(name)
+            run = dataclasses.replace(run, data=dataclasses.replace(run.data, train=None, split=split))
+        plan = dataclasses.replace(run, data=dataclasses.replace(run.data, dev=chosen, test=None, limit=None))
+        arguments, own = training_arguments(plan, folder)
+        ready = prepare(plan, Path(folder) / "prepared", seed=arguments.seed, model=model)
+        if "dev" not in ready.data:
+            raise BadInput(f"{title}: has no encoded texts of the split 'dev'")
+        found = build_trainer(ready, arguments, **own).evaluate()
+    meta = ready.data["dev"].meta
+    measured = {key.removeprefix("eval_"): value for key, value in found.items()}
+    return {"model": name, "data": title, "texts": meta["rows"], "tokens": meta["tokens"]} | {
+        key: measured[key] for key in measured if key in _NAMES
+    }
+
+
+def _run(name: str, scale: str | None, changes: list[str] | None, **paths: str | None) -> Run:
+    """A run by its name, with the texts of the command line."""
+    from numerate.training.run import load_run
+
+    run = load_run(name, scale=scale, changes=changes or ()).with_data(**paths)
+    from numerate.training.progress import quiet_unless_terminal  # after the checks: it imports torch
+
+    quiet_unless_terminal()
+    return run
+
+
+def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
+    """The run of a trained model, or a default one; only its data and training sections are used."""
+    from numerate.training.run import resolved
+
+    if scale is not None:
+        raise BadInput(f"--scale {scale!r}: {folder} is a trained model, not a run")
+    path = Path(folder) / RUN_FILE
+    plan: dict[str, Any] = {"model": {"checkpoint": folder}}
+    if path.is_file():
+        try:
+            plan = json.loads(path.read_text(encoding="utf-8"))["config"]["resolved"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadInput(f"{path}: cannot be read: {error}") from None
+    return resolved(plan, changes or (), str(path))
+
+
+def _counts(meta: dict[str, Any]) -> str:
+    return f"{meta['rows']:,} texts, {meta['tokens']:,} tokens, {meta['numbers']:,} numbers"
+
+
+def _write_run(trainer: Any, run: Run, name: str, folder: Path, metrics: dict[str, Any]) -> None:
+    from numerate.training.results import Result
+
+    config = {"run": name, "seed": trainer.args.seed, "resolved": dataclasses.replace(run, scales={}).to_dict()}
+    splits = {"train": trainer.train_dataset, "dev": trainer.eval_dataset}
+    figures = {
+        "metrics": metrics,
+        "steps": trainer.state.global_step,
+        "epochs": trainer.state.epoch,
+        "processes": trainer.args.world_size,
+        "data": {
+            split: {key: rows.meta[key] for key in ("rows", "tokens", "numbers", "fingerprint")}
+            for split, rows in splits.items()
+            if rows is not None
+        },
+        "log": trainer.state.log_history,
+    }
+    Result(config, figures).write(folder / RUN_FILE)
+
+
+COMMANDS = (prepare, train, eval_command)

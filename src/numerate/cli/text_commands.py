@@ -1,0 +1,141 @@
+"""The commands `find`, `audit`, `stats`, `doctor` and `demo`: options and output."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from numerate.cli.source import checked_reader, process_count
+from numerate.cli.terminal import console, progress, write_json
+
+__all__ = ["COMMANDS"]
+
+ReaderName = Annotated[str, typer.Option("--reader", help="Name of the reader: standard, luna, plain, records.")]
+FieldName = Annotated[str | None, typer.Option("--field", help="Read this field of JSON lines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def find(
+    file: Annotated[str, typer.Argument(help="A text file, one text per line; *.gz is decompressed; - is stdin.")],
+    reader: ReaderName = "standard",
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per number.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="Also read number words.")] = False,
+    roman: Annotated[bool, typer.Option("--roman", help="Also read Roman numerals.")] = False,
+    locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
+    field: FieldName = None,
+    processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
+) -> None:
+    """Find the numbers of a text file.
+
+    On a terminal the text is coloured. A file or pipe gets tab-separated columns (line index, start, end, value, kind,
+    unit, text), or JSON lines with --json. The file is streamed and the order is kept.
+    """
+    from numerate.cli.find import find_in_file
+
+    options = {"words": words or None, "roman": roman or None, "locale": locale}
+    coloured = sys.stdout.isatty() and not as_json
+    find_in_file(
+        file,
+        sys.stdout.buffer,
+        reader=reader,
+        options={key: value for key, value in options.items() if value is not None},
+        field=field,
+        form="json" if as_json else "view" if coloured else "columns",
+        processes=process_count(processes),
+        width=console().width if coloured else 100,
+    )
+
+
+def audit(
+    tokenizer_dir: Annotated[str, typer.Argument(help="A folder with a Hugging Face tokenizer.")],
+    text: Annotated[str | None, typer.Option(help="Audit the numbers of this file instead of generated ones.")] = None,
+    reader: ReaderName = "standard",
+    field: FieldName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how a tokenizer splits numbers.
+
+    Tokens per number by length; single digits, or groups of three from the left or right; numbers that are split
+    differently in different contexts; unknown tokens; and whether decoding restores the number. Nothing is downloaded,
+    and no code of the folder runs.
+    """
+    from numerate.cli.audit import Audit, load_tokenizer, made_up_numbers, numbers_of_file
+
+    with progress([text] if text else []) as on_position:
+        # The reader is checked first: the tokenizer takes seconds to load.
+        chosen = checked_reader(reader, {}) if text else None
+        found = Audit(load_tokenizer(tokenizer_dir))
+        source = numbers_of_file(text, chosen, field, on_position) if text and chosen else made_up_numbers()
+        for line, spans in source:
+            found.add(line, spans)
+    result = found.result()
+    if as_json:
+        return write_json(result)
+    from numerate.cli.corpus_tables import audit_tables
+
+    return console().print(*audit_tables(result), sep="\n")
+
+
+def stats(
+    files: Annotated[list[str], typer.Argument(help="Text files, one text per line; *.gz is decompressed.")],
+    reader: ReaderName = "standard",
+    field: FieldName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe the numbers of a corpus.
+
+    Counts, lengths, magnitudes, kinds, frequencies, and how many numbers a vocabulary of 1,000 or 5,000 tokens leaves
+    out. One column per file. Memory is bounded: with more than 200,000 different tokens or values, figures marked ≈
+    are approximate.
+    """
+    from numerate.cli.stats import stats_of_file
+
+    with progress(files) as on_position:
+        results = [stats_of_file(file, reader, field, on_position) for file in files]
+    if as_json:
+        for result in results:
+            write_json(result)
+        return
+    from numerate.cli.corpus_tables import stats_table
+
+    console().print(stats_table(results))
+
+
+def doctor() -> None:
+    """Check the installation: packages, extras, devices, reading."""
+    from rich.text import Text
+
+    from numerate.cli.doctor import examine
+
+    findings = examine()
+    colours = {"ok": "green", "missing": "yellow", "bad": "bold red"}
+    for finding in findings:
+        line = Text.assemble((f"{finding.health:8}", colours[finding.health]), f"{finding.what:16} {finding.state}")
+        console().print(line.append(f"   {finding.advice}", style="dim") if finding.advice else line, soft_wrap=True)
+    if any(finding.health == "bad" for finding in findings):
+        raise typer.Exit(1)
+
+
+def demo(
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the page of plots.")] = "numerate-demo",
+    quick: Annotated[bool, typer.Option("--quick", help="Train only a few steps, as a test.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed of texts, weights and masks.")] = 0,
+    sample: Annotated[bool, typer.Option("--sample", help="Only show the numbers of a sample report.")] = False,
+    reader: ReaderName = "standard",
+) -> None:
+    """Train a small BERT without and with a sense of numbers, and compare their predictions.
+
+    Takes a few minutes on two cores. Prints how well each predicts masked numbers and words, and draws plots.
+    """
+    from numerate.apps.demo import run_demo, show_sample
+
+    checked_reader(reader, {})
+    if sample:
+        show_sample(console(), reader)
+    else:
+        run_demo(console(), output, quick, seed)
+
+
+COMMANDS = (find, audit, stats, doctor, demo)
