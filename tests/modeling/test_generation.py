@@ -11,8 +11,8 @@ import transformers as hf
 from tiny_models import NUMBERS, PLAIN, bare_batch, new_backbone, tokenizer_of
 
 import numerate
-from numerate.modeling.generation.rows import spelled_out
-from numerate.modeling.generation.sampling import choose, warped
+from numerate.modeling.generation.rows import numeral_of
+from numerate.modeling.generation.sampling import choose_tokens, warp_scores
 from numerate.notation.base import END, NUM
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.scaling import Scaling
@@ -217,12 +217,12 @@ def test_warping_is_that_of_hugging_face(options: dict[str, Any]) -> None:
         ("top_p", hf.TopPLogitsWarper),
     ):
         theirs = kind(options[name])(None, theirs) if name in options else theirs  # type: ignore[arg-type]
-    torch.testing.assert_close(warped(scores, **options), theirs)
+    torch.testing.assert_close(warp_scores(scores, **options), theirs)
 
 
 def test_draws_are_as_probable_as_they_should_be() -> None:
     shares = torch.tensor([0.5, 0.3, 0.2])
-    drawn = choose(shares.log().expand(20000, 3), True, torch.Generator().manual_seed(0))
+    drawn = choose_tokens(shares.log().expand(20000, 3), True, torch.Generator().manual_seed(0))
     torch.testing.assert_close(torch.bincount(drawn) / 20000, shares, atol=0.015, rtol=0)
 
 
@@ -240,7 +240,7 @@ def test_how_a_number_is_taken_and_written() -> None:
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.0, -7.25, 1234567.0, 1e-300, 1.7976931348623157e308, 5e-324, 1e15, 0.1])
 def test_spelling(value: float) -> None:
-    numeral = spelled_out(value, 6)
+    numeral = numeral_of(value, 6)
     assert numeral.value == float(numeral.text) == pytest.approx(value, rel=1e-4, abs=5e-324)
     assert [found.value for found in numerate.find(numeral.text)] == [numeral.value]
 
@@ -287,7 +287,7 @@ def test_nothing_to_do() -> None:
         ({"number": "middle"}, "got 'middle'"),
         ({"bounds": (2.0, 1.0)}, r"got \(2.0, 1.0\)"),
         ({"num_beams": 2, "do_sample": True}, "does not sample"),
-        ({"prompts": [""]}, "prompt 0 has no tokens to go on from: ''"),
+        ({"prompts": [""]}, "prompt 0 has no tokens to continue: ''"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -10,6 +10,7 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
+from numerate.modeling.inputs import number_vectors
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.processing.number_table import NumberTable
 from numerate_lab.tasks.masked_prediction.picked_states import states_at
@@ -115,10 +116,10 @@ def test_late_is_the_head_on_states_that_were_reached() -> None:
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
         states = plain.backbone.base_model(
-            inputs_embeds=plain._embed(plain.backbone.get_input_embeddings(), dict(batch)),
+            inputs_embeds=plain.embed(plain.backbone.get_input_embeddings(), dict(batch)),
             attention_mask=batch["attention_mask"],
         )[0]
-        slots, table, vectors = model._vectors(dict(batch))
+        slots, table, vectors = number_vectors(model, dict(batch))
         expected = model.backbone.cls(model.late_reach(states, slots, table, vectors))
         found = model(**batch).logits[..., : expected.shape[-1]]
         assert torch.allclose(found, expected, atol=1e-5)

@@ -145,7 +145,7 @@ def test_a_flat_softmax_is_one_softmax_over_words_and_numerals() -> None:
     batch = number_batch(model, "gpt2", ["The tower is 2 metres and 3 feet tall, 700 in all."])
     with torch.no_grad():
         output = model(**batch, return_loss=True)
-        hidden = model.backbone.transformer(inputs_embeds=model._embed(model.backbone.get_input_embeddings(), batch))[0]
+        hidden = model.backbone.transformer(inputs_embeds=model.embed(model.backbone.get_input_embeddings(), batch))[0]
         words, numerals = model.backbone.lm_head(hidden), model.head.numeral_scores(hidden)
     flat = torch.cat([words, numerals.to(words)], dim=-1).log_softmax(-1)[0]
     column = {2.0: 1, 3.0: 2, 700.0: 3}  # the last is the unknown numeral's

@@ -9,10 +9,10 @@ import pytest
 from tiny_models import backbone_of, tokenizer_of
 
 import numerate
-from numerate.modeling.attaching import recipe_table
+from numerate.modeling.recipe import recipe_table
 from numerate.registry import UnknownNameError, embedders, heads, notations
 
-PAGE = Path(__file__).parent.parent / "docs" / "attach.md"
+PAGE = Path(__file__).parents[2] / "docs" / "attach.md"
 DESIGN = {
     "default": ("luna", "keep", None, None),
     "none": ("luna", "drop", None, None),

@@ -6,6 +6,7 @@ wrong with it is one `ArtefactError` of one line.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from numerate.config import Config, ConfigError
+from numerate.errors import NumerateError
+from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +52,7 @@ _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_
 C = TypeVar("C", bound=Config)
 
 
-class ArtefactError(ValueError):
+class ArtefactError(NumerateError, ValueError):
     """A saved model that cannot be read or does not fit; the message says which file and why, on one line."""
 
     def __init__(self, message: str) -> None:
@@ -58,23 +61,18 @@ class ArtefactError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberModelConfig(Config):
-    """Everything that is needed to build a `NumberModel` again on the same backbone.
+class NumberModelConfig(PlacementOptions):
+    """Everything that is needed to build a `NumberModel` again on the same backbone; see also `PlacementOptions`.
 
     Attributes:
-        recipe: The recipe's name, for the record.
-        base_model: A Hub id or a folder here; empty if it is not known.
+        recipe: The recipe's name, for the record; None if an option of it was changed.
+        base_model: The backbone's Hub id or local folder; empty if it is not known.
         base_task: One of `numerate.modeling.introspection.TASKS`.
-        base_included: Whether the backbone lies in the folder itself.
-        processor: What `NumberProcessor.config` gives.
-        embedder: Its kind and options; so are `head` and `objective` described.
-        placement: What a number's vector does to the embedding of its slot.
-        gated: Whether the embedder is behind a gate.
-        reach: How many tokens on each side of a number its vector reaches, too.
-        late_reach: The same in the backbone's last state.
-        relations: How many numbers on each side of a number its vector tells the ratio to.
-        head: See there.
-        objective: See there.
+        base_included: Whether the backbone is saved in the same folder.
+        processor: The output of `NumberProcessor.config`.
+        embedder: Kind and options of the embedder; None without one.
+        head: Kind and options of the head; None without one.
+        objective: Kind and options of the objective; None without one.
         first_id: Id of the first token of our own.
         embedding_dim: Width of the backbone's token embeddings.
         hidden_dim: Width of its last hidden state.
@@ -87,11 +85,6 @@ class NumberModelConfig(Config):
     base_included: bool = False
     processor: dict[str, Any]
     embedder: dict[str, Any] | None = None
-    placement: str = "replace"
-    gated: bool = False
-    reach: int = 0
-    late_reach: int = 0
-    relations: int = 0
     head: dict[str, Any] | None = None
     objective: dict[str, Any] | None = None
     first_id: int
@@ -99,13 +92,13 @@ class NumberModelConfig(Config):
     hidden_dim: int
 
     def __post_init__(self) -> None:
-        for name in ("first_id", "embedding_dim", "hidden_dim"):
-            size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
-            if not 1 <= size <= most:
-                raise ConfigError(f"{name} must lie between 1 and {most}, got {size}")
-        for name in ("reach", "late_reach", "relations"):
-            if not 0 <= getattr(self, name) <= MAX_REACH:
-                raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, got {getattr(self, name)}")
+        fill_defaults(self)
+        limits = {"first_id": (1, MAX_SIZE << 4), "embedding_dim": (1, MAX_SIZE), "hidden_dim": (1, MAX_SIZE)}
+        limits |= {field.name: (0, MAX_REACH) for field in dataclasses.fields(PlacementOptions)}
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if isinstance(value, int) and not least <= value <= most:
+                raise ConfigError(f"{name} must lie between {least} and {most}, got {value}")
         for name in ("embedder", "head", "objective", "processor"):
             check_bounds(getattr(self, name), name)
 

@@ -1,0 +1,69 @@
+"""Recipes: the named systems that ship with the package, for `attach`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, ClassVar
+
+from numerate.modeling.options import AttachOptions, fill_defaults
+from numerate.registry import UnknownNameError, near_names
+
+__all__ = ["Recipe", "load_recipe", "recipe_names", "recipe_table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(AttachOptions):
+    """A named system: `AttachOptions` with all defaults filled in.
+
+    Attributes:
+        about: What it is, in one sentence.
+        citation: Whose it is.
+        notation: Its `kind` and options.
+        embedder: Its `kind` and options; None for no vectors.
+        head: Its `kind` and options; None for no number head.
+    """
+
+    kind: ClassVar[str] = "recipe"
+    about: str = ""
+    citation: str = ""
+    notation: dict[str, Any]
+    embedder: dict[str, Any] | None = None
+    head: dict[str, Any] | None = None
+    __post_init__ = fill_defaults
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes that ship with the package."""
+    folder = resources.files("numerate") / "recipes"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load_recipe(name: str) -> Recipe:
+    """The recipe called `name`.
+
+    Example:
+        >>> load_recipe("xval").placement
+        'scale'
+    """
+    import yaml
+
+    if name not in recipe_names():
+        raise UnknownNameError(f"unknown recipe {name!r}: {near_names(name, recipe_names())}")
+    text = (resources.files("numerate") / "recipes" / f"{name}.yaml").read_text(encoding="utf-8")
+    return Recipe.from_dict(yaml.safe_load(text))
+
+
+def recipe_table() -> str:
+    """All recipes as a Markdown table, for the docs."""
+    lines = ["| recipe | reader | notation | placement, embedder | head | what it is |", "|---|---|---|---|---|---|"]
+    for name in recipe_names():
+        recipe = load_recipe(name)
+        reader = f"{recipe.reader}, {' '.join(recipe.kinds)}" if recipe.kinds else recipe.reader
+        notation = recipe.notation["kind"] + (", slots on subwords" if recipe.notation.get("slot") else "")
+        placed = f"{recipe.placement}, `{recipe.embedder['kind']}`" if recipe.embedder else "-"
+        placed += " behind a shut gate" if recipe.gated else ""
+        head = recipe.head["kind"] if recipe.head else "-"
+        about = recipe.about.replace("|", "\\|")
+        lines.append(f"| `{name}` | {reader} | {notation} | {placed} | {head} | {about} |")
+    return "\n".join(lines)
