@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from numerate.embedders.values import LogValueEmbedder
-from numerate.modeling.placement import PLACEMENTS, _first_alike, earlier_numbers, place, vectors_of
+from numerate.modeling.placement import PLACEMENTS, _distinct_rows, earlier_numbers, place, vectors_of
 from numerate.processing.number_table import ASKED, GIVEN, PADDING, NumberTable
 from numerate.processing.slot_positions import first_tokens, number_positions, table_of
 
@@ -119,7 +119,7 @@ def test_a_table_needs_only_its_bits() -> None:
 
 def test_rows_alike_are_found_once() -> None:
     keys = torch.randint(-3, 3, (500, 4), generator=torch.Generator().manual_seed(0)) * (2**61)
-    first, inverse = _first_alike(keys)
+    first, inverse = _distinct_rows(keys)
     assert torch.equal(keys[first][inverse], keys) and len(first) == len(keys.unique(dim=0))
     assert first.tolist() == [inverse.tolist().index(group) for group in range(len(first))]
 
@@ -127,7 +127,7 @@ def test_rows_alike_are_found_once() -> None:
 def test_rows_of_one_hash_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("numerate.modeling.placement._ODD", 0)
     keys = torch.tensor([[1, 2], [3, 4], [1, 2]])
-    first, inverse = _first_alike(keys)
+    first, inverse = _distinct_rows(keys)
     assert torch.equal(keys[first][inverse], keys)
 
 

@@ -156,7 +156,7 @@ def test_push_uploads_what_save_writes(monkeypatch: pytest.MonkeyPatch) -> None:
         "repo": ("me/model", {"exist_ok": True, "private": True}),
         "files": ["README.md", CONFIG_FILE, WEIGHTS_FILE],
     }
-    with pytest.raises(ArtefactError, match="no Hub id"):
+    with pytest.raises(ArtefactError, match="not a Hub id"):
         attached().push_to_hub("../me")
 
 

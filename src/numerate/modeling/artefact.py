@@ -1,7 +1,7 @@
-"""Artefacts on disk and on the Hub: a JSON config, a safetensors file and a model card. Never pickle, never code.
+"""The folder format of saved models: a JSON config, a safetensors file and a model card, never pickle or code.
 
-What is read here may come from anyone. Everything about it is checked before anything is built from it, and whatever is
-wrong with it is one `ArtefactError` of one line.
+A folder may come from anyone: everything is checked before anything is built from it, and whatever is wrong is one
+`ArtefactError` of one line.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = [
 CONFIG_FILE = "number_config.json"
 WEIGHTS_FILE = "number_model.safetensors"
 BASE_FOLDER = "backbone"
-"""Where the backbone is saved, if the user asks for it."""
+"""The subfolder of the backbone, if it is saved, too."""
 MAX_CONFIG_BYTES = 4 << 20
 MAX_SIZE = 1 << 20
-"""The largest whole number that a part's description may hold: no layer is wider, no table longer."""
+"""The largest integer in the description of a part: no layer is wider, no table longer."""
 MAX_REACH = 64
 MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
@@ -105,12 +105,12 @@ class NumberModelConfig(PlacementOptions):
 
 @dataclass(frozen=True)
 class Artefact(Generic[C]):
-    """A saved model whose weights are not read yet.
+    """A saved model whose weights have not been read yet.
 
     Attributes:
-        folder: Where it is.
+        folder: Its folder.
         config: Its config, checked.
-        layout: Type and shape of each tensor, as the file's header gives them.
+        layout: Type and shape of each tensor, from the header of the file.
     """
 
     folder: Path
@@ -129,14 +129,14 @@ class Artefact(Generic[C]):
 
 
 def save_artefact(folder: str | Path, config: Config, tensors: dict[str, Tensor], citation: str = "") -> None:
-    """Writes config, weights and model card into `folder`, which is made if need be."""
+    """Writes config, weights and model card into `folder`, which is created if it does not exist."""
     from safetensors.torch import save_file
 
     folder = Path(folder)
     if folder.is_file():
         raise ArtefactError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    # Clones: safetensors takes no two tensors that share their memory.
+    # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(config.to_json(), encoding="utf-8")
     (folder / "README.md").write_text(_card(config.to_dict(), citation), encoding="utf-8")
@@ -148,18 +148,14 @@ def load_artefact(folder: str | Path, config_class: type[C]) -> Artefact[C]:
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
     for path in (config_path, weights_path):
         if not path.is_file():
-            raise ArtefactError(f"{place} has no {path.name}; it is no folder that save_pretrained wrote")
+            raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not _inside(path, place):
-            raise ArtefactError(f"{path} leads out of its folder")
+            raise ArtefactError(f"{path} links to a file outside of its folder")
     return Artefact(place, _read_config(config_path, config_class), _read_layout(weights_path))
 
 
 def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
-    """Refuses a part's description that is too large or too deep, or speaks of code.
-
-    Raises:
-        ConfigError: It is.
-    """
+    """Raises a `ConfigError` if the description of a part is too large, nested too deep, or names code to load."""
     nodes = parts = 0
     level = [description]
     for _ in range(MAX_DEPTH):
@@ -183,11 +179,7 @@ def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
 
 
 def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Mapping[str, Tensor], where: Any) -> None:
-    """Refuses tensors that are missing, unknown, or of another shape or kind of type than expected.
-
-    Raises:
-        ArtefactError: One is.
-    """
+    """Raises an `ArtefactError` if a tensor is missing, unknown, or of another shape or type than expected."""
     for key in sorted(found.keys() ^ expected.keys()):
         raise ArtefactError(f"{where}: tensor {key!r} is {'missing' if key in expected else 'unknown'}")
     for key, (dtype, shape) in found.items():
@@ -198,18 +190,18 @@ def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Map
 
 
 def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
-    """Uploads a saved folder to the Hub and returns its address; see `huggingface_hub.upload_folder`."""
+    """Uploads a saved folder to the Hub; returns its address. Options as `huggingface_hub.upload_folder` takes them."""
     from huggingface_hub import HfApi
 
     if not _HUB_ID.fullmatch(repo_id):
-        raise ArtefactError(f"{repo_id!r} is no Hub id; write owner/name")
+        raise ArtefactError(f"{repo_id!r} is not a Hub id; write owner/name")
     api = HfApi()
     api.create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
     return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
 
 
 def checked_base(name: str) -> str:
-    """A base model's name from a config, if it is a Hub id or the path of an existing model folder without `..`."""
+    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder."""
     if not name:
         raise ArtefactError("the config names no base model; pass backbone= and tokenizer=")
     path = Path(name)
@@ -218,7 +210,7 @@ def checked_base(name: str) -> str:
         return name
     if unsafe or not path.is_dir() or not (path / "config.json").is_file():
         raise ArtefactError(
-            f"base model {name[:80]!r} is no Hub id and no model folder here; pass backbone= and tokenizer="
+            f"base model {name[:80]!r} is neither a Hub id nor a local model folder; pass backbone= and tokenizer="
         )
     return name
 
@@ -242,7 +234,7 @@ def _read_layout(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
 
     try:
         with safe_open(path, framework="pt") as file:
-            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118, it is no dict
+            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
             return {key: (part.get_dtype(), tuple(part.get_shape())) for key, part in slices.items()}
     except (SafetensorError, OSError, ValueError, RuntimeError) as error:
         raise ArtefactError(f"{path} cannot be read: {error}") from None
@@ -255,19 +247,19 @@ def _no_constant(name: str) -> None:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        raise ConfigError("a key stands there twice")
+        raise ConfigError("a key occurs twice")
     return result
 
 
 def _local(folder: str | Path) -> Path:
     name = str(folder)
     if not name.isprintable() or len(name) > 4000:
-        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+        raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
     path = Path(folder)
     if path.is_dir():
         return path
     if not _HUB_ID.fullmatch(name) or path.exists():
-        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+        raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
     from huggingface_hub import snapshot_download
 
     try:
@@ -278,7 +270,7 @@ def _local(folder: str | Path) -> Path:
 
 
 def _inside(path: Path, place: Path) -> bool:
-    """Whether a file lies in its folder, or is one of the Hub's cache: `snapshots/<commit>` links into `blobs`."""
+    """Whether a file is in its folder, or in the Hub's cache, where `snapshots/<commit>` links into `blobs`."""
     home, folder = path.resolve().parent, place.resolve()
     return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
 

@@ -105,5 +105,5 @@ def _recipe(recipe: str | Recipe | None, changes: dict[str, Any]) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
     if recipe is None and ("notation" in changes or "embedder" in changes):
-        return Recipe(notation={"kind": "marker"})
+        return Recipe()
     return load_recipe(recipe or "in-place")

@@ -34,7 +34,7 @@ from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.processing.slot_positions import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -63,6 +63,8 @@ class NumberModel(nn.Module):
 
     Attributes:
         info: What we know of the backbone: its task, its widths, whether it is causal.
+        on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
+            precision drops from the output itself; None for nothing.
     """
 
     accepts_loss_kwargs = False
@@ -108,6 +110,7 @@ class NumberModel(nn.Module):
         # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
+        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
         list_ties_once(self, "backbone.")
         if objective is not None:
             objective.bind(words)
@@ -252,9 +255,9 @@ class NumberModel(nn.Module):
             }
             passed["decoder_inputs_embeds"], predicted = decoder_inputs(self, decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
-            task = self._task(predicted, labels, return_loss)
+            task = self.task(predicted, labels, return_loss)
         else:
-            task = self._task(fields, labels, return_loss)
+            task = self.task(fields, labels, return_loss)
             fields = predicted = fields if task is None else task.inputs
         if not self.info.is_language_model:
             passed["labels"] = labels
@@ -394,8 +397,14 @@ class NumberModel(nn.Module):
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
 
-    def _task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
-        """What is learnt from a batch; None if nothing is, or if the backbone computes its own loss."""
+    def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
+        """What is learnt from a batch; None if nothing is, or if the backbone computes its own loss.
+
+        Args:
+            fields: The batch, or the decoder's fields.
+            labels: Labels, as `forward` takes them.
+            return_loss: Whether there is a loss without labels; by default in training.
+        """
         if labels is not None:
             if not self.info.is_language_model:
                 return None

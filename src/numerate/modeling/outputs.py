@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.heads.pointer import Earlier
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["number_outputs"]
+__all__ = ["number_outputs", "real_tokens"]
 
 Positions = tuple["Tensor", "Tensor", "Tensor"]
 """Row, token and number index of each predicted number."""
@@ -84,6 +84,8 @@ def number_outputs(
     result = rebuilt(output, items)
     if not is_recorded():  # a recorded CUDA graph returns tensors only
         result.numbers, result.number_index = _predicted_numbers(model, hidden, fields, every)
+        if model.on_numbers is not None:
+            model.on_numbers(result.numbers, result.number_index)
     return result
 
 
@@ -93,7 +95,7 @@ def _number_loss(
     slots = fields["number_slots"]
     if model.head is None or slots is None or task.targets is None or task.scored is None:
         return None
-    rows, tokens, numbers = where = number_positions(slots, task.scored, before=_real_tokens(model, fields))
+    rows, tokens, numbers = where = number_positions(slots, task.scored, before=real_tokens(model, fields))
     earlier = [_earlier(model, hidden, fields, where)] if model.head.looks_back else []
     states = chosen_rows(hidden.to(model.device), rows, tokens)
     terms = model.head.loss(states, task.targets[rows, numbers], *earlier)
@@ -112,7 +114,7 @@ def _predicted_numbers(
         return None, None
     wanted = (table.given == GIVEN) & table.values().isfinite() if every else table.given == ASKED
     # A number that is asked for may be the first token of its text; a given one would be visible there.
-    before = _real_tokens(model, fields)
+    before = real_tokens(model, fields)
     rows, tokens, numbers = where = number_positions(slots, wanted, before=before, stay=not every)
     if len(rows) == 0 and not every:
         return None, None
@@ -124,12 +126,12 @@ def _predicted_numbers(
 
 def _earlier(model: NumberModel, hidden: Tensor, fields: dict[str, Any], where: Positions) -> Earlier | None:
     """The numbers that a head may copy from the text. A decoder predicts a number one token before it reads it."""
-    before = _real_tokens(model, fields)
+    before = real_tokens(model, fields)
     delay = 0 if before is not None else 1 if model.info.is_encoder_decoder else None
     return earlier_numbers(hidden.to(model.device), fields, where, before=before, delay=delay)
 
 
-def _real_tokens(model: NumberModel, fields: dict[str, Any]) -> Tensor | None:
+def real_tokens(model: NumberModel, fields: dict[str, Any]) -> Tensor | None:
     """For a causal model, (B, T) which tokens are not padding: the token before a number predicts it. Else None."""
     if not model.info.is_causal:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ class Recipe(AttachOptions):
     kind: ClassVar[str] = "recipe"
     about: str = ""
     citation: str = ""
-    notation: dict[str, Any]
+    notation: dict[str, Any] = field(default_factory=lambda: {"kind": "marker"})
     embedder: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
     __post_init__ = fill_defaults

@@ -115,16 +115,17 @@ def load_model(
     config = artefact.config
     try:
         _check_parts(artefact)
-        if backbone is None:
+        base: Any = backbone
+        if base is None:
             if config.base_task not in TASKS:
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
-            backbone = _load_base(TASKS[config.base_task], artefact, options | {"use_safetensors": True})
-        tokenizer = _load_base("AutoTokenizer", artefact, {}) if tokenizer is None else tokenizer
-        _check_base(config, backbone, tokenizer)
+            base = _load_base(TASKS[config.base_task], artefact, options | {"use_safetensors": True})
+        words: Any = _load_base("AutoTokenizer", artefact, {}) if tokenizer is None else tokenizer
+        _check_base(config, base, words)
         model = model_class(
-            backbone,
-            NumberProcessor.from_config(tokenizer, config.processor, first_id=config.first_id),
+            base,
+            NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
             embedder=build_part(config.embedder, embedders, config.embedding_dim),
             head=build_part(config.head, heads, config.hidden_dim),
             objective=build_part(config.objective, objectives),

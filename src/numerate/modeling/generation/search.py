@@ -37,31 +37,31 @@ def token_search(state: GenerationState) -> list[Row]:
 
 
 def beam_search(state: GenerationState) -> list[Row]:
-    """The most probable text of those that a beam of fixed width comes by."""
+    """Keeps the `num_beams` most probable texts of each prompt, and returns the best finished one."""
     width, count = state.options.num_beams, len(state.examples)
     finished: list[list[Row]] = [[] for _ in range(count)]
     for step in range(state.options.max_new_tokens + _OVERTIME):
         scores = state.next_scores().double().cpu()
         size = scores.shape[1]
-        # At first all beams of a prompt are the same: one of them is enough.
+        # At the first step all beams of a prompt are equal: one of them is enough.
         idle = [row.done or (step == 0 and index % width > 0) for index, row in enumerate(state.rows)]
         before = torch.tensor([-math.inf if one else row.score for one, row in zip(idle, state.rows, strict=True)])
         totals = (scores + before.double()[:, None]).reshape(count, width * size)
         best, where = (part.tolist() for part in totals.topk(min(2 * width, width * size), dim=1))
         chosen: list[tuple[int, int, float]] = []
         for prompt in range(count):
-            goes_on = []
+            continued = []
             for rank, (total, place) in enumerate(zip(best[prompt], where[prompt], strict=True)):
                 parent, token = prompt * width + place // size, place % size
                 score = total - state.rows[parent].score
                 if not math.isfinite(total):
                     break
                 if token not in state.ends:
-                    goes_on.append((parent, token, score))
+                    continued.append((parent, token, score))
                 elif rank < width:
                     finished[prompt].append(_ended(state, state.rows[parent].copy(), token, score))
-            goes_on += [(prompt * width, state.pad, -math.inf)] * (width - len(goes_on))
-            chosen += goes_on[:width]
+            continued += [(prompt * width, state.pad, -math.inf)] * (width - len(continued))
+            chosen += continued[:width]
         parents, tokens, taken = (list(part) for part in zip(*chosen, strict=True))
         state.extend(parents, tokens, taken)
         last = step + 1 >= state.options.max_new_tokens
@@ -73,10 +73,10 @@ def beam_search(state: GenerationState) -> list[Row]:
             _prune(state, prompt, finished[prompt])
         if all(row.done for row in state.rows):
             break
-    return [max(rows, key=lambda row: _worth(state, row)) for rows in finished]
+    return [max(rows, key=lambda row: _penalised(state, row)) for rows in finished]
 
 
-def _worth(state: GenerationState, row: Row) -> float:
+def _penalised(state: GenerationState, row: Row) -> float:
     return row.score / max(1, len(row.ids)) ** state.options.length_penalty
 
 
@@ -88,11 +88,11 @@ def _ended(state: GenerationState, row: Row, token: int, score: float) -> Row:
 
 
 def _prune(state: GenerationState, prompt: int, finished: list[Row]) -> None:
-    """Ends a prompt's beams when none of them is better than all that is finished."""
+    """Ends a prompt's beams when none of them is better than the finished texts."""
     width = state.options.num_beams
-    finished.sort(key=lambda row: _worth(state, row), reverse=True)
+    finished.sort(key=lambda row: _penalised(state, row), reverse=True)
     del finished[width:]
     running = [row for row in state.rows[prompt * width : (prompt + 1) * width] if not row.done]
-    if len(finished) == width and all(_worth(state, row) <= _worth(state, finished[-1]) for row in running):
+    if len(finished) == width and all(_penalised(state, row) <= _penalised(state, finished[-1]) for row in running):
         for row in running:
             row.done = True

@@ -32,7 +32,7 @@ def check_can_generate(model: NumberModel) -> None:
 def start_and_end_tokens(model: NumberModel) -> tuple[int | None, frozenset[int]]:
     """The first token of an encoder-decoder's decoder (None for a causal model), and the tokens that end a text."""
     settings = getattr(base_of(model.backbone), "generation_config", None)
-    ends = getattr(settings, "eos_token_id", None)
+    ends: Any = getattr(settings, "eos_token_id", None)
     ends = model.processor.tokenizer.eos_token_id if ends is None else ends
     several = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
     if not model.info.is_encoder_decoder:
