@@ -218,7 +218,7 @@ class NumberProcessor:
         return numerals if self.kinds is None else [numeral for numeral in numerals if numeral.kind in self.kinds]
 
     def _by_sections(self, texts: list[str], plan: Plan, special: bool) -> tuple[dict[str, Any], list[Found]] | None:
-        """The fast path, for texts whose numbers are tokens of our own; None if the tokenizer itself has to be called."""
+        """The fast path, for texts whose numbers are tokens of our own; None if the tokenizer must be called."""
         found: list[Found] = []
         sections: list[list[str]] = []
         marks: dict[int, list[int]] = {}

@@ -144,7 +144,7 @@ def _order(notation: Any) -> str | None:
 
 
 def _digit_tokens(tokenizer: Any) -> tuple[dict[int, tuple[str, bool]], frozenset[int], list[int]]:
-    """Tokens of digits or a minus (and whether a space precedes); tokens ending in a digit; tokens beginning with one."""
+    """Tokens of digits or a minus (and whether a space precedes); tokens ending in a digit; beginning with one."""
     special = set(tokenizer.all_special_ids)
     plain: dict[int, tuple[str, bool]] = {}
     ending, glued = set(), []
