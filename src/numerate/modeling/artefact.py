@@ -11,9 +11,9 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from numerate.config import Config, ConfigError
+from numerate.config import ConfigError
 from numerate.errors import NumerateError
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
@@ -23,19 +23,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "BASE_FOLDER",
-    "CONFIG_FILE",
-    "WEIGHTS_FILE",
-    "Artefact",
-    "ArtefactError",
-    "NumberModelConfig",
-    "check_bounds",
-    "check_layout",
-    "checked_base",
-    "load_artefact",
-    "push_artefact",
-    "save_artefact",
-]
+    "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig", "check_bounds",
+    "check_layout", "checked_base", "load_artefact", "push_artefact", "save_artefact",
+]  # fmt: skip
 
 CONFIG_FILE = "number_config.json"
 WEIGHTS_FILE = "number_model.safetensors"
@@ -48,8 +38,6 @@ MAX_REACH = 64
 MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
-
-C = TypeVar("C", bound=Config)
 
 
 class ArtefactError(NumerateError, ValueError):
@@ -104,7 +92,7 @@ class NumberModelConfig(PlacementOptions):
 
 
 @dataclass(frozen=True)
-class Artefact(Generic[C]):
+class Artefact:
     """A saved model whose weights have not been read yet.
 
     Attributes:
@@ -114,7 +102,7 @@ class Artefact(Generic[C]):
     """
 
     folder: Path
-    config: C
+    config: NumberModelConfig
     layout: dict[str, tuple[str, tuple[int, ...]]]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -128,7 +116,9 @@ class Artefact(Generic[C]):
             raise ArtefactError(f"{self.folder / WEIGHTS_FILE} cannot be read: {error}") from None
 
 
-def save_artefact(folder: str | Path, config: Config, tensors: dict[str, Tensor], citation: str = "") -> None:
+def save_artefact(
+    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = ""
+) -> None:
     """Writes config, weights and model card into `folder`, which is created if it does not exist."""
     from safetensors.torch import save_file
 
@@ -139,10 +129,10 @@ def save_artefact(folder: str | Path, config: Config, tensors: dict[str, Tensor]
     # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(config.to_json(), encoding="utf-8")
-    (folder / "README.md").write_text(_card(config.to_dict(), citation), encoding="utf-8")
+    (folder / "README.md").write_text(_card(config, citation), encoding="utf-8")
 
 
-def load_artefact(folder: str | Path, config_class: type[C]) -> Artefact[C]:
+def load_artefact(folder: str | Path) -> Artefact:
     """Reads config and header of what `save_artefact` wrote, from a local folder or a Hub id."""
     place = _local(folder)
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
@@ -151,7 +141,7 @@ def load_artefact(folder: str | Path, config_class: type[C]) -> Artefact[C]:
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not _inside(path, place):
             raise ArtefactError(f"{path} links to a file outside of its folder")
-    return Artefact(place, _read_config(config_path, config_class), _read_layout(weights_path))
+    return Artefact(place, _read_config(config_path), _read_layout(weights_path))
 
 
 def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
@@ -215,14 +205,14 @@ def checked_base(name: str) -> str:
     return name
 
 
-def _read_config(path: Path, config_class: type[C]) -> C:
+def _read_config(path: Path) -> NumberModelConfig:
     if path.stat().st_size > MAX_CONFIG_BYTES:
         raise ArtefactError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes")
     try:
         data = json.loads(path.read_bytes(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
         if isinstance(data, dict) and not {"kind", "version"} <= data.keys():
             raise ConfigError("'kind' and 'version' are needed")
-        return config_class.from_dict(data)
+        return NumberModelConfig.from_dict(data)
     except RecursionError:
         raise ArtefactError(f"{path}: nested too deep") from None
     except ValueError as error:
@@ -275,8 +265,8 @@ def _inside(path: Path, place: Path) -> bool:
     return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
 
 
-def _card(config: dict[str, Any], citation: str) -> str:
-    base, recipe = config.get("base_model") or "", config.get("recipe")
+def _card(config: NumberModelConfig, citation: str) -> str:
+    base, recipe = config.base_model, config.recipe
     front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
     if _HUB_ID.fullmatch(base):
         front.append(f"base_model: {json.dumps(base)}")
@@ -286,4 +276,4 @@ def _card(config: dict[str, Any], citation: str) -> str:
     lines += ["", "```python", "import numerate", 'model = numerate.from_pretrained("this-repository")', "```", ""]
     if citation:
         lines += ["## Citation", "", citation, ""]
-    return "\n".join([*lines, "## Config", "", "```json", json.dumps(config, indent=2), "```", ""])
+    return "\n".join([*lines, "## Config", "", "```json", config.to_json().rstrip(), "```", ""])

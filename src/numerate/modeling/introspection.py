@@ -19,20 +19,9 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
 
 __all__ = [
-    "TASKS",
-    "BackboneInfo",
-    "LastState",
-    "NumberOutput",
-    "append_logits",
-    "base_of",
-    "evaluating",
-    "first_free_id",
-    "first_rows",
-    "list_ties_once",
-    "rebuilt",
-    "run_with_embeddings",
-    "task_of",
-]
+    "TASKS", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating", "first_free_id",
+    "first_rows", "list_ties_once", "rebuilt", "run_with_embeddings", "task_of",
+]  # fmt: skip
 
 TASKS = {
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
@@ -44,22 +33,11 @@ TASKS = {
     "encoder": "AutoModel",
 }
 """A backbone's task, and the Auto class that loads it."""
-_MAPPINGS = {
-    "seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM",
-    "masked-lm": "MASKED_LM",
-    "causal-lm": "CAUSAL_LM",
-    "sequence-classification": "SEQUENCE_CLASSIFICATION",
-    "token-classification": "TOKEN_CLASSIFICATION",
-    "question-answering": "QUESTION_ANSWERING",
+_MAPPINGS = {"seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM"} | {
+    task: task.upper().replace("-", "_") for task in TASKS if task not in ("seq2seq-lm", "encoder")
 }
-_ENDINGS = {
-    "ForConditionalGeneration": "seq2seq-lm",
-    "ForMaskedLM": "masked-lm",
-    "ForCausalLM": "causal-lm",
-    "LMHeadModel": "causal-lm",
-    "ForSequenceClassification": "sequence-classification",
-    "ForTokenClassification": "token-classification",
-    "ForQuestionAnswering": "question-answering",
+_ENDINGS = {"ForConditionalGeneration": "seq2seq-lm", "LMHeadModel": "causal-lm"} | {
+    TASKS[task].removeprefix("AutoModel"): task for task in _MAPPINGS
 }
 """Tasks by the ending of a class name, for classes that transformers does not list."""
 

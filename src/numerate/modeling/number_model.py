@@ -196,38 +196,19 @@ class NumberModel(nn.Module):
         loss_counts: Mapping[str, Tensor] | None = None,
         **kwargs: Any,
     ) -> NumberOutput:
-        """Runs the backbone on a processor's batch.
+        """Runs the backbone on a processor's batch; its fields are described in `numerate.processing.number_table`.
 
-        Every field of a batch is a named argument, because the HF Trainer drops all others.
+        Every field is a named argument, because the HF Trainer drops all others. The masks, `token_type_ids`,
+        `position_ids`, the positions of question answering and `kwargs` are passed to the backbone. `labels` are (B, T)
+        token ids with -100 elsewhere for language models, otherwise as the backbone takes them. For encoder-decoders,
+        the decoder has a number table of its own, aligned with `labels` if `decoder_input_ids` are not given.
 
-        Args:
-            input_ids: (B, T), which may contain ids of our own tokens.
-            attention_mask: As the backbone takes it.
-            token_type_ids: As the backbone takes them.
-            position_ids: As the backbone takes them.
-            number_slots: (B, T) which number each token belongs to; see `numerate.processing.number_table`.
-            number_bits: (B, M) the numbers as float64 bit patterns.
-            number_chars: (B, M, L) the numbers as they are written.
-            number_precision: (B, M) power of ten of the last written digit.
-            number_given: (B, M) whether each number is given, asked for, or padding.
-            number_wanted: (B, M) which numbers the objective `masked` masks, instead of random ones.
-            number_column: (B, M) which column of its row each number belongs to, for the objective `column`.
-            sample_id: (B,) so that masks depend on the sample and not on its batch.
-            labels: For language models (B, T) token ids with -100 elsewhere; otherwise as the backbone takes them.
-            start_positions: For question answering.
-            end_positions: For question answering.
-            decoder_input_ids: For encoder-decoders; by default the shifted labels.
-            decoder_attention_mask: As the backbone takes it.
-            decoder_number_slots: The decoder's slots, aligned with `labels` where the decoder's input is made of them.
-            decoder_number_bits: The decoder's number table, with the four fields of the encoder's.
-            decoder_number_chars: Part of the decoder's number table.
-            decoder_number_precision: Part of the decoder's number table.
-            decoder_number_given: Part of the decoder's number table.
-            return_loss: Whether the objective masks the batch and gives a loss; by default in training, without labels.
-            every_number: Predict all given numbers (see `numbers_of`) instead of those that are asked for.
-            loss_counts: Counts that the losses of a step are divided by if it consists of several batches: int64 by
-                name, and `batches`; see `numerate.training.loss_normalisation`. By default a loss is the batch's mean.
-            **kwargs: Passed to the backbone.
+        Besides, there are: `number_wanted` (B, M), the numbers that the objective `masked` masks instead of random
+        ones; `number_column` (B, M), the column of each number, for the objective `column`; `sample_id` (B,), so that
+        masks depend on the sample and not on its batch; `return_loss`, whether the objective masks the batch and gives
+        a loss (by default in training, without labels); `every_number`, to predict all given numbers (see `numbers_of`)
+        instead of those that are asked for; and `loss_counts`, the counts that the losses of a step of several batches
+        are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
         """
         if input_ids is None:
             raise ValueError("input_ids are needed: a processor's batch has them")

@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from numerate.config import ConfigError
-from numerate.modeling.artefact import (
-    BASE_FOLDER,
-    Artefact,
-    ArtefactError,
-    NumberModelConfig,
-    check_bounds,
-    check_layout,
-    checked_base,
-    load_artefact,
-    push_artefact,
-    save_artefact,
-)
+from numerate.modeling import artefact
+from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
 from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import load_recipe, recipe_names
@@ -88,9 +78,9 @@ def save_model(
 ) -> None:
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
     own = own_state(model.state_dict() if state_dict is None else state_dict)
-    save_artefact(folder, dataclasses.replace(describe(model), base_included=backbone), own, model.citation)
+    artefact.save_artefact(folder, dataclasses.replace(describe(model), base_included=backbone), own, model.citation)
     if backbone:
-        inside, prefix = str(Path(folder) / BASE_FOLDER), "backbone."
+        inside, prefix = str(Path(folder) / artefact.BASE_FOLDER), "backbone."
         state = {key.removeprefix(prefix): value for key, value in (state_dict or {}).items() if key.startswith(prefix)}
         base_of(model.backbone).save_pretrained(inside, state_dict=state or None)
         model.processor.tokenizer.save_pretrained(inside)
@@ -100,7 +90,7 @@ def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **op
     """Saves into a temporary folder and uploads it to the Hub; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(model, folder, backbone=backbone)
-        return push_artefact(folder, repo_id, **options)
+        return artefact.push_artefact(folder, repo_id, **options)
 
 
 def load_model(
@@ -111,17 +101,17 @@ def load_model(
     **options: Any,
 ) -> M:
     """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
-    artefact = load_artefact(folder, NumberModelConfig)
-    config = artefact.config
+    saved = artefact.load_artefact(folder)
+    config = saved.config
     try:
-        _check_parts(artefact)
+        _check_parts(saved)
         base: Any = backbone
         if base is None:
             if config.base_task not in TASKS:
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
-            base = _load_base(TASKS[config.base_task], artefact, options | {"use_safetensors": True})
-        words: Any = _load_base("AutoTokenizer", artefact, {}) if tokenizer is None else tokenizer
+            base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
+        words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
         _check_base(config, base, words)
         model = model_class(
             base,
@@ -137,8 +127,8 @@ def load_model(
         raise
     except Exception as error:  # a hostile config may fail anywhere; the user gets one named error
         raise ArtefactError(f"{folder}: {error}") from None
-    check_layout(artefact.layout, own_state(model.state_dict()), folder)
-    model.load_state_dict(artefact.tensors(), strict=False)
+    check_layout(saved.layout, own_state(model.state_dict()), folder)
+    model.load_state_dict(saved.tensors(), strict=False)
     return model
 
 
@@ -149,22 +139,22 @@ def _description(part: Any) -> dict[str, Any] | None:
     return {key: value for key, value in part.config.to_dict().items() if key != "version"}
 
 
-def _check_parts(artefact: Artefact[NumberModelConfig]) -> None:
+def _check_parts(saved: Artefact) -> None:
     """Refuses a config whose embedder or head does not match the saved weights, before memory is allocated for it."""
-    config = artefact.config
+    config = saved.config
     build_part(config.objective, objectives)
     for prefix, description, registry, dim in (
         ("embedder.", config.embedder, embedders, config.embedding_dim),
         ("head.", config.head, heads, config.hidden_dim),
     ):
-        found = {key.removeprefix(prefix): entry for key, entry in artefact.layout.items() if key.startswith(prefix)}
+        found = {key.removeprefix(prefix): entry for key, entry in saved.layout.items() if key.startswith(prefix)}
         try:
             with torch.device("meta"):  # shapes only
                 part = build_part(description, registry, dim)
         except NotImplementedError:  # its constructor computes on tensors; such parts are few, and none is large
-            check_bounds(description, prefix, 1 << 14)
+            artefact.check_bounds(description, prefix, 1 << 14)
             part = build_part(description, registry, min(dim, 1 << 14))
-        check_layout(found, {} if part is None else part.state_dict(), f"{artefact.folder}: {prefix[:-1]}")
+        check_layout(found, {} if part is None else part.state_dict(), f"{saved.folder}: {prefix[:-1]}")
 
 
 def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -180,17 +170,19 @@ def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer:
             )
 
 
-def _load_base(auto: str, artefact: Artefact[NumberModelConfig], options: dict[str, Any]) -> Any:
+def _load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
     """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own."""
     import transformers
 
     from numerate.backbones import register_backbones
 
     register_backbones()  # so that the Auto classes know our own architectures
-    inside = artefact.folder.resolve() / BASE_FOLDER
-    if artefact.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
-        raise ArtefactError(f"{artefact.folder} has no {BASE_FOLDER}/config.json, but its config says that it has")
-    name = str(inside) if artefact.config.base_included else checked_base(artefact.config.base_model)
+    inside = saved.folder.resolve() / artefact.BASE_FOLDER
+    if saved.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
+        raise ArtefactError(
+            f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
+        )
+    name = str(inside) if saved.config.base_included else artefact.checked_base(saved.config.base_model)
     try:
         return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
     except Exception as error:  # a folder that a config names may be wrong in any way

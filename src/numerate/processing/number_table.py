@@ -21,35 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "ASKED",
-    "CHARACTERS",
-    "GIVEN",
-    "MAX_CHARACTERS",
-    "PADDING",
-    "UNKNOWN_CHARACTER",
-    "NumberTable",
-    "Written",
-    "bit_patterns",
-    "character_rows",
-    "clipped_precision",
-    "encode_characters",
-    "precisions",
-    "table_of",
-]
+    "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
+    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "precisions", "table_of",
+]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
 """Values of `number_given`: a number that is asked for, a given number, padding."""
 
-CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)} | {
-    "-": 12,
-    "−": 12,
-    "e": 13,
-    "E": 13,
-    ".": 14,
-    "%": 15,
-    ",": 16,
-    "+": 17,
-}
+CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)}
+CHARACTERS |= {"-": 12, "−": 12, "e": 13, "E": 13, ".": 14, "%": 15, ",": 16, "+": 17}
 """LUNA's alphabet of 19: 0 is padding, 1 to 10 are the digits, 11 is LUNA's DEC (never used), 18 is unknown."""
 UNKNOWN_CHARACTER = 18
 MAX_CHARACTERS = 32

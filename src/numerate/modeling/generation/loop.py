@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -50,17 +49,8 @@ def generate(
     prompts: str | Sequence[str],
     max_new_tokens: int = 64,
     *,
-    do_sample: bool = False,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    num_beams: int = 1,
-    length_penalty: float = 1.0,
-    number: Literal["median", "mode", "mean", "sample"] | None = None,
-    significant_digits: int = 6,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
     generator: torch.Generator | None = None,
-    use_cache: bool = True,
+    **options: Any,
 ) -> Generation:
     """Continues prompts in words and numbers, in evaluation mode.
 
@@ -72,31 +62,18 @@ def generate(
         model: A model of a causal or encoder-decoder language model.
         prompts: One text or more; the encoder's input for an encoder-decoder.
         max_new_tokens: The largest number of new tokens; a number that has begun is completed even if it takes more.
-        do_sample: Sample the tokens (and by default the numbers), instead of taking the most probable.
-        temperature: Sampling temperature.
-        top_k: Sample among this many most probable tokens.
-        top_p: Sample among the fewest most probable tokens that have this probability together.
-        num_beams: Number of beams. A number counts with the probability of its [NUM]: the density of a number cannot be
-            compared with the probability of a word.
-        length_penalty: Beams are compared by score / length ** length_penalty.
-        number: What is taken from the head's distribution; by default the median, or a sample with `do_sample`.
-        significant_digits: How many digits a predicted number is written with.
-        bounds: The smallest and largest value of a predicted number.
         generator: Random generator for sampling, on the model's device.
-        use_cache: Whether to use the backbone's key-value cache; otherwise all tokens are read again at each step.
+        **options: The fields of `GenerationOptions`: `do_sample`, `temperature`, `top_k`, `top_p`, `num_beams`,
+            `length_penalty`, `number`, `significant_digits`, `bounds`, `use_cache`.
     """
     check_can_generate(model)
-    options = GenerationOptions(
-        max_new_tokens=max_new_tokens, do_sample=do_sample, temperature=temperature, top_k=top_k, top_p=top_p,
-        num_beams=num_beams, length_penalty=length_penalty, number=number or ("sample" if do_sample else "median"),
-        digits=significant_digits, bounds=bounds, use_cache=use_cache,
-    )  # fmt: skip
+    chosen = GenerationOptions(max_new_tokens=max_new_tokens, **options)
     texts = [prompts] if isinstance(prompts, str) else list(prompts)
     if not texts or max_new_tokens == 0:
         return Generation([""] * len(texts), [[] for _ in texts], [[] for _ in texts], [0.0] * len(texts))
     with evaluating(model):
-        state = GenerationState(model, texts, options, generator)
-        best = beam_search(state) if num_beams > 1 else token_search(state)
+        state = GenerationState(model, texts, chosen, generator)
+        best = beam_search(state) if chosen.num_beams > 1 else token_search(state)
     written = [state.text_of(row) for row in best]
     if state.grammar.tells_numbers:
         numbers = [row.numbers for row in best]

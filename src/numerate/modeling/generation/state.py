@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -24,22 +24,37 @@ __all__ = ["GenerationOptions", "GenerationState"]
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions:
-    """The options of `generate`, checked."""
+    """The options of `generate`.
+
+    Attributes:
+        max_new_tokens: The largest number of new tokens.
+        do_sample: Sample the tokens (and by default the numbers), instead of taking the most probable.
+        temperature: Sampling temperature.
+        top_k: Sample among this many most probable tokens.
+        top_p: Sample among the fewest most probable tokens that have this probability together.
+        num_beams: Number of beams. A number counts with the probability of its [NUM]: the density of a number cannot be
+            compared with the probability of a word.
+        length_penalty: Beams are compared by score / length ** length_penalty.
+        number: What is taken from the head's distribution; by default the median, or a sample with `do_sample`.
+        significant_digits: How many digits a predicted number is written with.
+        bounds: The smallest and largest value of a predicted number.
+        use_cache: Whether to use the backbone's key-value cache; otherwise all tokens are read again at each step.
+    """
 
     max_new_tokens: int
-    do_sample: bool
-    temperature: float
-    top_k: int | None
-    top_p: float | None
-    num_beams: int
-    length_penalty: float
-    number: str
-    digits: int
-    bounds: tuple[float, float]
-    use_cache: bool
+    do_sample: bool = False
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    num_beams: int = 1
+    length_penalty: float = 1.0
+    number: Literal["median", "mode", "mean", "sample"] | None = None
+    significant_digits: int = 6
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    use_cache: bool = True
 
     def __post_init__(self) -> None:
-        for name, least in (("max_new_tokens", 0), ("num_beams", 1), ("digits", 1), ("top_k", 1)):
+        for name, least in (("max_new_tokens", 0), ("num_beams", 1), ("significant_digits", 1), ("top_k", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ValueError(f"{name} must be at least {least}, got {value}")
@@ -47,7 +62,7 @@ class GenerationOptions:
             raise ValueError(f"temperature must be positive, got {self.temperature}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must lie in (0, 1], got {self.top_p}")
-        if self.number not in ("median", "mode", "mean", "sample"):
+        if self.number not in (None, "median", "mode", "mean", "sample"):
             raise ValueError(f"number must be 'median', 'mode', 'mean' or 'sample', got {self.number!r}")
         if self.bounds[0] > self.bounds[1]:
             raise ValueError(f"bounds must be (smallest, largest), got {self.bounds}")
@@ -171,7 +186,7 @@ class GenerationState:
                     row.numbers.append(GeneratedNumber(numeral.text, numeral.value, None, scores[index]))
             return
         distributions = self.model.head(self.state[indices])  # type: ignore[misc]
-        how = self.options.number
+        how = self.options.number or ("sample" if self.options.do_sample else "median")
         drawn = distributions.sample(1, self.generator)[0] if how == "sample" else getattr(distributions, how)()
         for place, (index, value) in enumerate(zip(indices, drawn.tolist(), strict=True)):
             row, scaling = self.rows[index], self.processor.scaling
@@ -180,7 +195,7 @@ class GenerationState:
                 row.numerals.append(None)
                 continue
             least, most = self.options.bounds
-            numeral = numeral_of(min(max(meant, least), most), self.options.digits)
+            numeral = numeral_of(min(max(meant, least), most), self.options.significant_digits)
             numerals[index], values[index] = numeral, self._in_table(numeral.value)
             row.numerals.append(numeral)
             row.numbers.append(GeneratedNumber(numeral.text, numeral.value, distributions[place], scores[index]))
