@@ -9,7 +9,6 @@ import pytest
 from tiny_models import backbone_of, tokenizer_of
 
 import numerate
-from numerate.modeling.recipe import recipe_table
 from numerate.registry import UnknownNameError
 
 PAGE = Path(__file__).parents[2] / "docs" / "attach.md"
@@ -37,6 +36,21 @@ DESIGN = {
     "in-place": ("standard", "keep", "add log-fourier", "mixture"),
 }
 """The recipes of the design; a new one is added here, too."""
+
+
+def recipe_table() -> str:
+    """All recipes as a Markdown table: what docs/attach.md contains."""
+    lines = ["| recipe | reader | notation | placement, embedder | head | what it is |", "|---|---|---|---|---|---|"]
+    for name in numerate.recipe_names():
+        recipe = numerate.load_recipe(name)
+        reader = f"{recipe.reader}, {' '.join(recipe.kinds)}" if recipe.kinds else recipe.reader
+        notation = recipe.notation["kind"] + (", slots on subwords" if recipe.notation.get("slot") else "")
+        placed = f"{recipe.placement}, `{recipe.embedder['kind']}`" if recipe.embedder else "-"
+        placed += " behind a shut gate" if recipe.gated else ""
+        head = recipe.head["kind"] if recipe.head else "-"
+        about = recipe.about.replace("|", "\\|")
+        lines.append(f"| `{name}` | {reader} | {notation} | {placed} | {head} | {about} |")
+    return "\n".join(lines)
 
 
 def test_all_recipes_are_listed_here() -> None:

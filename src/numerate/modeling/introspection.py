@@ -151,10 +151,6 @@ class LastState:
     The hook is registered once, and does nothing outside of `run`: a hook for one call, or `output_hidden_states`, for
     which transformers takes a lock, would break a compiled graph.
 
-    Args:
-        backbone: The backbone.
-        info: What is known of it.
-
     Attributes:
         asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
         change: A function applied to the state before the backbone's head reads it; None for none.
@@ -213,15 +209,9 @@ class LastState:
 def run_with_embeddings(
     backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
 ) -> tuple[Any, Tensor | None]:
-    """Runs a backbone on embeddings of our own; returns its output and its last hidden state.
+    """Runs a backbone on embeddings (B, T, D) of our own; returns its output and its last hidden state.
 
-    Args:
-        backbone: The backbone.
-        info: What is known of it.
-        last: The hook that records its last hidden state.
-        ids: (B, T) ids of the backbone's own tokens, with an ordinary token in place of each of ours.
-        embeddings: (B, T, D) token embeddings.
-        **passed: Its other arguments.
+    `ids` (B, T) are the backbone's own, with an ordinary token in place of each of ours; `passed` its other arguments.
     """
     if not info.pools_by_ids:
         return last.run(backbone, inputs_embeds=embeddings, **passed)

@@ -13,18 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
-from numerate.modeling import saving
+from numerate.modeling import introspection, saving
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, number_vectors
-from numerate.modeling.introspection import (
-    BackboneInfo,
-    LastState,
-    NumberOutput,
-    evaluating,
-    first_rows,
-    list_ties_once,
-    run_with_embeddings,
-)
+from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.outputs import number_outputs
@@ -95,7 +87,7 @@ class NumberModel(nn.Module):
         self.late_reach = NeighbourFeatures(dim, options.late_reach, info.hidden_dim) if options.late_reach else None
         self.relations = RatioFeatures(dim, options.relations) if options.relations else None
         own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
+        self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
@@ -111,7 +103,7 @@ class NumberModel(nn.Module):
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
         self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
-        list_ties_once(self, "backbone.")
+        introspection.list_ties_once(self, "backbone.")
         if objective is not None:
             objective.bind(words)
         self.last_state = LastState(backbone, info)
@@ -132,9 +124,8 @@ class NumberModel(nn.Module):
         if embedder is None or embedder.width != info.embedding_dim or one_sided:
             for name in ("reach", "late_reach", "relations"):
                 if count := getattr(self.options, name):
-                    raise ValueError(
-                        f"{name}={count}: needs an embedder as wide as tokens, and a model that sees both sides"
-                    )
+                    need = "an embedder as wide as tokens, and a model that sees both sides"
+                    raise ValueError(f"{name}={count}: needs {need}")
 
     @classmethod
     def from_pretrained(
@@ -252,7 +243,9 @@ class NumberModel(nn.Module):
         late = self.late_reach
         self.last_state.change = None if late is None or numbers is None else lambda state: late(state, *numbers)
         try:
-            output, hidden = run_with_embeddings(self.backbone, self.info, self.last_state, plain, embeddings, **passed)
+            output, hidden = introspection.run_with_embeddings(
+                self.backbone, self.info, self.last_state, plain, embeddings, **passed
+            )
         finally:
             self.last_state.change = None
 
@@ -379,13 +372,7 @@ class NumberModel(nn.Module):
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
 
     def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
-        """What is learnt from a batch; None if nothing is, or if the backbone computes its own loss.
-
-        Args:
-            fields: The batch, or the decoder's fields.
-            labels: Labels, as `forward` takes them.
-            return_loss: Whether there is a loss without labels; by default in training.
-        """
+        """What is learnt from a batch (or a decoder's fields); None if nothing is, or the backbone has its own loss."""
         if labels is not None:
             if not self.info.is_language_model:
                 return None

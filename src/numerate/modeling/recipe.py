@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from numerate.modeling.options import AttachOptions, fill_defaults
 from numerate.registry import UnknownNameError, near_names
 
-__all__ = ["Recipe", "load_recipe", "recipe_names", "recipe_table"]
+__all__ = ["Recipe", "load_recipe", "recipe_names"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,18 +52,3 @@ def load_recipe(name: str) -> Recipe:
         raise UnknownNameError(f"unknown recipe {name!r}: {near_names(name, recipe_names())}")
     text = (resources.files("numerate") / "recipes" / f"{name}.yaml").read_text(encoding="utf-8")
     return Recipe.from_dict(yaml.safe_load(text))
-
-
-def recipe_table() -> str:
-    """All recipes as a Markdown table, for the docs."""
-    lines = ["| recipe | reader | notation | placement, embedder | head | what it is |", "|---|---|---|---|---|---|"]
-    for name in recipe_names():
-        recipe = load_recipe(name)
-        reader = f"{recipe.reader}, {' '.join(recipe.kinds)}" if recipe.kinds else recipe.reader
-        notation = recipe.notation["kind"] + (", slots on subwords" if recipe.notation.get("slot") else "")
-        placed = f"{recipe.placement}, `{recipe.embedder['kind']}`" if recipe.embedder else "-"
-        placed += " behind a shut gate" if recipe.gated else ""
-        head = recipe.head["kind"] if recipe.head else "-"
-        about = recipe.about.replace("|", "\\|")
-        lines.append(f"| `{name}` | {reader} | {notation} | {placed} | {head} | {about} |")
-    return "\n".join(lines)

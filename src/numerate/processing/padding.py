@@ -48,19 +48,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Plan:
-    """The resolved options of a call.
+    """The resolved options of a call; `fields` are the names of the batch's fields."""
 
-    Attributes:
-        limit: The largest number of tokens in a row; None for no limit.
-        length: The length that rows are padded to; -1 for the longest row, None for no padding.
-        multiple: The padded length is rounded up to a multiple of this.
-        pad_left: Whether rows are padded on the left.
-        cut_left: Whether rows are truncated on the left.
-        fields: The names of the batch's fields.
-    """
-
-    limit: int | None
-    length: int | None
+    limit: int | None  # the largest number of tokens in a row
+    length: int | None  # what rows are padded to; -1 for the longest row, None for no padding
     multiple: int
     pad_left: bool
     cut_left: bool
@@ -116,14 +107,9 @@ def cut(rows: Sequence[list[int]], plan: Plan, frame: Frame) -> list[list[int]] 
 def assemble(
     rows: Sequence[list[int]], plan: Plan, frame: Frame, pad: tuple[int, int], num_id: int
 ) -> dict[str, np.ndarray | list[list[int]]]:
-    """The fields of a batch: (B, T) int64 arrays, or lists if rows differ in length.
+    """The fields of a batch of truncated rows: (B, T) int64 arrays, or lists if rows differ in length.
 
-    Args:
-        rows: The ids of each text, truncated.
-        plan: The resolved options.
-        frame: The special tokens around each text.
-        pad: Id and type id of the padding.
-        num_id: The id of [NUM]; its k-th occurrence in a row is the slot of the row's k-th number.
+    The k-th `num_id` in a row is the slot of the row's k-th number. `pad` is the id and type id of the padding.
     """
     around = len(frame.before) + len(frame.after)
     lengths = np.array([len(row) + around for row in rows], dtype=np.int64)
@@ -196,15 +182,9 @@ def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.nda
 
 
 def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tuple[dict[str, Any], list[Any]]:
-    """Adds `number_slots` to a tokenizer's batch and maps its offsets back to the original texts.
+    """Adds `number_slots` to a tokenizer's batch and maps its offsets back; returns the fields and each row's numbers.
 
-    Args:
-        batch: The tokenizer's output.
-        changed: Its input: the rewritten words of each text of each sequence; one "word" for a text that is not split.
-        split: Whether texts were given as words.
-
-    Returns:
-        The fields, and the numbers of each row.
+    `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
     """
     data, found = dict(batch.data), []
     data["number_slots"] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from numerate.config import Config
+from numerate.config import Config, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,12 +129,7 @@ class Scaling(Config):
     def __post_init__(self) -> None:
         if not (self.limit > 0 and math.isfinite(self.limit)):
             raise ValueError(f"limit must be positive, got limit={self.limit!r}")
-        known = ("standard", "range", "log", "none")
-        for name in (self.scaler, *self.choose.values()):
-            if name not in known:
-                raise ValueError(f"scaler must be one of {', '.join(known)}, got {name!r}")
-        if self.by not in ("path", "unit", "none"):
-            raise ValueError(f"by must be path, unit or none, got {self.by!r}")
+        check_names(self)
         if self.fields and EVERYTHING not in self.fields:
             raise ValueError(f"the fitted fields lack {EVERYTHING!r}, the scaler of all values")
         object.__setattr__(self, "_unseen", Counter())

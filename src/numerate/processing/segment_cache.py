@@ -31,11 +31,7 @@ Known = dict[str, tuple[int, ...]]
 
 
 class MarkedTokenizer:
-    """A copy of a tokenizer with our marks as added tokens; the tokenizer itself is not changed.
-
-    Args:
-        tokenizer: Any fast tokenizer.
-        number: The number of our tokens.
+    """A copy of a fast tokenizer with `number` marks as added tokens; the tokenizer itself is not changed.
 
     Attributes:
         copy: The copy.
@@ -158,14 +154,8 @@ def _next_id(backend: Tokenizer) -> int:
 def lead_only_once(backend: Tokenizer, added: Iterable[str]) -> Leading | None:
     """Stops a tokenizer from adding a space before every section, and so after each of our marks.
 
-    Otherwise `(5)` and `( 5 )` would have the same ids, and the text could not be restored.
-
-    Args:
-        backend: The tokenizer, which is changed.
-        added: The contents of its added tokens.
-
-    Returns:
-        The space to insert into texts, so that those without numbers keep their ids; None if there is none.
+    Otherwise `(5)` and `( 5 )` would have the same ids, and the text could not be restored. `added` are the contents of
+    the added tokens. Returns the space to insert into texts, so that those without numbers keep their ids.
     """
     contents = sorted((content for content in added if content), key=len, reverse=True)
     tokens = re.compile("|".join(map(re.escape, contents))) if contents else None

@@ -92,14 +92,7 @@ def numeral_of(value: float, digits: int) -> Numeral:
 def append_token(
     fields: dict[str, Any], ids: Sequence[int], numerals: Sequence[Numeral | None], values: Sequence[float]
 ) -> dict[str, Any]:
-    """The batch with one more token in each row, and with its number where it has one.
-
-    Args:
-        fields: A batch with a number table, (B, T) and (B, M).
-        ids: B tokens.
-        numerals: B numerals, None for a token that is not a number.
-        values: Their values in the number table (scaled, if the processor scales).
-    """
+    """The batch with one more token in each row, and its numeral where it has one, with its (scaled) value."""
     device = fields["input_ids"].device
     token = torch.tensor(ids, device=device)[:, None]
     result = dict(fields)

@@ -73,12 +73,6 @@ class GenerationOptions:
 class GenerationState:
     """The state of one call of `generate`.
 
-    Args:
-        model: The model, in evaluation mode.
-        texts: The prompts.
-        options: The options of the call.
-        generator: Random generator for sampling.
-
     Attributes:
         rows: The texts being written, `num_beams` for each prompt.
         ends: The tokens that end a text.
@@ -134,13 +128,7 @@ class GenerationState:
         return mask
 
     def extend(self, parents: list[int], tokens: list[int], scores: list[float]) -> None:
-        """Adds a token to each text.
-
-        Args:
-            parents: For each new row, the index of the row that it continues.
-            tokens: The new token of each row.
-            scores: Its log-probability.
-        """
+        """Makes new rows: each continues the row `parents[i]` with a token and its log-probability."""
         if parents != list(range(len(self.rows))):
             index = torch.tensor(parents, device=self.state.device)
             self.fields, self.state = select_rows(self.fields, index), self.state[index]
