@@ -257,6 +257,10 @@ def test_number_index_points_at_the_numbers_asked_for() -> None:
     output = model(**batch)
     assert output.number_index.tolist() == [[0, 0], [1, 1], [1, 2]]
     assert (batch["number_given"][output.number_index[:, 0], output.number_index[:, 1]] == ASKED).all()
+    seen: list[Any] = []
+    model.on_numbers = lambda numbers, index: seen.append((len(numbers), index.tolist()))
+    model(**batch)
+    assert seen == [(3, output.number_index.tolist())]
 
 
 def test_predictions_do_not_depend_on_other_rows() -> None:

@@ -377,6 +377,16 @@ def test_the_config_is_saved_as_json() -> None:
         NumberProcessor(tokenizer, type("Mine", (type(reader),), {})()).config()
 
 
+def test_truncated_records_keep_the_right_numbers() -> None:
+    ours = processor("record", "marker", "records")
+    for side, values in (("right", [1.0, 2.0]), ("left", [4.0, 5.0])):
+        ours.tokenizer.truncation_side = side
+        batch = ours("[1, 2, 3, 4, 5]", truncation=True, max_length=4, add_special_tokens=False)
+        assert batch["number_bits"].view(np.float64).tolist() == values
+        assert [numeral.value for numeral in batch.numerals[0]] == values  # type: ignore[union-attr]
+    ours.tokenizer.truncation_side = "right"
+
+
 def test_batches_are_pickled_with_their_numerals() -> None:
     batch = processor("record", "marker", "records")(["[1, 2]"], return_tensors="pt")
     again = pickle.loads(pickle.dumps(batch))
