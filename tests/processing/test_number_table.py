@@ -24,8 +24,8 @@ from numerate.processing.number_table import (
     bit_patterns,
     character_rows,
     encode_characters,
+    padded_table,
     precisions,
-    table_of,
 )
 from numerate.processing.record_tokenizer import record_tokenizer
 from numerate.reading import make_reader
@@ -81,11 +81,11 @@ def test_precisions_equal_the_numerals(forms: list[str]) -> None:
 
 def test_the_shapes_of_a_table_with_and_without_numbers() -> None:
     empty = np.zeros(0)
-    table = table_of([0, 0], Written.of([]), empty, empty, empty)
+    table = padded_table([0, 0], Written.of([]), empty, empty, empty)
     assert [a.shape for a in table.values()] == [(2, 0), (2, 0, 1), (2, 0), (2, 0)]
     assert [str(a.dtype) for a in table.values()] == ["int64", "uint8", "int16", "uint8"]
     given = np.array([GIVEN, ASKED, GIVEN])
-    table = table_of([2, 0, 1], Written.of(["1.5", "", "20"]), np.array([1.5, 0, 20]), np.array([-1, 0, 0]), given)
+    table = padded_table([2, 0, 1], Written.of(["1.5", "", "20"]), np.array([1.5, 0, 20]), np.array([-1, 0, 0]), given)
     assert table["number_given"].tolist() == [[GIVEN, ASKED], [PADDING, PADDING], [GIVEN, PADDING]]
     assert table["number_chars"][0].tolist() == [[2, 14, 6], [0, 0, 0]]
     assert table["number_bits"].view(np.float64).tolist() == [[1.5, 0], [0, 0], [20, 0]]

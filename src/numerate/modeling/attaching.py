@@ -53,10 +53,9 @@ def attach(
         scaling: Fitted scalers, one for each field of the data.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does; with `reader="records"`.
         freeze: Train only our own weights, not the backbone's.
-        **options: Each overrides one option of the recipe: `reader`, `reader_options`, `notation`, `kinds`, `written`,
-            `embedder`, `placement`, `gated`, `reach`, `late_reach`, `relations`, `head`; see
-            `numerate.modeling.options.AttachOptions`. A part is a name, a dict with its `kind` and options, or the
-            object itself.
+        **options: Each overrides one option of the recipe, such as `reader`, `notation`, `embedder`, `placement`,
+            `reach` or `head`; `numerate.modeling.options.AttachOptions` lists and explains them all. A part is a name,
+            a dict with its `kind` and options, or the object itself.
 
     Example:
         >>> model = numerate.attach(backbone, tokenizer, recipe="luna")                        # doctest: +SKIP

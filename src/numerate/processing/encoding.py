@@ -12,7 +12,7 @@ import torch
 from transformers import BatchEncoding
 
 from numerate.numerals.numeral import Numeral
-from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, precisions, table_of
+from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, padded_table, precisions
 from numerate.reading.luna import LunaReader
 from numerate.reading.plain import PlainReader
 from numerate.reading.records import RecordsReader
@@ -171,7 +171,7 @@ class NumberCollator:
 
 
 def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:
-    """The number table of a batch, in the form of `numerate.processing.number_table.table_of`."""
+    """The number table of a batch, in the form of `numerate.processing.number_table.padded_table`."""
     counts = [len(row) for row in rows]
     if all(isinstance(row, BareSpans) for row in rows) and not written:
         texts = list(chain.from_iterable(row.texts() for row in rows))  # type: ignore[union-attr]
@@ -184,7 +184,7 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
             kinds = list(chain.from_iterable(row.columns[3] for row in rows))  # type: ignore[union-attr]
             for index in np.flatnonzero(unsettled).tolist():
                 precision[index] = clipped_precision(_numeral_of(texts[index], float(meant[index]), kinds[index]))
-        return table_of(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
+        return padded_table(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
     lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
     given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
     flat = [n for row in lists for n in row if n is not None]
@@ -195,7 +195,7 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     values, precision = np.zeros(len(given)), np.zeros(len(given), dtype=np.int16)
     values[present], precision[present] = numbers, precisions(flat)
     texts = [n.text if n is not None else "" for row in lists for n in row]
-    return table_of(counts, Written.of(texts), values, precision, given)
+    return padded_table(counts, Written.of(texts), values, precision, given)
 
 
 def _numeral_of(text: str, value: float, kind: str) -> Numeral:

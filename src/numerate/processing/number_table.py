@@ -21,8 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
-    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "precisions", "table_of",
+    "ASKED",
+    "CHARACTERS",
+    "GIVEN",
+    "MAX_CHARACTERS",
+    "PADDING",
+    "UNKNOWN_CHARACTER",
+    "NumberTable",
+    "Written",
+    "bit_patterns",
+    "character_rows",
+    "clipped_precision",
+    "encode_characters",
+    "padded_table",
+    "precisions",
 ]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
@@ -130,7 +142,7 @@ def clipped_precision(numeral: Numeral) -> int:
     return max(-30_000, min(30_000, numeral.precision))
 
 
-def table_of(
+def padded_table(
     counts: Sequence[int], written: Written, values: np.ndarray, precision: np.ndarray, given: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Builds the number table of a batch from its numbers, row by row.
