@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import warnings
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from numerate.numerals.numeral import KINDS, Numeral, render
@@ -11,8 +14,9 @@ from numerate.registry import notations, readers
 
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
-    from numerate.modeling.attaching import Recipe, attach, detach, from_pretrained, load_recipe, recipe_names
+    from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
+    from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
     from numerate.processing.encoding import NumberCollator
     from numerate.processing.processor import NumberProcessor
     from numerate.processing.scaling import Scaling
@@ -25,17 +29,28 @@ _LAZY = {
     "NumberModel": "modeling.number_model",
     "NumberProcessor": "processing.processor",
     "NumberTrainer": "training",
-    "Recipe": "modeling.attaching",
+    "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
     "detach": "modeling.attaching",
     "from_pretrained": "modeling.attaching",
-    "load_recipe": "modeling.attaching",
-    "recipe_names": "modeling.attaching",
+    "load_recipe": "modeling.recipe",
+    "recipe_names": "modeling.recipe",
 }
 """Public names that need torch, and the modules that define them; each module is imported at its name's first use."""
 _PACKAGES = ("apps", "embedders", "heads", "metrics", "objectives", "records", "report", "training")
 """Public packages, imported at their first use."""
+_MOVED = {
+    "batch": ("processing.number_table", "ASKED CHARACTERS GIVEN MAX_CHARACTERS PADDING NumberTable encode_characters"),
+    "found": ("processing.encoding", "NumberBatch NumberCollator"),
+    "hub": ("modeling.artefact", "Artefact ArtefactError NumberModelConfig load_artefact push_artefact save_artefact"),
+    "model": ("modeling.number_model", "NumberModel"),
+    "numeral": ("numerals.numeral", "KINDS Numeral render"),
+    "processor": ("processing.processor", "NumberBatch NumberCollator NumberProcessor ProcessorConfig"),
+    "scaling": ("processing.scaling", "EVERYTHING FieldScaler Saturation Scaling field_of"),
+    "units": ("numerals.units", "CURRENCIES currency_before to_quantity unit_after"),
+}
+"""Modules of version 0.1, the modules that replaced them, and their public names; to be removed in version 0.3."""
 
 __all__ = [
     "KINDS",
@@ -70,9 +85,26 @@ __all__ = [
 ]
 
 
+class _MovedModule(ModuleType):
+    """A module under its name in version 0.1: it gives its public names from their new module, with a warning."""
+
+    def __getattr__(self, name: str) -> Any:
+        target, names = _MOVED[self.__name__.removeprefix("numerate.")]
+        # Checked without an import: tools that look for an object in all loaded modules must find nothing here.
+        if name not in names.split():
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}; see numerate.{target}")
+        warnings.warn(f"{self.__name__} has moved: import {name} from numerate.{target}", DeprecationWarning, 2)
+        return getattr(importlib.import_module(f"numerate.{target}"), name)
+
+
+sys.modules.update({f"numerate.{name}": _MovedModule(f"numerate.{name}") for name in _MOVED})
+
+
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"numerate.{name}")
+    if name in _MOVED:
+        return sys.modules[f"numerate.{name}"]
     if name not in _LAZY:
         raise AttributeError(f"module 'numerate' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"numerate.{_LAZY[name]}"), name)

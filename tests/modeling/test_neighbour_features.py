@@ -1,4 +1,4 @@
-"""A number's vector reaches the tokens beside it: held against a loop, shut at first, and never what is masked."""
+"""Neighbour features: compared with a loop, without effect before training, and never of masked numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
+from numerate.modeling.inputs import number_vectors
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.processing.number_table import NumberTable
-from numerate_lab.tasks.masked_prediction.picked_states import states_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +31,11 @@ def opened(model: Any) -> Any:
     return model
 
 
-def test_against_a_loop() -> None:
+def test_forward_equals_a_loop() -> None:
     torch.manual_seed(0)
     slots = torch.tensor([[0, 1, 1, 0, 0, -2, 2, 0, 3], [1, 0, 2, 0, 0, 0, 0, 0, 0]])
     table = NumberTable.of_values([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[torch.arange(6).reshape(2, 3)]
-    given = torch.tensor([[1, 1, 0], [1, 1, 1]])  # the third of the first row is not to be seen
+    given = torch.tensor([[1, 1, 0], [1, 1, 1]])  # the third of the first row is not given
     table = dataclasses.replace(table, given=given.to(table.given))
     reach = NeighbourFeatures(4, tokens=2)
     torch.nn.init.normal_(reach.maps)
@@ -51,10 +51,10 @@ def test_against_a_loop() -> None:
                     expected[row, at] += vectors[row, number] @ reach.maps[index]
     found = reach(embeddings, slots, table, vectors)
     assert torch.allclose(found, expected, atol=1e-6) and not torch.equal(found, embeddings)
-    assert torch.equal(found[slots != 0], embeddings[slots != 0]), "tokens of numbers are left alone, bit for bit"
+    assert torch.equal(found[slots != 0], embeddings[slots != 0]), "tokens of numbers do not change"
 
 
-def test_it_is_shut_at_first_and_opens_in_training() -> None:
+def test_the_maps_start_at_zero_and_are_trained() -> None:
     model, plain = near(), near(0)
     plain.load_state_dict(model.state_dict(), strict=False)
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
@@ -65,7 +65,7 @@ def test_it_is_shut_at_first_and_opens_in_training() -> None:
     assert float(model.reach.maps.grad.abs().sum()) > 0
 
 
-def test_what_is_masked_is_not_told() -> None:
+def test_masked_numbers_have_no_effect() -> None:
     model = opened(near())
     found = []
     for value in (45.7, 98600.0):
@@ -88,7 +88,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "options"), [("gpt2", {}), ("t5", {}), ("bert", {"recipe": "xval"})])
-def test_where_it_cannot_be(name: str, options: dict[str, Any]) -> None:
+def test_causal_models_and_narrow_embedders_are_refused(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="reach=2: needs an embedder as wide as tokens, and a model that sees both"):
         numerate.attach(new_backbone(name), tokenizer_of(name), options.get("recipe", "in-place"), reach=2)
 
@@ -109,35 +109,36 @@ def opened_late(model: Any) -> Any:
     return model
 
 
-def test_late_is_the_head_on_states_that_were_reached() -> None:
+def test_late_reach_changes_the_state_before_the_head() -> None:
     model, plain = opened_late(late()), near(0)
     plain.load_state_dict(model.state_dict(), strict=False)
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
         states = plain.backbone.base_model(
-            inputs_embeds=plain._embed(plain.backbone.get_input_embeddings(), dict(batch)),
+            inputs_embeds=plain.embed(plain.backbone.get_input_embeddings(), dict(batch)),
             attention_mask=batch["attention_mask"],
         )[0]
-        slots, table, vectors = model._vectors(dict(batch))
+        slots, table, vectors = number_vectors(model, dict(batch))
         expected = model.backbone.cls(model.late_reach(states, slots, table, vectors))
         found = model(**batch).logits[..., : expected.shape[-1]]
         assert torch.allclose(found, expected, atol=1e-5)
         assert not torch.allclose(found, plain(**batch).logits[..., : expected.shape[-1]], atol=1e-3)
-        assert torch.equal(late()(**batch).logits, near(0)(**batch).logits), "shut at first"
+        assert torch.equal(late()(**batch).logits, near(0)(**batch).logits), "no effect before training"
 
 
-def test_late_states_are_picked_after_they_were_reached() -> None:
+def test_states_are_picked_after_late_reach() -> None:
     model = opened_late(late())
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     rows, columns = torch.tensor([0, 0, 1]), torch.tensor([3, 5, 2])
     with torch.no_grad():
         whole = model(**batch).logits[rows, columns]
-        with states_at(model, rows, columns):
-            assert torch.allclose(model(**batch).logits[:, 0], whole, atol=1e-5)
-        assert torch.equal(model(**batch).logits[rows, columns], whole), "and then no more"
+        model.last_state.pick = (rows, columns)
+        assert torch.allclose(model(**batch).logits[:, 0], whole, atol=1e-5)
+        model.last_state.pick = None
+        assert torch.equal(model(**batch).logits[rows, columns], whole)
 
 
-def test_late_saved_and_loaded(tmp_path: Path) -> None:
+def test_late_reach_is_saved_and_loaded(tmp_path: Path) -> None:
     model = opened_late(late(1))
     model.save_pretrained(tmp_path, backbone=True)
     again = numerate.from_pretrained(tmp_path).eval()
@@ -147,7 +148,7 @@ def test_late_saved_and_loaded(tmp_path: Path) -> None:
         assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
 
 
-def test_late_learns() -> None:
+def test_late_reach_is_trained() -> None:
     model = late().train()
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     model(**batch, labels=batch["input_ids"].clamp_max(20)).loss.backward()

@@ -1,4 +1,4 @@
-"""Every number of a batch, as a model that reads from left to right foresees it."""
+"""`numbers_of`: predictions of every number of a batch from the text before it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def attached(name: str, recipe: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_numbers_are_foreseen_by_what_stands_before_them(name: str) -> None:
+def test_numbers_are_predicted_from_the_text_before(name: str) -> None:
     model = attached(name, "float", head="mixture", objective={"kind": "causal"}).train()
     seen, numbers = model.numbers_of(number_batch(model, name, NUMBERS))
-    assert model.training, "the mode is as it was"
+    assert model.training, "the mode is restored"
     found = [(text, number) for text in NUMBERS for number in model.processor.reader.find(text)]
     assert numbers.values().tolist() == [number.value for _, number in found]
-    # Each is the distribution of a number that is asked for at the end of what stands before it.
+    # Each distribution is that of a number asked for at the end of the text before it.
     asked = torch.cat([model.predict(text[: number.start] + "[NUM]").median() for text, number in found])
     torch.testing.assert_close(seen.median(), asked, rtol=1e-4, atol=1e-9)
 
 
 @torch.no_grad()
-def test_they_are_those_of_the_loss() -> None:
+def test_distributions_agree_with_the_loss() -> None:
     model = attached("gpt2", "luna", head={"kind": "mixture", "written": True}, objective={"kind": "causal"}).eval()
     batch = number_batch(model, "gpt2", NUMBERS, side="left")
     seen, numbers = model.numbers_of(batch)
@@ -43,7 +43,7 @@ def test_they_are_those_of_the_loss() -> None:
     assert torch.equal(batch["number_bits"][rows, places], numbers.bits)
 
 
-def test_a_number_that_begins_a_text_is_left_out() -> None:
+def test_a_number_at_the_beginning_of_a_text_is_left_out() -> None:
     model = attached("gpt2", "luna", head="mixture", objective={"kind": "causal"})
     batch = number_batch(model, "gpt2", ["7 cats and 12 dogs", "it rose to [NUM] or 3"])
     seen, numbers = model.numbers_of(batch)
@@ -57,7 +57,7 @@ def test_no_numbers_at_all() -> None:
     assert seen.log_prob(numbers).shape == seen.median().shape == (0,)
 
 
-def test_an_encoder_decoder_foresees_its_answer() -> None:
+def test_an_encoder_decoder_predicts_the_numbers_of_its_answer() -> None:
     model = attached("t5", "luna", head="mixture", objective=None)
     batch = number_batch(model, "t5", NUMBERS)
     answer = model.processor(NUMBERS[::-1], padding=True, return_tensors="pt")
@@ -68,7 +68,7 @@ def test_an_encoder_decoder_foresees_its_answer() -> None:
     assert numbers.values().tolist() == said
 
 
-def test_what_cannot_foresee_says_so() -> None:
+def test_models_that_cannot_predict_are_refused() -> None:
     model = attached("bert", "luna", head="mixture")
     with pytest.raises(ValueError, match="reads from left to right, got 'masked-lm'"):
         model.numbers_of(number_batch(model, "bert", NUMBERS))

@@ -1,4 +1,4 @@
-"""Placing numbers' vectors, and finding where numbers are predicted."""
+"""Placing the vectors of numbers, and finding the positions where numbers are predicted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from numerate.embedders.values import LogValueEmbedder
-from numerate.modeling.placement import PLACEMENTS, _first_alike, earlier_numbers, place, vectors_of
+from numerate.modeling.placement import PLACEMENTS, _distinct_rows, earlier_numbers, place, vectors_of
 from numerate.processing.number_table import ASKED, GIVEN, PADDING, NumberTable
 from numerate.processing.slot_positions import first_tokens, number_positions, table_of
 
@@ -40,11 +40,11 @@ def test_equal_numbers_are_embedded_once() -> None:
     vectors = vectors_of(embedder, numbers)
     assert embedder.count == 3
     assert vectors.shape == (2, 3, 6)
-    assert torch.equal(vectors.reshape(6, 6), LogValueEmbedder.forward(embedder, numbers.flat()))
+    torch.testing.assert_close(vectors.reshape(6, 6), LogValueEmbedder.forward(embedder, numbers.flat()))
     assert torch.equal(vectors[0, 0], vectors[0, 2]) and torch.equal(vectors[0, 1], vectors[1, 0])
 
 
-def test_a_cheap_embedder_gets_them_all() -> None:
+def test_a_cheap_embedder_computes_all() -> None:
     embedder = Counting.build(6).eval()
     embedder.costly = False
     numbers = table([[1.5, 2.0, 1.5], [2.0, 2.0, -0.0]])
@@ -87,7 +87,7 @@ def test_only_the_slots_of_given_numbers_change(placement: str) -> None:
             assert torch.equal(placed[row, token], new)
 
 
-def test_an_unknown_placement_is_told() -> None:
+def test_an_unknown_placement_is_refused() -> None:
     with pytest.raises(ValueError, match="placement must be one of"):
         place(torch.zeros(1, 1, 2), torch.ones(1, 1).long(), table([[1.0]]), torch.zeros(1, 1, 2), "beside")
 
@@ -106,9 +106,9 @@ def test_causal_models_predict_from_the_token_before() -> None:
     slots = torch.tensor([[0, 1, 1, 2], [3, 0, 1, 0], [0, 0, 1, 0]])
     wanted, real = torch.ones(3, 3, dtype=torch.bool), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]])
     _, tokens, _ = number_positions(slots, wanted, before=real)
-    assert tokens.tolist() == [0, 2, 1], "what has no real token before it is left out"
+    assert tokens.tolist() == [0, 2, 1], "a number without a real token before it is left out"
     _, tokens, _ = number_positions(slots, wanted, before=real, stay=True)
-    assert tokens.tolist() == [0, 2, 1, 0, 2], "or predicted where it stands"
+    assert tokens.tolist() == [0, 2, 1, 0, 2], "or predicted at its own token"
 
 
 def test_a_table_needs_only_its_bits() -> None:
@@ -117,22 +117,22 @@ def test_a_table_needs_only_its_bits() -> None:
     assert bare is not None and bare.characters.shape == (2, 3, 0) and (bare.given == GIVEN).all()
 
 
-def test_rows_alike_are_found_once() -> None:
+def test_equal_rows_are_found_once() -> None:
     keys = torch.randint(-3, 3, (500, 4), generator=torch.Generator().manual_seed(0)) * (2**61)
-    first, inverse = _first_alike(keys)
+    first, inverse = _distinct_rows(keys)
     assert torch.equal(keys[first][inverse], keys) and len(first) == len(keys.unique(dim=0))
     assert first.tolist() == [inverse.tolist().index(group) for group in range(len(first))]
 
 
-def test_rows_of_one_hash_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_with_equal_hashes_are_not_confused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("numerate.modeling.placement._ODD", 0)
     keys = torch.tensor([[1, 2], [3, 4], [1, 2]])
-    first, inverse = _first_alike(keys)
+    first, inverse = _distinct_rows(keys)
     assert torch.equal(keys[first][inverse], keys)
 
 
 NAN, SLOTS = float("nan"), torch.tensor([[0, -1, 1, 0, 2, 0, 3, 4], [1, 2, 2, 0, 3, 0, 0, 0]])
-"""Two texts of four numbers: one is written by two tokens, one is NaN, one is asked for, one has no token."""
+"""Slots of two texts with four numbers: one has two tokens, one is NaN, one is asked for, one has no token."""
 
 
 def pointed(delay: int | None, **options: torch.Tensor) -> tuple[torch.Tensor, PointerContext]:
@@ -159,7 +159,7 @@ def test_earlier_numbers_of_a_causal_model() -> None:
     assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
     assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [0, 5, 6]])
     assert torch.equal(earlier.read_states[1, :2], hidden[1, [0, 2]])
-    assert torch.equal(earlier.query_states[1, :2], hidden[1, [0, 0]]), "nothing stands before the first"
+    assert torch.equal(earlier.query_states[1, :2], hidden[1, [0, 0]]), "no token is before the first"
     assert not earlier.read_states[0, 1].any() and not earlier.read_states[1, 2:].any()
 
 
@@ -170,12 +170,12 @@ def test_earlier_numbers_of_a_decoder_are_read_a_token_later() -> None:
     assert torch.equal(earlier.query_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
-def test_earlier_numbers_of_a_model_that_sees_both_sides_are_all_others() -> None:
+def test_earlier_numbers_of_a_bidirectional_model_are_all_others() -> None:
     hidden, earlier = pointed(None)
     assert seen_by(earlier) == [[2, 3], [0, 2, 3], [0, 3], [0, 2], [1], [0], [0, 1]]
     assert torch.equal(earlier.read_states[0, [0, 2, 3]], hidden[0, [2, 6, 7]])
 
 
-def test_no_number_table_has_no_earlier_numbers() -> None:
+def test_without_a_number_table_there_are_no_earlier_numbers() -> None:
     nothing = torch.zeros(0, dtype=torch.int64)
     assert earlier_numbers(torch.zeros(1, 4, 3), {"number_slots": None}, (nothing, nothing, nothing)) is None

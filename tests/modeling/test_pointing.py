@@ -1,4 +1,4 @@
-"""Models whose head copies: what each prediction may see, in every kind of model, and what is learnt from it."""
+"""Heads that copy earlier numbers: which numbers each prediction may copy, and that copying is learnt."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def support(distribution: Any) -> list[set[float]]:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("recipe", ["float", "luna", "in-place"])  # its own token, one beside the subwords, and none
-def test_only_what_stands_before_is_copied(recipe: str, side: str) -> None:
+@pytest.mark.parametrize("recipe", ["float", "luna", "in-place"])  # a token of its own, one beside the subwords, none
+def test_only_earlier_numbers_are_copied(recipe: str, side: str) -> None:
     model = attached("gpt2", recipe, objective={"kind": "causal"})
     batch = number_batch(model, "gpt2", [*NUMBERS, PLAIN[0]], side)
     distribution, _ = model.numbers_of(batch)
@@ -56,7 +56,7 @@ def test_a_later_number_does_not_leak(name: str) -> None:
     model = attached(name, objective={"kind": "causal"} if name == "gpt2" else None)
     texts = ["a 41 and 17 and 23 and 5 cats", "a 41 and 17 and 88 and 5 cats", "a 17 and 17 and 23 and 5 cats"]
     batch = number_batch(model, name, texts)
-    if name == "t5":  # the encoder would tell
+    if name == "t5":  # the encoder must not see the difference
         batch["input_ids"], batch["number_bits"] = (
             batch[key][:1].expand(3, -1) for key in ("input_ids", "number_bits")
         )
@@ -65,11 +65,11 @@ def test_a_later_number_does_not_leak(name: str) -> None:
     assert support(distribution)[:4] == [set(), {41.0}, {41.0, 17.0}, {41.0, 17.0, 23.0}]
     gold = NumberTable.of_values([41, 17, 23, 5] * 3)
     scores = distribution.log_prob(gold).reshape(3, 4)
-    assert torch.equal(scores[0, :3], scores[1, :3]), "up to the number that is another one"
+    torch.testing.assert_close(scores[0, :3], scores[1, :3])  # up to the number that differs
     assert scores[0, 3] != scores[1, 3] and scores[0, 1] != scores[2, 1]
 
 
-def test_a_masked_number_may_be_any_other_given_one() -> None:
+def test_a_masked_number_may_copy_any_other_given_one() -> None:
     model = attached("bert")
     distribution = model.predict(
         ["It rose 3.5 to [NUM] and then to [NUM] or 12.", "[NUM] cats ate 7.", "It rose to [NUM]."]
@@ -82,7 +82,7 @@ def test_a_masked_number_may_be_any_other_given_one() -> None:
 
 
 @torch.no_grad()
-def test_the_loss_is_that_of_the_numbers() -> None:
+def test_the_loss_agrees_with_the_distributions() -> None:
     model = attached("gpt2", objective={"kind": "causal"})
     batch = number_batch(model, "gpt2", NUMBERS, side="left")
     distribution, numbers = model.numbers_of(batch)
@@ -107,15 +107,15 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert torch.equal(ours.log_prob(numbers), theirs.log_prob(numbers)) and again.head.config.copies
 
 
-def test_generation_speaks_through_the_members() -> None:
+def test_generation_uses_the_other_members() -> None:
     model = attached("gpt2", objective={"kind": "causal"})
-    torch.nn.init.constant_(model.own_logits.bias, 50.0)  # numbers alone
+    torch.nn.init.constant_(model.own_logits.bias, 50.0)  # numbers only
     (said,) = model.generate(["a 41 and 17 and"], 3).numbers
     assert said and all(len(number.distribution.members) == 1 for number in said)
 
 
 def test_learns_to_copy() -> None:
-    """The third number of each text repeats one of two before it, and the word between says which."""
+    """The third number of each text repeats one of the two before it; the word between tells which."""
     draw = random.Random(0)
 
     def texts(count: int) -> list[str]:
@@ -133,8 +133,8 @@ def test_learns_to_copy() -> None:
         optimizer.step()
     distribution, numbers = model.numbers_of(number_batch(model, "gpt2", texts(100)))
     first, _, third = (-distribution.log_prob(numbers)).reshape(100, 3).mean(0).tolist()
-    # No integer can have more than the density in the middle of the narrowest component.
+    # No integer has a higher density than the middle of the narrowest component.
     narrowest = model.head.members[0].spreads.view(torch.float64).min().item()
     least = math.log(narrowest * math.sqrt(2 * math.pi))
     assert least > 6 and first > least
-    assert third < 0.6, "ln 2 would be a choice at random"
+    assert third < 0.6, "a random choice would give ln 2"

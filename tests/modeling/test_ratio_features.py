@@ -1,4 +1,4 @@
-"""Ratios between the numbers of a text: held against a loop, unseen where something is masked, saved and loaded."""
+"""Log-ratio features between neighbouring numbers: compared with a loop, never of masked numbers, saved and loaded."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def table_of(values: list[list[float]]) -> NumberTable:
     return NumberTable.of_values(flat)[torch.arange(len(flat)).reshape(len(values), -1)]
 
 
-def test_features_against_a_loop() -> None:
+def test_features_equal_a_loop() -> None:
     values = [[28.0, -17.0, 0.0, 5.0], [3.0, 9.0, math.inf, 27.0]]
     slots = torch.tensor([[0, 1, 1, 0, 2, 3, 0, -4, 4], [1, 2, 0, 0, 3, 0, 0, 4, 0]])
     table = table_of(values)
-    hidden = torch.tensor([[1, 1, 1, 1], [0, 1, 1, 1]])  # the first of the second row is not to be seen
+    hidden = torch.tensor([[1, 1, 1, 1], [0, 1, 1, 1]])  # the first of the second row is not given
     table = dataclasses.replace(table, given=hidden.to(table.given))
     relations = RatioFeatures(4, numbers=2)
     found = relations.features(slots, table).reshape(2, 4, 4, -1)
@@ -64,7 +64,7 @@ def test_features_against_a_loop() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.floats(1e-6, 1e6), min_size=3, max_size=3), st.floats(1e-3, 1e3))
-def test_only_ratios_count(values: list[float], factor: float) -> None:
+def test_features_depend_on_ratios_only(values: list[float], factor: float) -> None:
     relations, slots = RatioFeatures(4, numbers=2), torch.tensor([[1, 0, 2, 0, 3]])
     one, other = (relations.features(slots, table_of([[f * v for v in values]])) for f in (1.0, factor))
     assert torch.allclose(one, other, atol=1e-6)
@@ -79,7 +79,7 @@ def test_rows_without_numbers() -> None:
     assert RatioFeatures(4, numbers=1)(torch.zeros(2, 3, dtype=torch.int64), table_of([[], []])).shape == (2, 0, 4)
 
 
-def test_nothing_changes_at_first_and_it_learns() -> None:
+def test_nothing_changes_before_training_and_weights_are_trained() -> None:
     model, plain = related(), related(0)
     plain.load_state_dict(model.state_dict(), strict=False)
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
@@ -90,7 +90,7 @@ def test_nothing_changes_at_first_and_it_learns() -> None:
     assert float(model.relations.network[1].weight.grad.abs().sum()) > 0
 
 
-def test_what_is_masked_is_not_told() -> None:
+def test_masked_numbers_have_no_effect() -> None:
     model = opened(related(reach=1))
     found = []
     for value in (28.0, 98600.0):
@@ -113,7 +113,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "recipe"), [("gpt2", "in-place"), ("t5", "in-place"), ("bert", "xval")])
-def test_where_it_cannot_be(name: str, recipe: str) -> None:
+def test_causal_models_and_narrow_embedders_are_refused(name: str, recipe: str) -> None:
     with pytest.raises(ValueError, match="relations=2: needs an embedder as wide as tokens, and a model that sees bo"):
         numerate.attach(new_backbone(name), tokenizer_of(name), recipe, relations=2)
 

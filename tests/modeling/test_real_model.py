@@ -1,4 +1,4 @@
-"""Every recipe on a real model: 20 steps of training, saved, loaded, the same predictions."""
+"""Every recipe on a real model: 20 training steps, then saved and loaded with the same predictions."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_trains_saves_loads_and_predicts_the_same(
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     torch.manual_seed(0)
-    options = {"attn_implementation": "eager", "dtype": torch.float32}  # it is stored in half precision
-    # The seed that repeats the masks would repeat the backbone's dropout, too, and that would be learnt by heart.
+    options = {"attn_implementation": "eager", "dtype": torch.float32}  # stored in half precision
+    # Without dropout: the seed that repeats the masks would repeat it, too, and the model would learn it.
     options |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     backbone = AutoModelForMaskedLM.from_pretrained(shared / MODEL, **options)
     tokenizer = AutoTokenizer.from_pretrained(shared / MODEL)
@@ -70,7 +70,7 @@ def test_trains_saves_loads_and_predicts_the_same(
     with torch.no_grad():
         end = loss().item()
     print(f"\n{recipe}: {start:.3f} -> {end:.3f}")
-    # `none` has nothing to learn: no token of ours is in its texts, and the backbone is frozen.
+    # `none` cannot learn: its texts have no token of ours, and the backbone is frozen.
     assert end <= start if recipe == "none" else end < start
 
     model.save_pretrained(tmp_path, backbone=not frozen)
@@ -85,5 +85,5 @@ def test_trains_saves_loads_and_predicts_the_same(
         assert torch.equal(model.predict(asked).median(), again.predict(asked).median())
     after = numerate.detach(model).state_dict()
     assert not frozen or all(torch.equal(after[key], value) for key, value in before.items()), (
-        "a frozen backbone stays as it was"
+        "a frozen backbone does not change"
     )

@@ -1,13 +1,17 @@
-"""Every recipe that ships is as designed; tests/test_docs.py compares the table in the docs."""
+"""The recipes that ship with the package, and their table in the docs."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from tiny_models import backbone_of, tokenizer_of
 
 import numerate
-from numerate.registry import UnknownNameError, embedders, heads, notations
+from numerate.registry import UnknownNameError
 
+PAGE = Path(__file__).parents[2] / "docs" / "attach.md"
 DESIGN = {
     "default": ("luna", "keep", None, None),
     "none": ("luna", "drop", None, None),
@@ -34,12 +38,27 @@ DESIGN = {
 """The recipes of the design; a new one is added here, too."""
 
 
-def test_none_is_missing() -> None:
+def recipe_table() -> str:
+    """All recipes as a Markdown table: what docs/attach.md contains."""
+    lines = ["| recipe | reader | notation | placement, embedder | head | what it is |", "|---|---|---|---|---|---|"]
+    for name in numerate.recipe_names():
+        recipe = numerate.load_recipe(name)
+        reader = f"{recipe.reader}, {' '.join(recipe.kinds)}" if recipe.kinds else recipe.reader
+        notation = recipe.notation["kind"] + (", slots on subwords" if recipe.notation.get("slot") else "")
+        placed = f"{recipe.placement}, `{recipe.embedder['kind']}`" if recipe.embedder else "-"
+        placed += " behind a shut gate" if recipe.gated else ""
+        head = recipe.head["kind"] if recipe.head else "-"
+        about = recipe.about.replace("|", "\\|")
+        lines.append(f"| `{name}` | {reader} | {notation} | {placed} | {head} | {about} |")
+    return "\n".join(lines)
+
+
+def test_all_recipes_are_listed_here() -> None:
     assert numerate.recipe_names() == sorted(DESIGN)
 
 
-@pytest.mark.parametrize("name", numerate.recipe_names())
-def test_it_is_as_designed(name: str) -> None:
+@pytest.mark.parametrize("name", DESIGN)
+def test_a_recipe_is_as_designed(name: str) -> None:
     recipe = numerate.load_recipe(name)
     reader, notation, placed, head = DESIGN[name]
     assert (recipe.reader, recipe.notation["kind"]) == (reader, notation)
@@ -48,21 +67,26 @@ def test_it_is_as_designed(name: str) -> None:
     assert recipe.about.endswith(".") and recipe.citation.endswith(".")
     assert recipe.gated == (name == "in-place")
     assert type(recipe).from_dict(recipe.to_dict()) == recipe
-
-
-@pytest.mark.parametrize("name", numerate.recipe_names())
-def test_its_parts_exist_and_are_what_it_names(name: str) -> None:
-    recipe = numerate.load_recipe(name)
-    assert recipe.notation["kind"] in notations
-    assert recipe.embedder is None or recipe.embedder["kind"] in embedders
-    assert recipe.head is None or recipe.head["kind"] in heads
     model = numerate.attach(backbone_of("bert"), tokenizer_of("bert"), name)
     described = model.describe()
     assert described.placement == recipe.placement and described.recipe == name
-    assert (described.head or {}).get("kind") == (recipe.head or {}).get("kind")
+    assert (described.head or {}).get("kind") == head
     assert (model.processor.kinds or None) == (frozenset(recipe.kinds) if recipe.kinds else None)
 
 
-def test_an_unknown_one_is_told() -> None:
+def test_an_unknown_recipe_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'xval'"):
         numerate.load_recipe("xvall")
+
+
+def test_the_docs_have_the_table() -> None:
+    page = PAGE.read_text("utf-8")
+    assert recipe_table() in page, f"docs/attach.md is out of date; its table should be:\n{recipe_table()}"
+
+
+def test_the_examples_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"backbone": backbone_of("bert"), "tokenizer": tokenizer_of("bert")}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        exec(block, names)
+    assert (tmp_path / "out" / "number_config.json").is_file()

@@ -1,11 +1,10 @@
-"""What is saved and loaded again, and what is refused."""
+"""Saving and loading, and hostile folders, which are refused."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import struct
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,9 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
 
 import numerate
+from numerate.errors import NumerateError
 from numerate.modeling.artefact import CONFIG_FILE, WEIGHTS_FILE, ArtefactError
+from numerate.processing.scaling import Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +42,9 @@ def assert_same(one: Any, two: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", numerate.recipe_names())
-def test_saved_and_loaded_it_is_the_same(recipe: str, tmp_path: Path) -> None:
+def test_a_loaded_model_gives_the_same_outputs(recipe: str, tmp_path: Path) -> None:
     model = attached("bert", recipe)
-    with torch.no_grad():  # nothing may come out right by being new
+    with torch.no_grad():  # so that initial values cannot pass the test
         for key, weight in model.named_parameters():
             if not key.startswith("backbone."):
                 weight.add_(0.1 * torch.randn_like(weight))
@@ -63,15 +64,19 @@ def test_saved_and_loaded_it_is_the_same(recipe: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "bert"])
-def test_every_architecture_is_loaded_again(name: str, tmp_path: Path) -> None:
+def test_every_architecture_can_be_loaded(name: str, tmp_path: Path) -> None:
     model = attached(name, "in-place")
     model.save_pretrained(tmp_path)
     assert_same(model, numerate.from_pretrained(tmp_path, backbone_of(name), tokenizer_of(name)), name)
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "classifier", "encoder"])
 @pytest.mark.parametrize(
-    "options", [{}, {"device_map": "cpu"}, {"dtype": torch.bfloat16}], ids=["plain", "map", "bf16"]
+    ("name", "options"),
+    [
+        *((name, {}) for name in ("bert", "gpt2", "t5", "classifier", "encoder")),
+        *(("bert", {"device_map": "cpu"}), ("gpt2", {"dtype": torch.bfloat16}), ("t5", {"dtype": torch.bfloat16})),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value) or "plain",
 )
 def test_the_base_model_is_found_by_its_path(
     name: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +86,7 @@ def test_the_base_model_is_found_by_its_path(
     base = tmp_path / "base"
     backbone_of(name).save_pretrained(base)
     tokenizer_of(name).save_pretrained(base)
-    # By a relative path; it is found from elsewhere, too.
+    # Saved with a relative path, it is found from another folder, too.
     monkeypatch.chdir(tmp_path)
     backbone = getattr(hf, KINDS[name][0]).from_pretrained("base", attn_implementation="eager")
     model = numerate.attach(backbone, hf.AutoTokenizer.from_pretrained("base"), "in-place").eval()
@@ -96,7 +101,7 @@ def test_the_base_model_is_found_by_its_path(
         assert {weight.dtype for weight in again.parameters()} == {torch.bfloat16}
 
 
-def test_a_trained_backbone_travels_along_if_asked(tmp_path: Path) -> None:
+def test_a_trained_backbone_is_saved_on_request(tmp_path: Path) -> None:
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "xval").eval()
     with torch.no_grad():
         for weight in model.parameters():
@@ -107,14 +112,15 @@ def test_a_trained_backbone_travels_along_if_asked(tmp_path: Path) -> None:
 
 
 def test_a_scaling_is_saved(tmp_path: Path) -> None:
-    scaling = pytest.importorskip("numerate.processing.scaling")
-    del scaling
-    model = attached("bert", "xval")
+    scaling = Scaling(by="none", scaler="range").fit(numerate.find("5 km, 7 kg, 9 km"))
+    model = attached("bert", "xval", scaling=scaling)
     model.save_pretrained(tmp_path)
-    assert "scaling" in json.loads((tmp_path / CONFIG_FILE).read_text())["processor"]
+    again = numerate.NumberModel.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
+    assert again.processor.scaling == scaling
+    assert_same(model, again, "bert")
 
 
-def test_a_backbone_of_another_size_is_told(tmp_path: Path) -> None:
+def test_a_backbone_of_another_size_is_refused(tmp_path: Path) -> None:
     attached().save_pretrained(tmp_path)
     wide = new_backbone("bert", hidden_size=64)
     with pytest.raises(
@@ -125,13 +131,13 @@ def test_a_backbone_of_another_size_is_told(tmp_path: Path) -> None:
         numerate.from_pretrained(tmp_path, backbone_of("roberta"), tokenizer_of("roberta"))
 
 
-def test_no_base_model_is_told(tmp_path: Path) -> None:
+def test_a_missing_base_model_is_reported(tmp_path: Path) -> None:
     attached().save_pretrained(tmp_path)
     with pytest.raises(ArtefactError, match="names no base model; pass backbone= and tokenizer="):
         numerate.from_pretrained(tmp_path)
 
 
-def test_saving_over_a_file_is_told(tmp_path: Path) -> None:
+def test_saving_over_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it").write_text("")
     with pytest.raises(ArtefactError, match="is a file; give a folder"):
         attached().save_pretrained(tmp_path / "it")
@@ -156,11 +162,11 @@ def test_push_uploads_what_save_writes(monkeypatch: pytest.MonkeyPatch) -> None:
         "repo": ("me/model", {"exist_ok": True, "private": True}),
         "files": ["README.md", CONFIG_FILE, WEIGHTS_FILE],
     }
-    with pytest.raises(ArtefactError, match="no Hub id"):
+    with pytest.raises(ArtefactError, match="not a Hub id"):
         attached().push_to_hub("../me")
 
 
-def test_the_hubs_cache_may_link_to_its_blobs(tmp_path: Path) -> None:
+def test_links_inside_the_hubs_cache_are_followed(tmp_path: Path) -> None:
     snapshot, blobs = tmp_path / "models--me--it" / "snapshots" / "abc", tmp_path / "models--me--it" / "blobs"
     model = attached()
     model.save_pretrained(snapshot)
@@ -171,11 +177,11 @@ def test_the_hubs_cache_may_link_to_its_blobs(tmp_path: Path) -> None:
     assert_same(model, numerate.from_pretrained(snapshot, backbone_of("bert"), tokenizer_of("bert")), "bert")
 
 
-# What is refused. Each of these spoils a good artefact in one way.
+# Hostile folders. Each entry spoils a good one in one way.
 
 
 class Spoil:
-    """A folder with a good artefact, and ways to spoil it."""
+    """A folder with a saved model, and ways to spoil it."""
 
     def __init__(self, folder: Path, canary: Path) -> None:
         self.folder, self.canary = folder, canary
@@ -336,8 +342,6 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("good")
     model = attached("bert", "luna", embedder={"kind": "char-lstm", "size": "0.1M"})
     model.save_pretrained(folder)
-    # Everything that is imported late is imported before the clock runs.
-    numerate.from_pretrained(folder, backbone_of("bert"), tokenizer_of("bert"))
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -350,18 +354,17 @@ def test_hostile_artefacts_are_refused(what: str, good: dict[str, bytes], tmp_pa
         (folder / name).write_bytes(content)
     (HOSTILE | BASES)[what](Spoil(folder, canary))
     given = () if what in BASES else (backbone_of("bert"), tokenizer_of("bert"))
-    started = time.perf_counter()
     with pytest.raises(ArtefactError) as error:
         numerate.from_pretrained(folder, *given)
-    assert time.perf_counter() - started < 1.0
     message = str(error.value)
+    assert isinstance(error.value, NumerateError)
     assert 10 < len(message) <= 400 and message.isprintable()
     assert error.value.__suppress_context__ or error.value.__context__ is None
     assert canary.read_text() == "alive"
 
 
 @pytest.mark.parametrize("folder", ["no such folder", "../up", "a/b/c", "x\0y", "https://x.example/y", "", "z" * 5000])
-def test_what_is_no_folder_is_told(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_folder_name_is_refused(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ArtefactError):
         numerate.from_pretrained(folder)

@@ -32,7 +32,7 @@ def by_hand(model: Any, batch: dict[str, Any], teacher: Any) -> dict[str, float]
     task = model.objective.prepare(dict(batch), model.vocabulary)
     ids, slots = task.inputs["input_ids"], batch["number_slots"]
     with torch.no_grad():
-        embeddings = model._embed(model.backbone.get_input_embeddings(), task.inputs)
+        embeddings = model.embed(model.backbone.get_input_embeddings(), task.inputs)
         passed = {"inputs_embeds": embeddings, "attention_mask": batch["attention_mask"]}
         output = model.backbone(**passed, output_hidden_states=True)
         wished = teacher(**passed).logits.softmax(-1)

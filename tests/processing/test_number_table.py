@@ -24,15 +24,15 @@ from numerate.processing.number_table import (
     bit_patterns,
     character_rows,
     encode_characters,
+    padded_table,
     precisions,
-    table_of,
 )
 from numerate.processing.record_tokenizer import record_tokenizer
 from numerate.reading import make_reader
 
 
 @given(st.lists(st.floats(), max_size=8))
-def test_bits_are_those_of_struct(values: list[float]) -> None:
+def test_bits_equal_those_of_struct(values: list[float]) -> None:
     bits = bit_patterns(np.array(values, dtype=np.float64)).tolist()
     for value, pattern in zip(values, bits, strict=True):
         expected = struct.unpack("<q", struct.pack("<d", math.nan if math.isnan(value) else value))[0]
@@ -42,7 +42,7 @@ def test_bits_are_those_of_struct(values: list[float]) -> None:
 
 
 @given(st.lists(st.text(alphabet="0123456789.,-+eE%−½x⁄😀 ", max_size=40), max_size=6))
-def test_characters_one_by_one(texts: list[str]) -> None:
+def test_characters_equal_a_lookup(texts: list[str]) -> None:
     rows = character_rows(texts)
     known = {c: i for i, c in enumerate("0123456789", 1)} | {
         "-": 12, "−": 12, "e": 13, "E": 13, ".": 14, "%": 15, ",": 16, "+": 17
@@ -72,20 +72,20 @@ FORMS = [
 
 
 @given(st.lists(st.sampled_from(FORMS), max_size=8))
-def test_precision_is_the_numerals(forms: list[str]) -> None:
+def test_precisions_equal_the_numerals(forms: list[str]) -> None:
     numerals = [n for form in forms for n in make_reader("standard").find(form)]
     assert precisions(numerals).tolist() == [n.precision for n in numerals]
     european = make_reader("standard", locale="eu").find("1.234 und 2,50")
     assert precisions(european).tolist() == [n.precision for n in european]
 
 
-def test_a_table_has_one_shape_with_and_without_numbers() -> None:
+def test_the_shapes_of_a_table_with_and_without_numbers() -> None:
     empty = np.zeros(0)
-    table = table_of([0, 0], Written.of([]), empty, empty, empty)
+    table = padded_table([0, 0], Written.of([]), empty, empty, empty)
     assert [a.shape for a in table.values()] == [(2, 0), (2, 0, 1), (2, 0), (2, 0)]
     assert [str(a.dtype) for a in table.values()] == ["int64", "uint8", "int16", "uint8"]
     given = np.array([GIVEN, ASKED, GIVEN])
-    table = table_of([2, 0, 1], Written.of(["1.5", "", "20"]), np.array([1.5, 0, 20]), np.array([-1, 0, 0]), given)
+    table = padded_table([2, 0, 1], Written.of(["1.5", "", "20"]), np.array([1.5, 0, 20]), np.array([-1, 0, 0]), given)
     assert table["number_given"].tolist() == [[GIVEN, ASKED], [PADDING, PADDING], [GIVEN, PADDING]]
     assert table["number_chars"][0].tolist() == [[2, 14, 6], [0, 0, 0]]
     assert table["number_bits"].view(np.float64).tolist() == [[1.5, 0], [0, 0], [20, 0]]
@@ -94,9 +94,8 @@ def test_a_table_has_one_shape_with_and_without_numbers() -> None:
     assert NumberTable(*(torch.from_numpy(table[key]) for key in fields)).flat().characters.shape == (6, 3)
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("form", ["lists", "np", "pt"])
-def test_collated_examples_are_the_padded_batch(side: str, form: str) -> None:
+@pytest.mark.parametrize(("side", "form"), [("left", "lists"), ("right", "np"), ("left", "pt")])
+def test_collated_examples_equal_the_padded_batch(side: str, form: str) -> None:
     from numerate.processing.processor import NumberProcessor
 
     tokenizer = record_tokenizer(["{'m': 1}"])
@@ -141,7 +140,7 @@ def test_collation_of_labels_and_other_fields() -> None:
     assert collate([]) == {}
 
 
-def test_workers_of_a_data_loader_collate() -> None:
+def test_collation_in_a_data_loaders_workers() -> None:
     from torch.utils.data import DataLoader
 
     from numerate.processing.processor import NumberProcessor

@@ -1,4 +1,4 @@
-"""Texts rewritten for a tokenizer, their offsets, and the way back."""
+"""Rewriting texts for a tokenizer, mapping offsets, and restoring texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rewriter(name: str = "marker", commas: bool = False, leading: Leading | None
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=texts, commas=st.booleans())
-def test_offsets_lead_back_to_the_original(name: str, text: str, commas: bool) -> None:
+def test_offsets_map_back_to_the_original(name: str, text: str, commas: bool) -> None:
     ours = rewriter(name, commas)
     text = ours.clean(text)
     done = ours.rewrite(text, make_reader("standard").find(text))
@@ -51,7 +51,7 @@ def test_restore_undoes_rewrite(name: str, text: str) -> None:
 
 
 @given(text=texts)
-def test_sections_are_the_text_between_the_marks(text: str) -> None:
+def test_sections_are_the_texts_between_marks(text: str) -> None:
     ours = rewriter("digits")
     text = ours.clean(text)
     done = ours.rewrite(text, make_reader("standard").find(text))
@@ -93,7 +93,7 @@ def test_leading_spaces() -> None:
     assert (done.original(0), done.original(1, end=True), done.original(3, end=True)) == (0, 0, 2)
 
 
-def test_texts_that_no_notation_wrote() -> None:
+def test_invalid_marks_are_restored_as_they_are() -> None:
     digits = rewriter("digits")
     index = {token: i for i, token in enumerate(digits.own_tokens)}
     one, point = mark(index["1"]), mark(index["."])

@@ -1,19 +1,21 @@
-"""Artefacts on disk and on the Hub: a JSON config, a safetensors file and a model card. Never pickle, never code.
+"""The folder format of saved models: a JSON config, a safetensors file and a model card, never pickle or code.
 
-What is read here may come from anyone. Everything about it is checked before anything is built from it, and whatever is
-wrong with it is one `ArtefactError` of one line.
+A folder may come from anyone: everything is checked before anything is built from it, and whatever is wrong is one
+`ArtefactError` of one line.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from numerate.config import Config, ConfigError
+from numerate.config import ConfigError
 from numerate.errors import NumerateError
+from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,33 +23,21 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "BASE_FOLDER",
-    "CONFIG_FILE",
-    "WEIGHTS_FILE",
-    "Artefact",
-    "ArtefactError",
-    "NumberModelConfig",
-    "check_bounds",
-    "check_layout",
-    "checked_base",
-    "load_artefact",
-    "push_artefact",
-    "save_artefact",
-]
+    "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig", "check_bounds",
+    "check_layout", "checked_base", "load_artefact", "push_artefact", "save_artefact",
+]  # fmt: skip
 
 CONFIG_FILE = "number_config.json"
 WEIGHTS_FILE = "number_model.safetensors"
 BASE_FOLDER = "backbone"
-"""Where the backbone is saved, if the user asks for it."""
+"""The subfolder of the backbone, if it is saved, too."""
 MAX_CONFIG_BYTES = 4 << 20
 MAX_SIZE = 1 << 20
-"""The largest whole number that a part's description may hold: no layer is wider, no table longer."""
+"""The largest integer in the description of a part: no layer is wider, no table longer."""
 MAX_REACH = 64
 MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
-
-C = TypeVar("C", bound=Config)
 
 
 class ArtefactError(NumerateError, ValueError):
@@ -59,23 +49,18 @@ class ArtefactError(NumerateError, ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberModelConfig(Config):
-    """Everything that is needed to build a `NumberModel` again on the same backbone.
+class NumberModelConfig(PlacementOptions):
+    """Everything that is needed to build a `NumberModel` again on the same backbone; see also `PlacementOptions`.
 
     Attributes:
-        recipe: The recipe's name, for the record.
-        base_model: A Hub id or a folder here; empty if it is not known.
+        recipe: The recipe's name, for the record; None if an option of it was changed.
+        base_model: The backbone's Hub id or local folder; empty if it is not known.
         base_task: One of `numerate.modeling.introspection.TASKS`.
-        base_included: Whether the backbone lies in the folder itself.
-        processor: What `NumberProcessor.config` gives.
-        embedder: Its kind and options; so are `head` and `objective` described.
-        placement: What a number's vector does to the embedding of its slot.
-        gated: Whether the embedder is behind a gate.
-        reach: How many tokens on each side of a number its vector reaches, too.
-        late_reach: The same in the backbone's last state.
-        relations: How many numbers on each side of a number its vector tells the ratio to.
-        head: See there.
-        objective: See there.
+        base_included: Whether the backbone is saved in the same folder.
+        processor: The output of `NumberProcessor.config`.
+        embedder: Kind and options of the embedder; None without one.
+        head: Kind and options of the head; None without one.
+        objective: Kind and options of the objective; None without one.
         first_id: Id of the first token of our own.
         embedding_dim: Width of the backbone's token embeddings.
         hidden_dim: Width of its last hidden state.
@@ -88,11 +73,6 @@ class NumberModelConfig(Config):
     base_included: bool = False
     processor: dict[str, Any]
     embedder: dict[str, Any] | None = None
-    placement: str = "replace"
-    gated: bool = False
-    reach: int = 0
-    late_reach: int = 0
-    relations: int = 0
     head: dict[str, Any] | None = None
     objective: dict[str, Any] | None = None
     first_id: int
@@ -100,29 +80,29 @@ class NumberModelConfig(Config):
     hidden_dim: int
 
     def __post_init__(self) -> None:
-        for name in ("first_id", "embedding_dim", "hidden_dim"):
-            size, most = getattr(self, name), MAX_SIZE << 4 if name == "first_id" else MAX_SIZE
-            if not 1 <= size <= most:
-                raise ConfigError(f"{name} must lie between 1 and {most}, got {size}")
-        for name in ("reach", "late_reach", "relations"):
-            if not 0 <= getattr(self, name) <= MAX_REACH:
-                raise ConfigError(f"{name} must lie between 0 and {MAX_REACH}, got {getattr(self, name)}")
+        fill_defaults(self)
+        limits = {"first_id": (1, MAX_SIZE << 4), "embedding_dim": (1, MAX_SIZE), "hidden_dim": (1, MAX_SIZE)}
+        limits |= {field.name: (0, MAX_REACH) for field in dataclasses.fields(PlacementOptions)}
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if isinstance(value, int) and not least <= value <= most:
+                raise ConfigError(f"{name} must lie between {least} and {most}, got {value}")
         for name in ("embedder", "head", "objective", "processor"):
             check_bounds(getattr(self, name), name)
 
 
 @dataclass(frozen=True)
-class Artefact(Generic[C]):
-    """A saved model whose weights are not read yet.
+class Artefact:
+    """A saved model whose weights have not been read yet.
 
     Attributes:
-        folder: Where it is.
+        folder: Its folder.
         config: Its config, checked.
-        layout: Type and shape of each tensor, as the file's header gives them.
+        layout: Type and shape of each tensor, from the header of the file.
     """
 
     folder: Path
-    config: C
+    config: NumberModelConfig
     layout: dict[str, tuple[str, tuple[int, ...]]]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -136,38 +116,36 @@ class Artefact(Generic[C]):
             raise ArtefactError(f"{self.folder / WEIGHTS_FILE} cannot be read: {error}") from None
 
 
-def save_artefact(folder: str | Path, config: Config, tensors: dict[str, Tensor], citation: str = "") -> None:
-    """Writes config, weights and model card into `folder`, which is made if need be."""
+def save_artefact(
+    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = ""
+) -> None:
+    """Writes config, weights and model card into `folder`, which is created if it does not exist."""
     from safetensors.torch import save_file
 
     folder = Path(folder)
     if folder.is_file():
         raise ArtefactError(f"{folder} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    # Clones: safetensors takes no two tensors that share their memory.
+    # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(config.to_json(), encoding="utf-8")
-    (folder / "README.md").write_text(_card(config.to_dict(), citation), encoding="utf-8")
+    (folder / "README.md").write_text(_card(config, citation), encoding="utf-8")
 
 
-def load_artefact(folder: str | Path, config_class: type[C]) -> Artefact[C]:
+def load_artefact(folder: str | Path) -> Artefact:
     """Reads config and header of what `save_artefact` wrote, from a local folder or a Hub id."""
     place = _local(folder)
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
     for path in (config_path, weights_path):
         if not path.is_file():
-            raise ArtefactError(f"{place} has no {path.name}; it is no folder that save_pretrained wrote")
+            raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not _inside(path, place):
-            raise ArtefactError(f"{path} leads out of its folder")
-    return Artefact(place, _read_config(config_path, config_class), _read_layout(weights_path))
+            raise ArtefactError(f"{path} links to a file outside of its folder")
+    return Artefact(place, _read_config(config_path), _read_layout(weights_path))
 
 
 def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
-    """Refuses a part's description that is too large or too deep, or speaks of code.
-
-    Raises:
-        ConfigError: It is.
-    """
+    """Raises a `ConfigError` if the description of a part is too large, nested too deep, or names code to load."""
     nodes = parts = 0
     level = [description]
     for _ in range(MAX_DEPTH):
@@ -191,11 +169,7 @@ def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
 
 
 def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Mapping[str, Tensor], where: Any) -> None:
-    """Refuses tensors that are missing, unknown, or of another shape or kind of type than expected.
-
-    Raises:
-        ArtefactError: One is.
-    """
+    """Raises an `ArtefactError` if a tensor is missing, unknown, or of another shape or type than expected."""
     for key in sorted(found.keys() ^ expected.keys()):
         raise ArtefactError(f"{where}: tensor {key!r} is {'missing' if key in expected else 'unknown'}")
     for key, (dtype, shape) in found.items():
@@ -206,18 +180,18 @@ def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Map
 
 
 def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
-    """Uploads a saved folder to the Hub and returns its address; see `huggingface_hub.upload_folder`."""
+    """Uploads a saved folder to the Hub; returns its address. Options as `huggingface_hub.upload_folder` takes them."""
     from huggingface_hub import HfApi
 
     if not _HUB_ID.fullmatch(repo_id):
-        raise ArtefactError(f"{repo_id!r} is no Hub id; write owner/name")
+        raise ArtefactError(f"{repo_id!r} is not a Hub id; write owner/name")
     api = HfApi()
     api.create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
     return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
 
 
 def checked_base(name: str) -> str:
-    """A base model's name from a config, if it is a Hub id or the path of an existing model folder without `..`."""
+    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder."""
     if not name:
         raise ArtefactError("the config names no base model; pass backbone= and tokenizer=")
     path = Path(name)
@@ -226,19 +200,19 @@ def checked_base(name: str) -> str:
         return name
     if unsafe or not path.is_dir() or not (path / "config.json").is_file():
         raise ArtefactError(
-            f"base model {name[:80]!r} is no Hub id and no model folder here; pass backbone= and tokenizer="
+            f"base model {name[:80]!r} is neither a Hub id nor a local model folder; pass backbone= and tokenizer="
         )
     return name
 
 
-def _read_config(path: Path, config_class: type[C]) -> C:
+def _read_config(path: Path) -> NumberModelConfig:
     if path.stat().st_size > MAX_CONFIG_BYTES:
         raise ArtefactError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes")
     try:
         data = json.loads(path.read_bytes(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
         if isinstance(data, dict) and not {"kind", "version"} <= data.keys():
             raise ConfigError("'kind' and 'version' are needed")
-        return config_class.from_dict(data)
+        return NumberModelConfig.from_dict(data)
     except RecursionError:
         raise ArtefactError(f"{path}: nested too deep") from None
     except ValueError as error:
@@ -250,7 +224,7 @@ def _read_layout(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
 
     try:
         with safe_open(path, framework="pt") as file:
-            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118, it is no dict
+            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
             return {key: (part.get_dtype(), tuple(part.get_shape())) for key, part in slices.items()}
     except (SafetensorError, OSError, ValueError, RuntimeError) as error:
         raise ArtefactError(f"{path} cannot be read: {error}") from None
@@ -263,19 +237,19 @@ def _no_constant(name: str) -> None:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        raise ConfigError("a key stands there twice")
+        raise ConfigError("a key occurs twice")
     return result
 
 
 def _local(folder: str | Path) -> Path:
     name = str(folder)
     if not name.isprintable() or len(name) > 4000:
-        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+        raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
     path = Path(folder)
     if path.is_dir():
         return path
     if not _HUB_ID.fullmatch(name) or path.exists():
-        raise ArtefactError(f"{name[:80]!r} is no folder here and no Hub id")
+        raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
     from huggingface_hub import snapshot_download
 
     try:
@@ -286,13 +260,13 @@ def _local(folder: str | Path) -> Path:
 
 
 def _inside(path: Path, place: Path) -> bool:
-    """Whether a file lies in its folder, or is one of the Hub's cache: `snapshots/<commit>` links into `blobs`."""
+    """Whether a file is in its folder, or in the Hub's cache, where `snapshots/<commit>` links into `blobs`."""
     home, folder = path.resolve().parent, place.resolve()
     return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
 
 
-def _card(config: dict[str, Any], citation: str) -> str:
-    base, recipe = config.get("base_model") or "", config.get("recipe")
+def _card(config: NumberModelConfig, citation: str) -> str:
+    base, recipe = config.base_model, config.recipe
     front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
     if _HUB_ID.fullmatch(base):
         front.append(f"base_model: {json.dumps(base)}")
@@ -302,4 +276,4 @@ def _card(config: dict[str, Any], citation: str) -> str:
     lines += ["", "```python", "import numerate", 'model = numerate.from_pretrained("this-repository")', "```", ""]
     if citation:
         lines += ["## Citation", "", citation, ""]
-    return "\n".join([*lines, "## Config", "", "```json", json.dumps(config, indent=2), "```", ""])
+    return "\n".join([*lines, "## Config", "", "```json", config.to_json().rstrip(), "```", ""])

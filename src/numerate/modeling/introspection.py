@@ -1,4 +1,4 @@
-"""The public info of a Hugging Face backbone: what it is, how wide it is, and what it would read off the token ids."""
+"""What we know of a Hugging Face backbone (`BackboneInfo`), and how it is run on embeddings of our own."""
 
 from __future__ import annotations
 
@@ -19,20 +19,9 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
 
 __all__ = [
-    "TASKS",
-    "BackboneInfo",
-    "LastState",
-    "NumberOutput",
-    "append_logits",
-    "base_of",
-    "evaluating",
-    "first_free_id",
-    "first_rows",
-    "list_ties_once",
-    "rebuilt",
-    "run_with_embeddings",
-    "task_of",
-]
+    "TASKS", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating", "first_free_id",
+    "first_rows", "list_ties_once", "rebuilt", "run_with_embeddings", "task_of",
+]  # fmt: skip
 
 TASKS = {
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
@@ -43,36 +32,25 @@ TASKS = {
     "question-answering": "AutoModelForQuestionAnswering",
     "encoder": "AutoModel",
 }
-"""What a backbone is for, and the Auto class that loads it again."""
-_MAPPINGS = {
-    "seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM",
-    "masked-lm": "MASKED_LM",
-    "causal-lm": "CAUSAL_LM",
-    "sequence-classification": "SEQUENCE_CLASSIFICATION",
-    "token-classification": "TOKEN_CLASSIFICATION",
-    "question-answering": "QUESTION_ANSWERING",
+"""A backbone's task, and the Auto class that loads it."""
+_MAPPINGS = {"seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM"} | {
+    task: task.upper().replace("-", "_") for task in TASKS if task not in ("seq2seq-lm", "encoder")
 }
-_ENDINGS = {
-    "ForConditionalGeneration": "seq2seq-lm",
-    "ForMaskedLM": "masked-lm",
-    "ForCausalLM": "causal-lm",
-    "LMHeadModel": "causal-lm",
-    "ForSequenceClassification": "sequence-classification",
-    "ForTokenClassification": "token-classification",
-    "ForQuestionAnswering": "question-answering",
+_ENDINGS = {"ForConditionalGeneration": "seq2seq-lm", "LMHeadModel": "causal-lm"} | {
+    TASKS[task].removeprefix("AutoModel"): task for task in _MAPPINGS
 }
-"""For classes that transformers does not list."""
+"""Tasks by the ending of a class name, for classes that transformers does not list."""
 
 
 class NumberOutput(Protocol):
-    """What a `NumberModel` returns: the backbone's own output object, with what we add.
+    """The output of a `NumberModel`: the backbone's own output object, with three attributes more.
 
     Attributes:
         loss: The objective's loss, or the backbone's own.
-        logits: The backbone's logits; for language models our tokens' logits are appended, but not in a training step,
-            which has its loss without the copy.
-        numbers: Distributions of the numbers asked for, in reading order; None without a head or without any.
-        number_index: (N, 2) row and position in the row's table of each of them.
+        logits: The backbone's logits; for language models with our tokens' logits appended, except in a training step,
+            which computes its loss without that copy.
+        numbers: Distributions of the numbers asked for, in reading order; None if there are none, or no head.
+        number_index: (N, 2) row and number index of each of them.
     """
 
     loss: Tensor | None
@@ -83,17 +61,17 @@ class NumberOutput(Protocol):
 
 @dataclass(frozen=True)
 class BackboneInfo:
-    """What a model must know of its backbone.
+    """What a `NumberModel` knows of its backbone.
 
     Attributes:
         task: One of `TASKS`.
         is_language_model: Whether its logits are over tokens.
         is_encoder_decoder: Whether it has a decoder beside its encoder.
-        is_causal: Whether a position sees only those before it, so that a number is predicted one position early.
+        is_causal: Whether a token attends only to those before it, so that a number is predicted one token early.
         embedding_dim: Width of its token embeddings.
         hidden_dim: Width of its last hidden state.
-        positions_after: The padding id from which RoBERTa and its kin count the positions of real tokens; else None.
-        pools_by_ids: Whether it looks for the last token of a text in the ids, as causal classifiers do.
+        positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
+        pools_by_ids: Whether it finds the last token of a text by its ids, as causal classifiers do.
     """
 
     task: str
@@ -107,7 +85,7 @@ class BackboneInfo:
 
     @classmethod
     def of(cls, backbone: PreTrainedModel) -> BackboneInfo:
-        """Looks a backbone over; one that PEFT has wrapped, too."""
+        """Inspects a backbone, which PEFT may have wrapped."""
         inner = base_of(backbone)
         if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
             raise TypeError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
@@ -130,7 +108,7 @@ class BackboneInfo:
         )
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
-        """Position ids for a backbone that would derive them from the token ids, as it would; else None."""
+        """The position ids that the backbone would derive from the token ids; None if it does not derive them."""
         if self.positions_after is None:
             return None
         real = ids.ne(self.positions_after).int()
@@ -138,12 +116,12 @@ class BackboneInfo:
 
 
 def base_of(backbone: PreTrainedModel) -> PreTrainedModel:
-    """The model itself, where PEFT has wrapped it."""
+    """The model inside PEFT's wrapper, or the model itself."""
     return backbone.get_base_model() if hasattr(backbone, "get_base_model") else backbone  # type: ignore[operator]
 
 
 def task_of(backbone: PreTrainedModel) -> str:
-    """What a backbone is for: one of `TASKS`."""
+    """A backbone's task: one of `TASKS`."""
     from transformers.models.auto import modeling_auto
 
     names = {base.__name__ for base in type(backbone).__mro__}
@@ -168,31 +146,28 @@ def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast)
 
 
 class LastState:
-    """Takes down the last hidden state of a backbone's trunk (of its decoder, if it has one) while it runs for us.
+    """A forward hook that records the last hidden state of a backbone's encoder (or decoder) during our own calls.
 
-    A hook that stays: asked for all hidden states, transformers takes a lock, and a hook for one call is registered in
-    the middle of it; either breaks a compiled graph. Closed, it does nothing.
-
-    Args:
-        backbone: The backbone.
-        info: What is known of it.
+    The hook is registered once, and does nothing outside of `run`: a hook for one call, or `output_hidden_states`, for
+    which transformers takes a lock, would break a compiled graph.
 
     Attributes:
-        change: What becomes of the state before a head of the backbone's sees it; None leaves it.
-        pick: Rows and columns, (N,) each, of the tokens that a head sees alone; None for all.
+        asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
+        change: A function applied to the state before the backbone's head reads it; None for none.
+        pick: Rows and columns, (N,) each, of the only tokens that the head reads; None for all.
     """
 
     def __init__(self, backbone: PreTrainedModel, info: BackboneInfo) -> None:
         inner: Any = base_of(backbone)
         trunk = inner.get_decoder() if info.is_encoder_decoder else inner.base_model
-        self.asks = trunk is inner and info.task != "encoder"  # all in one: its output has to say it
+        self.asks = trunk is inner and info.task != "encoder"
         self.opened, self.state = False, None
         self.change: Callable[[Tensor], Tensor] | None = None
         self.pick: tuple[Tensor, Tensor] | None = None
         self._handle = None if self.asks else trunk.register_forward_hook(self)
 
     def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
-        """The hook."""
+        """The hook: records the state, changed and picked."""
         if not self.opened:
             return None
         state = output[0] if self.change is None else self.change(output[0])
@@ -206,13 +181,13 @@ class LastState:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
         twin = object.__new__(LastState)
-        memo[id(self)] = twin  # a copied model and the hook of its copied backbone get the same one
+        memo[id(self)] = twin  # the copied model and the hook on its copied backbone share one object
         twin.change = twin.pick = None
         twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
         return twin
 
     def run(self, backbone: PreTrainedModel, **passed: Any) -> tuple[Any, Tensor | None]:
-        """Runs the backbone: its output, and the last hidden state (B, T, hidden)."""
+        """Runs the backbone; returns its output and its last hidden state (B, T, hidden)."""
         if self.asks:
             output = backbone(**passed | {"output_hidden_states": True})
             states = output.get("decoder_hidden_states", output.get("hidden_states"))
@@ -225,7 +200,7 @@ class LastState:
         return output, state
 
     def remove(self) -> None:
-        """Takes the hook off the backbone; from now on its output has to say the state."""
+        """Removes the hook from the backbone; from now on the state is taken from its output."""
         if self._handle is not None:
             self._handle.remove()
         self.asks, self._handle = True, None
@@ -234,20 +209,14 @@ class LastState:
 def run_with_embeddings(
     backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
 ) -> tuple[Any, Tensor | None]:
-    """Runs a backbone on token embeddings of ours: its output, and its last hidden state.
+    """Runs a backbone on embeddings (B, T, D) of our own; returns its output and its last hidden state.
 
-    Args:
-        backbone: The backbone.
-        info: What is known of it.
-        last: What takes down its last hidden state.
-        ids: (B, T) ids of its own, with a plain token in place of each of ours.
-        embeddings: (B, T, D).
-        **passed: Its other arguments.
+    `ids` (B, T) are the backbone's own, with an ordinary token in place of each of ours; `passed` its other arguments.
     """
     if not info.pools_by_ids:
         return last.run(backbone, inputs_embeds=embeddings, **passed)
-    # Given embeddings alone, a causal classifier would pool the padding: it gets the ids, and a hook for this one call
-    # hands it our embeddings.
+    # With embeddings only, a causal classifier would pool the padding: it gets the ids, and for this one call a hook
+    # replaces its embeddings by ours.
     handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
     try:
         return last.run(backbone, input_ids=ids, **passed)
@@ -256,42 +225,42 @@ def run_with_embeddings(
 
 
 def rebuilt(output: Any, items: dict[str, Any]) -> NumberOutput:
-    """A backbone's output object with other items in it; `numbers` is still to be set."""
+    """A copy of a backbone's output object with other items; `numbers` is set later."""
     fields = type(output).__dataclass_fields__
     result: Any = type(output)(**{key: value for key, value in items.items() if key in fields})
-    for key in items.keys() - fields.keys():  # a loss, where the backbone has none
+    for key in items.keys() - fields.keys():  # a loss, if the backbone's class has none
         result[key] = items[key]
-    # Plain attributes: tools that gather a model's items would take a distribution for a tensor.
+    # Plain attributes: tools that collect an output's items expect tensors only.
     result.loss, result.logits = result.get("loss"), result.get("logits")
     result.numbers = result.number_index = None
     return result
 
 
 def append_logits(logits: Tensor, own: Tensor, first_id: int) -> Tensor:
-    """The backbone's logits with ours behind them, each at its token's id."""
+    """The backbone's logits followed by ours, each at its token's id."""
     parts = [logits, own.to(logits)]
-    if (gap := first_id - logits.shape[-1]) > 0:  # ids that neither side uses
+    if (gap := first_id - logits.shape[-1]) > 0:  # ids that neither the backbone nor we use
         parts.insert(1, logits.new_full((*logits.shape[:-1], gap), torch.finfo(logits.dtype).min))
     return torch.cat(parts, dim=-1)
 
 
 @torch.no_grad()
 def first_rows(words: Any, count: int) -> Tensor:
-    """New rows near the middle of the backbone's, which is where an unknown token does least harm: (count, D)."""
+    """Initial embeddings of new tokens, near the mean of the backbone's, where they change least: (count, D)."""
     size = words.weight.shape[0]
     sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
-    rows = words(sample)  # as they come out: some backbones scale them
+    rows = words(sample)  # through the layer: some backbones scale their embeddings
     noise = torch.randn(count, rows.shape[1]).to(rows.device)
     return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """A context in which a model is in evaluation mode, with its own `forward`; then all is as it was.
+    """A context in which a model is in evaluation mode and uses its own `forward`; afterwards all is as before.
 
-    In mixed precision, accelerate puts another `forward` in front, which rebuilds every output from its tensors: the
-    distributions of numbers would be lost to whoever looks at a model while it trains. What is compiled for training
-    runs as it is written: other batches than those of training would be compiled for once again.
+    In mixed precision, accelerate replaces `forward` by one that rebuilds every output from its tensors, which loses
+    the distributions of numbers. Compiled modules run uncompiled, so that batches of other shapes than those of
+    training do not trigger a compilation.
     """
     modes = [(module, module.training) for module in model.modules()]
     own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
@@ -309,9 +278,9 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def list_ties_once(model: nn.Module, prefix: str) -> None:
-    """Lets a model's state list each weight that a backbone below it has tied under one name only.
+    """Makes a model's state dict contain each tied weight of its backbone under one name only.
 
-    So whoever saves the state as safetensors, as the HF Trainer does, can; it loads with or without the other names.
+    The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
     model.register_state_dict_post_hook(lambda module, state, start, _: _drop(state, _ties(state, start + prefix)))
 
@@ -325,7 +294,7 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
 
 def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
-    """Second and further names of one weight, with its first."""
+    """For each weight with several names, the further names and the first one."""
     first: dict[Any, str] = {}
     ties: dict[str, str] = {}
     for name, value in state.items():

@@ -1,4 +1,4 @@
-"""Lets a number's vector reach the tokens beside it, where the words stand that depend on it: its unit, its thing."""
+"""`NeighbourFeatures`: adds a number's vector to the tokens beside it, such as its unit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["NeighbourFeatures"]
 
 
 class NeighbourFeatures(nn.Module):
-    """Adds the vector of each given number to the tokens right before and behind it, by a map for each distance.
+    """Adds the vector of each given number to the tokens before and after it, through a linear map for each distance.
 
-    The maps are 0 at first, so that nothing changes until training does. Tokens of other numbers are left alone. Only
-    for models that see both sides: to one that reads from left to right, the tokens before a number would tell it.
+    The maps start at 0, so that nothing changes before training. Tokens of other numbers stay the same. Only for models
+    that attend to both sides: in a causal model, the tokens before a number would reveal it.
 
     **Shape**
 
@@ -28,15 +28,15 @@ class NeighbourFeatures(nn.Module):
     - Output: `(B, T, into)`
 
     Args:
-        width: Of vectors.
-        tokens: How many on each side.
-        into: Width of the embeddings, or of states that are reached; that of vectors by default.
+        width: Width of the vectors.
+        tokens: Number of tokens on each side.
+        into: Width of the embeddings or hidden states; by default that of the vectors.
 
     Example:
         >>> from numerate.processing.number_table import NumberTable
         >>> reach, slots = NeighbourFeatures(2, tokens=1), torch.tensor([[0, 1, 1, 0, 0]])
         >>> with torch.no_grad():
-        ...     _ = reach.maps.copy_(torch.stack([torch.eye(2), 3 * torch.eye(2)]))  # before, behind
+        ...     _ = reach.maps.copy_(torch.stack([torch.eye(2), 3 * torch.eye(2)]))  # before, after
         >>> numbers = NumberTable.of_values([7.0])[torch.zeros(1, 1, dtype=torch.int64)]
         >>> reach(torch.zeros(1, 5, 2), slots, numbers, torch.ones(1, 1, 2))[0, :, 0].tolist()
         [1.0, 0.0, 0.0, 3.0, 0.0]
@@ -50,7 +50,7 @@ class NeighbourFeatures(nn.Module):
         self.maps = nn.Parameter(torch.zeros(2 * tokens, width, into or width))
 
     def forward(self, embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor) -> Tensor:
-        """The embeddings with what reaches them."""
+        """The embeddings with the mapped vectors added."""
         numbers = vectors.shape[1]
         if numbers == 0:
             return embeddings
@@ -60,7 +60,7 @@ class NeighbourFeatures(nn.Module):
         given = (table.given == GIVEN) & (last >= 0)
         reached = torch.where(given[..., None], reached, -1).flatten(1)
         moved = torch.einsum("bmw,swv->bmsv", vectors, self.maps.to(vectors.dtype)).flatten(1, 2)
-        # A product with ones and zeros, see `numerate.modeling.placement.place`.
+        # A product with ones and zeros, for the reason given in `numerate.modeling.placement.place`.
         chosen = torch.arange(slots.shape[1], device=slots.device)[:, None] == reached[:, None]
         rows = torch.bmm(chosen.to(moved.dtype), moved).to(embeddings.dtype)
         return torch.where((slots == 0)[..., None], embeddings + rows, embeddings)

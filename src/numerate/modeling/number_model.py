@@ -1,69 +1,66 @@
-"""`NumberModel`: a Hugging Face backbone that sees and predicts numbers.
+"""`NumberModel`: a Hugging Face backbone that reads and predicts numbers.
 
-The backbone is never resized or edited. [NUM] and every other token of ours live in rows of our own, with ids above all
-of the backbone's; their logits are appended to the backbone's. So text without numbers gives the very logits it gave
-before.
+The backbone is never resized or edited. [NUM] and our other tokens have embeddings of our own (`own_rows`), with ids
+above all of the backbone's, and their logits are appended to the backbone's. So text without numbers gives the same
+logits as before.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
-from numerate.modeling.generation.interface import Speaks
-from numerate.modeling.introspection import (
-    BackboneInfo,
-    LastState,
-    NumberOutput,
-    evaluating,
-    first_rows,
-    list_ties_once,
-    run_with_embeddings,
-)
+from numerate.modeling import introspection, saving
+from numerate.modeling.generation import Generation, generate
+from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, number_vectors
+from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
-from numerate.modeling.outputs import Answers
-from numerate.modeling.placement import PLACEMENTS, place, rows_at, vectors_of
+from numerate.modeling.options import PlacementOptions
+from numerate.modeling.outputs import number_outputs
+from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.ratio_features import RatioFeatures
-from numerate.modeling.saving import Keeps
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.processing.slot_positions import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
+    from numerate.modeling.artefact import NumberModelConfig
     from numerate.processing.number_table import NumberTable
     from numerate.processing.processor import NumberProcessor
 
 __all__ = ["NumberModel"]
 
 
-class NumberModel(Speaks, Answers, Keeps, nn.Module):
-    """A backbone with number embedder, head and objective, all given ready-made; `numerate.attach` builds it by name.
+class NumberModel(nn.Module):
+    """A backbone with number embedder, head and objective; `numerate.attach` builds one from names.
 
     Args:
-        backbone: What a Hugging Face Auto class gives.
-        processor: The processor whose batches it takes.
-        embedder: Vectors for the numbers; None leaves the slots as they are.
-        placement: `replace` the slot's embedding by the vector, `add` it, or `scale` by it.
-        gated: Put the embedder behind a gate that is shut at first.
-        reach: How many tokens on each side of a number its vector is added to as well; see `neighbour_features`.
-        late_reach: The same in the backbone's last state, which its head sees.
-        relations: How many numbers on each side of a number get ratio features; see `ratio_features`.
-        head: Distributions for the numbers asked for.
+        backbone: A model from a Hugging Face Auto class.
+        processor: The processor that makes its batches.
+        embedder: Makes the vectors of numbers; None leaves the embeddings at their slots unchanged.
+        head: Predicts distributions of the numbers that are asked for.
         objective: What `loss` means in training, when no labels are given.
+        options: How the vectors enter the backbone.
         recipe: The recipe's name, for the record.
-        citation: What the model card cites.
+        citation: The citation in the model card.
+
+    Attributes:
+        info: What we know of the backbone: its task, its widths, whether it is causal.
+        on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
+            precision drops from the output itself; None for nothing.
     """
 
     accepts_loss_kwargs = False
-    """For the HF Trainer: our losses are means over the batch."""
+    """Tells the HF Trainer that our losses are means over the batch."""
 
     def __init__(
         self,
@@ -71,62 +68,85 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         processor: NumberProcessor,
         *,
         embedder: Embedder | None = None,
-        placement: str = "replace",
-        gated: bool = False,
-        reach: int = 0,
-        late_reach: int = 0,
-        relations: int = 0,
         head: Head | None = None,
         objective: Objective | None = None,
+        options: PlacementOptions | None = None,
         recipe: str | None = None,
         citation: str = "",
     ) -> None:
         super().__init__()
+        self.info = info = BackboneInfo.of(backbone)
+        self.options = options = PlacementOptions() if options is None else options
+        self.placement = options.placement or "replace"
+        self._check(embedder, objective)
+        self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
+        self.embedder, self.head, self.objective = embedder, head, objective
+        dim = info.embedding_dim
+        self.gate = ZeroGate(embedder.width) if options.gated and embedder is not None else None
+        self.reach = NeighbourFeatures(dim, options.reach) if options.reach else None
+        self.late_reach = NeighbourFeatures(dim, options.late_reach, info.hidden_dim) if options.late_reach else None
+        self.relations = RatioFeatures(dim, options.relations) if options.relations else None
+        own = len(processor.own_tokens)
+        self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
+        self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
+        if self.own_logits is not None:
+            nn.init.normal_(self.own_logits.weight, std=0.02)
+            nn.init.zeros_(self.own_logits.bias)
+        self.objective_parts = None if objective is None else objective.parts(info.hidden_dim)
+        for part in self.children():
+            if part is not backbone:
+                part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
+        words: Any = processor.tokenizer
+        special = tuple(words.all_special_ids)
+        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None, len(words))
+        # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
+        self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
+        self._frozen: list[nn.Parameter] = []
+        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
+        introspection.list_ties_once(self, "backbone.")
+        if objective is not None:
+            objective.bind(words)
+        self.last_state = LastState(backbone, info)
+        if options.late_reach and self.last_state.asks:
+            raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
+
+    def _check(self, embedder: Embedder | None, objective: Objective | None) -> None:
+        """Refuses parts and options that do not fit together or do not fit the backbone."""
+        placement, info = self.placement, self.info
         if placement not in PLACEMENTS:
             raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, got {placement=}")
         if embedder is not None and (embedder.width == 1) != (placement == "scale"):
             need = "an embedder of width 1" if placement == "scale" else "placement='scale' or another embedder"
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
-        self.info = BackboneInfo.of(backbone)
-        if self.info.is_encoder_decoder and objective is not None and not objective.needs_labels:
+        if info.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
-        one_sided = self.info.is_causal or self.info.is_encoder_decoder
-        fits = embedder is not None and embedder.width == self.info.embedding_dim and not one_sided
-        for name, count in (("reach", reach), ("late_reach", late_reach), ("relations", relations)):
-            if count and not fits:
-                raise ValueError(
-                    f"{name}={count}: needs an embedder as wide as tokens, and a model that sees both sides"
-                )
-        self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
-        self.embedder, self.placement, self.head, self.objective = embedder, placement, head, objective
-        self.gate = ZeroGate(embedder.width) if gated and embedder is not None else None
-        self.reach = NeighbourFeatures(self.info.embedding_dim, reach) if reach else None
-        into = self.info.hidden_dim
-        self.late_reach = NeighbourFeatures(self.info.embedding_dim, late_reach, into) if late_reach else None
-        self.relations = RatioFeatures(self.info.embedding_dim, relations) if relations else None
-        own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(first_rows(backbone.get_input_embeddings(), own))
-        self.own_logits = nn.Linear(self.info.hidden_dim, own) if self.info.is_language_model else None
-        if self.own_logits is not None:
-            nn.init.normal_(self.own_logits.weight, std=0.02)
-            nn.init.zeros_(self.own_logits.bias)
-        self.objective_parts = None if objective is None else objective.parts(self.info.hidden_dim)
-        near = (self.reach, self.late_reach, self.relations)
-        for part in (self.embedder, self.gate, *near, self.head, self.own_logits, self.objective_parts):
-            if part is not None:
-                part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
-        words: Any = processor.tokenizer
-        special = tuple(words.all_special_ids)
-        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None, len(words))
-        # Stands in for our tokens where the backbone wants ids of its own: any token that means nothing to it.
-        self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
-        self._frozen: list[nn.Parameter] = []
-        list_ties_once(self, "backbone.")
-        if objective is not None:
-            objective.bind(words)
-        self.last_state = LastState(backbone, self.info)
-        if late_reach and self.last_state.asks:
-            raise ValueError(f"{late_reach=}: needs a backbone with an encoder of its own below its head")
+        one_sided = info.is_causal or info.is_encoder_decoder
+        if embedder is None or embedder.width != info.embedding_dim or one_sided:
+            for name in ("reach", "late_reach", "relations"):
+                if count := getattr(self.options, name):
+                    need = "an embedder as wide as tokens, and a model that sees both sides"
+                    raise ValueError(f"{name}={count}: needs {need}")
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: str | Path,
+        backbone: PreTrainedModel | None = None,
+        tokenizer: PreTrainedTokenizerFast | None = None,
+        **options: Any,
+    ) -> Self:
+        """Loads a model that `save_pretrained` wrote.
+
+        Args:
+            folder: A local folder or a Hub id.
+            backbone: The base model; by default the one that the saved config names.
+            tokenizer: Its tokenizer; by default the one that is saved with the base model.
+            **options: Passed to the base model's own `from_pretrained` (`dtype`, `device_map`).
+
+        Raises:
+            ArtefactError: The saved files cannot be trusted or do not fit the backbone.
+        """
+        return saving.load_model(cls, folder, backbone, tokenizer, **options)
 
     @property
     def config(self) -> Any:
@@ -167,37 +187,19 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         loss_counts: Mapping[str, Tensor] | None = None,
         **kwargs: Any,
     ) -> NumberOutput:
-        """Runs the backbone on a processor's batch.
+        """Runs the backbone on a processor's batch; its fields are described in `numerate.processing.number_table`.
 
-        Args:
-            input_ids: (B, T), with ids of our own among them.
-            attention_mask: As the backbone takes it; so are `token_type_ids`, `position_ids` and the `decoder_` masks.
-            token_type_ids: See there.
-            position_ids: See there.
-            number_slots: (B, T); this and the table below are described in `numerate.processing.number_table`.
-            number_bits: (B, M).
-            number_chars: (B, M, L).
-            number_precision: (B, M).
-            number_given: (B, M).
-            number_wanted: (B, M), which numbers `masked` masks, instead of drawn ones.
-            number_column: (B, M), which column of its row each number belongs to, for the objective `column`.
-            sample_id: (B,), so that masks depend on the sample and not on the batch it is in.
-            labels: For language models (B, T) token ids with -100 elsewhere; otherwise as the backbone takes them.
-            start_positions: For question answering.
-            end_positions: For question answering.
-            decoder_input_ids: Encoder-decoders only; by default the labels, shifted.
-            decoder_attention_mask: As the backbone takes it.
-            decoder_number_slots: The same table for the decoder, aligned with `labels` where those make its input.
-            decoder_number_bits: See there.
-            decoder_number_chars: See there.
-            decoder_number_precision: See there.
-            decoder_number_given: See there.
-            return_loss: Whether the objective masks the batch and gives a loss; by default in training, without labels.
-            every_number: Whether `numbers` are the distributions of all given numbers, see `numbers_of`, instead of
-                those asked for.
-            loss_counts: What the losses of a step are means over, if it is made of several batches: int64 by name, and
-                `batches`; see `numerate.training.loss_normalisation`. By default a loss is the mean of its batch.
-            **kwargs: Passed to the backbone.
+        Every field is a named argument, because the HF Trainer drops all others. The masks, `token_type_ids`,
+        `position_ids`, the positions of question answering and `kwargs` are passed to the backbone. `labels` are (B, T)
+        token ids with -100 elsewhere for language models, otherwise as the backbone takes them. For encoder-decoders,
+        the decoder has a number table of its own, aligned with `labels` if `decoder_input_ids` are not given.
+
+        Besides, there are: `number_wanted` (B, M), the numbers that the objective `masked` masks instead of random
+        ones; `number_column` (B, M), the column of each number, for the objective `column`; `sample_id` (B,), so that
+        masks depend on the sample and not on its batch; `return_loss`, whether the objective masks the batch and gives
+        a loss (by default in training, without labels); `every_number`, to predict all given numbers (see `numbers_of`)
+        instead of those that are asked for; and `loss_counts`, the counts that the losses of a step of several batches
+        are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
         """
         if input_ids is None:
             raise ValueError("input_ids are needed: a processor's batch has them")
@@ -223,11 +225,11 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
                 "number_precision": decoder_number_precision,
                 "number_given": decoder_number_given,
             }
-            passed["decoder_inputs_embeds"], predicted = self._decoder_inputs(decoder, labels)
+            passed["decoder_inputs_embeds"], predicted = decoder_inputs(self, decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
-            task = self._task(predicted, labels, return_loss)
+            task = self.task(predicted, labels, return_loss)
         else:
-            task = self._task(fields, labels, return_loss)
+            task = self.task(fields, labels, return_loss)
             fields = predicted = fields if task is None else task.inputs
         if not self.info.is_language_model:
             passed["labels"] = labels
@@ -236,12 +238,14 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         ids: Tensor = fields["input_ids"]
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
-        numbers = self._vectors(fields)
-        embeddings = self._embed(self.backbone.get_input_embeddings(), fields, numbers)
+        numbers = number_vectors(self, fields)
+        embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
         late = self.late_reach
         self.last_state.change = None if late is None or numbers is None else lambda state: late(state, *numbers)
         try:
-            output, hidden = run_with_embeddings(self.backbone, self.info, self.last_state, plain, embeddings, **passed)
+            output, hidden = introspection.run_with_embeddings(
+                self.backbone, self.info, self.last_state, plain, embeddings, **passed
+            )
         finally:
             self.last_state.change = None
 
@@ -250,18 +254,16 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
             return backbone(**inputs, **passed)
 
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
-        return self._finish(output, hidden, predicted, task, every_number, again, shares)
+        return number_outputs(self, output, hidden, predicted, task, every=every_number, again=again, shares=shares)
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
 
         Args:
-            text: One text or more; for an encoder-decoder, what its encoder reads.
-            target: For an encoder-decoder, what its decoder says, with the `[NUM]` asked for; one for all, or one a
-                text.
+            text: One text or more; for an encoder-decoder, the encoder's input.
+            target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
         """
-        if self.head is None:
-            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+        self._needs_head()
         texts = [text] if isinstance(text, str) else list(text)
         batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
         asking = texts
@@ -278,21 +280,20 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         return numbers
 
     def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:
-        """What the model predicts for every number of a batch from what stands before it, and what is written there.
+        """Predicts every number of a batch from the text before it, for evaluation: without gradients or dropout.
 
-        For measuring, without gradients and in evaluation mode. Numbers come in reading order, row by row; one with no
-        token before it is left out, and so is one that is not finite. `forward(**batch, every_number=True)` gives the
-        same distributions beside the logits, and row and number of each in `number_index`.
+        Numbers come in reading order, row by row, without those that are not finite or have no token before them.
+        `forward(**batch, every_number=True)` gives the same distributions beside the logits, and the row and number
+        index of each in `number_index`.
 
         Args:
-            batch: A processor's, for a causal model or (with `labels` and the `decoder_` table) an encoder-decoder.
-                A model that sees both sides of a number would see the number itself.
+            batch: A processor's batch, for a causal model or (with `labels` and the `decoder_` table) an
+                encoder-decoder. A model that attends to both sides would see the number itself.
 
         Returns:
             N distributions, and a flat table of the N numbers.
         """
-        if self.head is None:
-            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+        self._needs_head()
         if not (self.info.is_causal or self.info.is_encoder_decoder):
             raise ValueError(f"numbers_of needs a model that reads from left to right, got {self.info.task!r}")
         fields = {key: value.to(self.device) if isinstance(value, Tensor) else value for key, value in batch.items()}
@@ -305,8 +306,38 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         rows, numbers = output.number_index.unbind(1)
         return output.numbers, table[rows, numbers]
 
+    def generate(self, prompts: str | list[str], max_new_tokens: int = 64, **options: Any) -> Generation:
+        """Continues prompts in words and numbers; options as `numerate.modeling.generation.generate` takes them."""
+        return generate(self, prompts, max_new_tokens, **options)
+
+    def describe(self) -> NumberModelConfig:
+        """The config that `from_pretrained` builds the model from."""
+        return saving.describe(self)
+
+    def own_state(self) -> dict[str, Tensor]:
+        """Our own weights, without the backbone's."""
+        return saving.own_state(self.state_dict())
+
+    def save_pretrained(
+        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
+    ) -> None:
+        """Writes the config, our own weights (safetensors) and a model card.
+
+        Args:
+            folder: Is created if it does not exist.
+            backbone: Save the backbone and its tokenizer, too, in a subfolder: for a backbone that was trained.
+            state_dict: All weights of the model, if its own are spread over several processes.
+            **options: Other arguments that Hugging Face tools pass; not used.
+        """
+        del options
+        saving.save_model(self, folder, backbone=backbone, state_dict=state_dict)
+
+    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
+        """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""
+        return saving.push_model(self, repo_id, backbone=backbone, **options)
+
     def trainable_parameters(self) -> tuple[int, int]:
-        """How many parameters are trained, and how many there are."""
+        """The number of parameters that are trained, and of all."""
         counts = [(p.numel(), p.requires_grad) for p in self.parameters()]
         return sum(n for n, trained in counts if trained), sum(n for n, _ in counts)
 
@@ -315,8 +346,8 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         trained, total = self.trainable_parameters()
         print(f"trainable params: {trained:,} || all params: {total:,} || trainable%: {100 * trained / total:.4f}")
 
-    def freeze_backbone(self, frozen: bool = True) -> NumberModel:
-        """Freezes the backbone, or lets those of its weights train again that did before."""
+    def freeze_backbone(self, frozen: bool = True) -> Self:
+        """Freezes the backbone, or makes those of its weights trainable again that were before."""
         if frozen:
             self._frozen += [weight for weight in self.backbone.parameters() if weight.requires_grad]
         for weight in self._frozen:
@@ -325,15 +356,23 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         return self
 
     def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
-        """Passed on to the backbone."""
+        """Calls the backbone's method of the same name."""
         self.backbone.gradient_checkpointing_enable(*arguments, **options)
 
     def gradient_checkpointing_disable(self) -> None:
-        """Passed on to the backbone."""
+        """Calls the backbone's method of the same name."""
         self.backbone.gradient_checkpointing_disable()
 
-    def _task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
-        """What is to be learnt from a batch; None if nothing is, or if the backbone sees to it."""
+    def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
+        """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""
+        return embed(self, words, fields, numbers)
+
+    def _needs_head(self) -> None:
+        if self.head is None:
+            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+
+    def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
+        """What is learnt from a batch (or a decoder's fields); None if nothing is, or the backbone has its own loss."""
         if labels is not None:
             if not self.info.is_language_model:
                 return None
@@ -342,43 +381,3 @@ class NumberModel(Speaks, Answers, Keeps, nn.Module):
         if not wanted or self.objective is None or self.objective.needs_labels:
             return None
         return self.objective.prepare(fields, self.vocabulary)
-
-    def _vectors(self, fields: dict[str, Any]) -> tuple[Tensor, NumberTable, Tensor] | None:
-        """The slots, the table and the vectors of a batch's numbers; None where there are none."""
-        table, slots = table_of(fields), fields["number_slots"]
-        if self.embedder is None or table is None or slots is None:
-            return None
-        vectors = vectors_of(self.embedder, table)
-        return slots, table, vectors if self.relations is None else vectors + self.relations(slots, table)
-
-    def _embed(
-        self, words: nn.Module, fields: dict[str, Any], numbers: tuple[Tensor, NumberTable, Tensor] | None = None
-    ) -> Tensor:
-        """Token embeddings with our own rows and the numbers' vectors, from `_vectors`, in them."""
-        ids: Tensor = fields["input_ids"]
-        own = ids >= self.processor.first_id
-        embeddings = words(ids.masked_fill(own, 0))
-        rows = rows_at(self.own_rows.to(embeddings.dtype), ids - self.processor.first_id, own)
-        embeddings = torch.where(own[..., None], rows, embeddings)
-        numbers = self._vectors(fields) if numbers is None else numbers
-        if numbers is None:
-            return embeddings
-        slots, table, vectors = numbers
-        gated = vectors if self.gate is None else self.gate(vectors)
-        placed = place(embeddings, slots, table, gated, self.placement)
-        return placed if self.reach is None else self.reach(placed, slots, table, vectors)
-
-    def _decoder_inputs(self, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
-        """The decoder's embeddings, and its fields with the slots where their numbers are predicted, as labels are."""
-        slots = fields["number_slots"]
-        zero = None if slots is None else torch.zeros_like(slots[:, :1])
-        predicted = fields
-        if fields["input_ids"] is None:
-            if labels is None:
-                raise ValueError("an encoder-decoder needs labels or decoder_input_ids")
-            shifted = None if slots is None or zero is None else torch.cat([zero, slots[:, :-1]], dim=1)
-            ids = self.backbone.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
-            fields = fields | {"input_ids": ids, "number_slots": shifted}
-        elif slots is not None and zero is not None:
-            predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
-        return self._embed(self.backbone.get_decoder().get_input_embeddings(), fields), predicted

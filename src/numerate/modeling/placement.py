@@ -1,4 +1,4 @@
-"""Numbers in a batch of token embeddings: placing their vectors, and finding where they are predicted."""
+"""Places the vectors of numbers in a batch of token embeddings, and finds the numbers that a head may copy."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["PLACEMENTS", "earlier_numbers", "place", "rows_at", "vectors_of"]
 
 _ODD = -7046029254386353131
-"""The golden ratio as 64 bits; it spreads what it multiplies."""
+"""The golden ratio as 64 bits: a multiplier that spreads hash values."""
 PLACEMENTS = ("replace", "add", "scale")
-"""What a number's vector does to the embedding of its slot."""
+"""What a number's vector can do to the embedding at its slot."""
 
 
 def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
-    """One vector for each number of a (B, M) table; a costly embedder gets numbers that are written alike once.
+    """One vector for each number of a (B, M) table; a costly embedder computes equal numbers only once.
 
     Shape:
         Output: (B, M, width).
@@ -36,20 +36,20 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     shape = (*table.bits.shape, embedder.width)
     if flat.bits.numel() == 0:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
-    # To find the distinct ones takes longer than a cheap embedder, and their number is no static shape to compile.
+    # Finding the distinct numbers takes longer than a cheap embedder, and gives shapes that depend on the data.
     if not embedder.costly or has_fixed_shapes():
         return embedder(flat).reshape(shape)
-    # Eight characters make an integer: rows are sorted by few columns.
+    # Eight characters are packed into one integer, so that a row has few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
     keys = torch.cat([flat.bits[:, None], flat.precision[:, None], characters], dim=1)
-    first, inverse = _first_alike(keys)
+    first, inverse = _distinct_rows(keys)
     return embedder(flat[first])[inverse].reshape(shape)
 
 
-def _first_alike(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """For the distinct among rows (N, K) of integers, where each stands first, and for all rows, which it is.
+def _distinct_rows(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """The first index of each distinct row of (N, K) integers, and for every row the number of its distinct row.
 
-    By a hash of each row: `unique` of rows reads memory that is not its own in builds for CUDA 13.
+    Rows are compared by a hash: `torch.unique` of rows reads invalid memory in builds for CUDA 13.
     """
     mixed = torch.zeros_like(keys[:, 0])
     for column in keys.unbind(1):
@@ -59,12 +59,12 @@ def _first_alike(keys: Tensor) -> tuple[Tensor, Tensor]:
     order = torch.arange(len(inverse), device=inverse.device)
     first = torch.full_like(inverse, len(inverse)).scatter_reduce_(0, inverse, order, "amin")
     first = first[: int(inverse.max()) + 1]
-    # Two rows of one hash are as good as impossible, and would be one number for another: then all are distinct.
+    # Two rows with the same hash are next to impossible; if it happens, all rows are treated as distinct.
     return (first, inverse) if bool((keys[first][inverse] == keys).all()) else (order, order)
 
 
 def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor, placement: str) -> Tensor:
-    """Puts the vectors of given numbers on their slots; every other embedding stays bit for bit.
+    """Places the vectors of given numbers at their slots; every other embedding stays the same, bit for bit.
 
     Shape:
         embeddings: (B, T, D). slots: (B, T) int64. vectors: (B, M, D), or (B, M, 1) for `scale`.
@@ -77,8 +77,8 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     if vectors.shape[-1] == 1:
         rows = vectors.gather(1, index[..., None])
     else:
-        # A product with ones and zeros, exact: a gather's gradient is added up by atomic additions, of all tokens
-        # without a number into one row, which is slow on a GPU and adds in any order.
+        # An exact product with ones and zeros. The gradient of a gather would be summed by atomic additions, for all
+        # tokens without a number into one row, which is slow on a GPU and not deterministic.
         chosen = (slots[..., None] - 1) == torch.arange(vectors.shape[1], device=slots.device)
         rows = torch.bmm(chosen.to(vectors.dtype), vectors)
     if placement == "replace":
@@ -93,7 +93,7 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
 
 
 def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
-    """Some rows of a small table, one a token; where none is wanted, whatever row.
+    """One row of a small table for each token; any row where `wanted` is false.
 
     Shape:
         rows: (K, D). index, wanted: (B, T). Output: (B, T, D).
@@ -101,9 +101,9 @@ def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
     count = rows.shape[0]
     if count == 1:  # its gradient is a sum
         return rows.expand(*index.shape, -1)
-    # Tokens that want none are spread over the table: their gradients, all zero, would queue for the first row.
+    # Tokens that need no row are spread over the table: their zero gradients would all queue for the first row.
     anywhere = torch.arange(index.shape[-1], device=index.device) % count
-    # Not `rows[...]`, whose gradient adds the tokens of a row one after the other.
+    # Not `rows[...]`, whose gradient is summed token by token.
     return functional.embedding(torch.where(wanted, index, anywhere), rows)
 
 
@@ -115,15 +115,15 @@ def earlier_numbers(
     before: Tensor | None = None,
     delay: int | None = 0,
 ) -> PointerContext | None:
-    """Which numbers of its own text each predicted number may point at: those given, finite and already read.
+    """The numbers of its text that each predicted number may copy: given, finite and already read.
 
     Args:
-        hidden: (B, T, D) states.
+        hidden: (B, T, D) hidden states.
         fields: The batch as the model reads it, with its number table and slots.
-        where: Row, token and number index of each predicted number, as `number_positions` gives them.
-        before: As there.
-        delay: How many tokens after its last one a number has been read; None for a model that sees both sides, where
-            every *other* given number may be pointed at.
+        where: Row, token and number index of each predicted number: the output of `number_positions`.
+        before: For causal models, (B, T): which tokens are not padding.
+        delay: How many tokens after its last one a number has been read; None for a model that attends to both sides,
+            where every *other* given number may be copied.
 
     Returns:
         None for a batch without a number table.
@@ -136,7 +136,7 @@ def earlier_numbers(
     given = (table.given == GIVEN) & table.values().isfinite()
     last = last_tokens(slots, count)
     given = given & (last >= 0)
-    seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])  # never the number itself
+    seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])  # a number never copies itself
     if delay is not None:
         seen = seen & (last[rows] + delay <= tokens[:, None])
     text, token, number = number_positions(slots, given, before=before, stay=True)

@@ -1,4 +1,4 @@
-"""How large a number is against those beside it: what says that 28 of something are 17 of another, km and mi."""
+"""`RatioFeatures`: log-ratio features between neighbouring numbers, as between 28 km and 17 mi."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numerate.processing.slot_positions import first_tokens
 __all__ = ["RatioFeatures"]
 
 _FREQUENCIES, _LONGEST, _SHORTEST = 14, 16.0, 0.25
-"""Of the logarithm of a ratio, periods in decades."""
+"""Number, longest and shortest period (in decades) of the waves of a log-ratio."""
 _DROPPED, _HIDDEN_DROPPED = 0.3, 0.5
-"""Shares of features and of hidden units that are left out in training, for a few thousand ratios are soon known by
-heart: 7,000 masked units beside a frozen model, nats on others 0.616 without ratios, 0.666 with, 0.606 with this."""
+"""Dropout of features and of hidden units: a few thousand ratios are soon memorised. Measured on 7,000 masked units and
+a frozen backbone, test loss in nats: 0.616 without ratios, 0.666 with ratios, 0.606 with ratios and this dropout."""
 
 
 class RatioFeatures(nn.Module):
-    """A vector for each number, made of its ratios to the numbers before and behind it, and of how near they stand.
+    """A vector for each number, computed from its ratios to the numbers before and after it and from their distance.
 
-    A language model cannot divide one number of a text by another, whichever way each is embedded; here that is done
-    for it. A number that is not given, 0, or not finite has no ratio to any other. Only for models that see both sides.
+    A language model can hardly divide one number of a text by another, however they are embedded. A number that is not
+    given, 0 or not finite has no ratio. Only for models that attend to both sides.
 
     **Shape**
 
@@ -30,8 +30,8 @@ class RatioFeatures(nn.Module):
     - Output: `(B, M, width)`
 
     Args:
-        width: Of the vectors.
-        numbers: How many of those on each side are looked at.
+        width: Width of the vectors.
+        numbers: Number of neighbouring numbers on each side.
 
     Example:
         >>> relations = RatioFeatures(8, numbers=1).eval()
@@ -56,7 +56,7 @@ class RatioFeatures(nn.Module):
         )
 
     def features(self, slots: Tensor, table: NumberTable) -> Tensor:
-        """float64 (B, M, 2 · numbers · columns): for each that is looked at, waves of the ratio, sign, nearness, 1."""
+        """float64 (B, M, 2 · numbers · columns): per neighbour waves of the log-ratio, sign, 1 / distance, 1."""
         values, count = table.values(), table.bits.shape[1]
         first = first_tokens(slots, count)
         known = (table.given == GIVEN) & values.isfinite() & (values != 0) & (first < slots.shape[1])
@@ -73,6 +73,6 @@ class RatioFeatures(nn.Module):
         return (torch.cat([ratio, torch.stack(told, dim=-1)], dim=-1) * both[..., None]).flatten(2)
 
     def forward(self, slots: Tensor, table: NumberTable) -> Tensor:
-        """The vectors."""
+        """The vectors: (B, M, width)."""
         weight: Tensor = self.network[1].weight  # type: ignore[assignment]
         return self.network(self.features(slots, table).to(weight.dtype))

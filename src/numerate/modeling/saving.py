@@ -1,100 +1,189 @@
-"""How a `NumberModel` is kept: its config, its own weights without the backbone's, a folder, the Hub."""
+"""Saving and loading a `NumberModel`: its config and its own weights, and the backbone's only if the user asks."""
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from numerate.modeling.artefact import BASE_FOLDER, NumberModelConfig, push_artefact, save_artefact
-from numerate.modeling.introspection import base_of
+import torch
+
+from numerate.config import ConfigError
+from numerate.modeling import artefact
+from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
+from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
+from numerate.modeling.options import PlacementOptions
+from numerate.modeling.recipe import load_recipe, recipe_names
+from numerate.processing.processor import NumberProcessor
+from numerate.registry import embedders, heads, near_names, objectives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["Keeps"]
+    from numerate.modeling.number_model import NumberModel
+
+__all__ = ["build_part", "describe", "load_model", "own_state", "push_model", "save_model"]
+
+M = TypeVar("M", bound="NumberModel")
 
 
-class Keeps:
-    """The part of a `NumberModel` that describes and saves it."""
+def build_part(given: Any, registry: Any, *dim: int) -> Any:
+    """A notation, embedder, head or objective from its name, its `{"kind": ...}` description, or the object itself.
 
-    backbone: Any
-    citation: Any
-    info: Any
-    embedder: Any
-    gate: Any
-    head: Any
-    late_reach: Any
-    objective: Any
-    placement: Any
-    processor: Any
-    reach: Any
-    recipe: Any
-    relations: Any
-    state_dict: Any
+    Args:
+        given: One of these three, or None.
+        registry: Where its kind is registered.
+        *dim: The width that an embedder or head is built for.
+    """
+    if isinstance(given, str):
+        given = {"kind": given}
+    if not isinstance(given, dict):
+        return given
+    if "kind" not in given:
+        raise ConfigError(f"{registry.what}: a description needs a 'kind', got {given!r}")
+    options = {key: value for key, value in given.items() if key != "kind"}
+    return registry[given["kind"]].build(*dim, **options)
 
-    def own_state(self) -> dict[str, Tensor]:
-        """The weights that are ours, without the backbone's."""
-        return _apart(self.state_dict())[0]
 
-    def save_pretrained(
-        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
-    ) -> None:
-        """Writes config, weights of ours and a model card into `folder`.
+def describe(model: NumberModel) -> NumberModelConfig:
+    """The config that `load_model` builds the model from."""
+    base = str(getattr(base_of(model.backbone).config, "_name_or_path", "") or "")
+    return NumberModelConfig(
+        recipe=model.recipe,
+        # An absolute path, so that a program in another folder finds it, too.
+        base_model=str(Path(base).resolve()) if base and Path(base).is_dir() else base,
+        base_task=model.info.task,
+        processor=model.processor.config(),
+        embedder=_description(model.embedder),
+        head=_description(model.head),
+        objective=_description(model.objective),
+        first_id=model.processor.first_id,
+        embedding_dim=model.info.embedding_dim,
+        hidden_dim=model.info.hidden_dim,
+        **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
+    )
 
-        Args:
-            folder: Is made if need be.
-            backbone: Save the backbone and its tokenizer, too, in a folder below: for one that was trained.
-            state_dict: The model's weights, for one whose own are spread over several processes.
-            **options: What else Hugging Face tools pass; not used.
-        """
-        del options
-        own = self.own_state() if state_dict is None else _apart(state_dict)[0]
-        save_artefact(folder, replace(self.describe(), base_included=backbone), own, self.citation)
-        if backbone:
-            inside = str(Path(folder) / BASE_FOLDER)
-            base_of(self.backbone).save_pretrained(inside, state_dict=state_dict and _apart(state_dict)[1])
-            self.processor.tokenizer.save_pretrained(inside)
 
-    def describe(self) -> NumberModelConfig:
-        """The config that `numerate.from_pretrained` builds the model from."""
-        base = str(getattr(base_of(self.backbone).config, "_name_or_path", "") or "")
-        return NumberModelConfig(
-            recipe=self.recipe,
-            # A path must still lead there when the program runs in another folder.
-            base_model=str(Path(base).resolve()) if base and Path(base).is_dir() else base,
-            base_task=self.info.task,
-            processor=self.processor.config(),
-            embedder=_described(self.embedder),
-            placement=self.placement,
-            gated=self.gate is not None,
-            reach=0 if self.reach is None else self.reach.tokens,
-            late_reach=0 if self.late_reach is None else self.late_reach.tokens,
-            relations=0 if self.relations is None else self.relations.numbers,
-            head=_described(self.head),
-            objective=_described(self.objective),
-            first_id=self.processor.first_id,
-            embedding_dim=self.info.embedding_dim,
-            hidden_dim=self.info.hidden_dim,
+def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The part of a `NumberModel`'s state dict that is not the backbone's."""
+    return {key: value for key, value in state.items() if not key.startswith("backbone.")}
+
+
+def save_model(
+    model: NumberModel, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None
+) -> None:
+    """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
+    own = own_state(model.state_dict() if state_dict is None else state_dict)
+    artefact.save_artefact(folder, dataclasses.replace(describe(model), base_included=backbone), own, model.citation)
+    if backbone:
+        inside, prefix = str(Path(folder) / artefact.BASE_FOLDER), "backbone."
+        state = {key.removeprefix(prefix): value for key, value in (state_dict or {}).items() if key.startswith(prefix)}
+        base_of(model.backbone).save_pretrained(inside, state_dict=state or None)
+        model.processor.tokenizer.save_pretrained(inside)
+
+
+def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
+    """Saves into a temporary folder and uploads it to the Hub; returns its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(model, folder, backbone=backbone)
+        return artefact.push_artefact(folder, repo_id, **options)
+
+
+def load_model(
+    model_class: type[M],
+    folder: str | Path,
+    backbone: PreTrainedModel | None,
+    tokenizer: PreTrainedTokenizerFast | None,
+    **options: Any,
+) -> M:
+    """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
+    saved = artefact.load_artefact(folder)
+    config = saved.config
+    try:
+        _check_parts(saved)
+        base: Any = backbone
+        if base is None:
+            if config.base_task not in TASKS:
+                task = config.base_task[:80]
+                raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
+            base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
+        words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
+        _check_base(config, base, words)
+        model = model_class(
+            base,
+            NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
+            embedder=build_part(config.embedder, embedders, config.embedding_dim),
+            head=build_part(config.head, heads, config.hidden_dim),
+            objective=build_part(config.objective, objectives),
+            options=config,
+            recipe=config.recipe,
+            citation=load_recipe(config.recipe).citation if config.recipe in recipe_names() else "",
         )
-
-    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
-        """Saves into a temporary folder and uploads it."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.save_pretrained(folder, backbone=backbone)
-            return push_artefact(folder, repo_id, **options)
-
-
-def _apart(state: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Our weights, and the backbone's by the names that it gives them."""
-    ours = {key: value for key, value in state.items() if not key.startswith("backbone.")}
-    return ours, {key.removeprefix("backbone."): value for key, value in state.items() if key not in ours}
+    except ArtefactError:
+        raise
+    except Exception as error:  # a hostile config may fail anywhere; the user gets one named error
+        raise ArtefactError(f"{folder}: {error}") from None
+    check_layout(saved.layout, own_state(model.state_dict()), folder)
+    model.load_state_dict(saved.tensors(), strict=False)
+    return model
 
 
-def _described(part: Any) -> dict[str, Any] | None:
+def _description(part: Any) -> dict[str, Any] | None:
+    """A part's kind and options, as `build_part` takes them."""
     if part is None:
         return None
     return {key: value for key, value in part.config.to_dict().items() if key != "version"}
+
+
+def _check_parts(saved: Artefact) -> None:
+    """Refuses a config whose embedder or head does not match the saved weights, before memory is allocated for it."""
+    config = saved.config
+    build_part(config.objective, objectives)
+    for prefix, description, registry, dim in (
+        ("embedder.", config.embedder, embedders, config.embedding_dim),
+        ("head.", config.head, heads, config.hidden_dim),
+    ):
+        found = {key.removeprefix(prefix): entry for key, entry in saved.layout.items() if key.startswith(prefix)}
+        try:
+            with torch.device("meta"):  # shapes only
+                part = build_part(description, registry, dim)
+        except NotImplementedError:  # its constructor computes on tensors; such parts are few, and none is large
+            artefact.check_bounds(description, prefix, 1 << 14)
+            part = build_part(description, registry, min(dim, 1 << 14))
+        check_layout(found, {} if part is None else part.state_dict(), f"{saved.folder}: {prefix[:-1]}")
+
+
+def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    info = BackboneInfo.of(backbone)
+    for what, saved, here in (
+        ("token embeddings", config.embedding_dim, info.embedding_dim),
+        ("hidden states", config.hidden_dim, info.hidden_dim),
+        ("token ids", config.first_id, first_free_id(backbone, tokenizer)),
+    ):
+        if saved != here:
+            raise ArtefactError(
+                f"it was made for a backbone with {saved} {what}, this {type(backbone).__name__} has {here}"
+            )
+
+
+def _load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
+    """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own."""
+    import transformers
+
+    from numerate.backbones import register_backbones
+
+    register_backbones()  # so that the Auto classes know our own architectures
+    inside = saved.folder.resolve() / artefact.BASE_FOLDER
+    if saved.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
+        raise ArtefactError(
+            f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
+        )
+    name = str(inside) if saved.config.base_included else artefact.checked_base(saved.config.base_model)
+    try:
+        return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
+    except Exception as error:  # a folder that a config names may be wrong in any way
+        raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None

@@ -1,4 +1,4 @@
-"""Batches with numbers: what was found in each text, the number table made of it, and collation."""
+"""Batches with numbers: the numbers found in each text, their number table, and collation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from transformers import BatchEncoding
 
 from numerate.numerals.numeral import Numeral
-from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, precisions, table_of
+from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, padded_table, precisions
 from numerate.reading.luna import LunaReader
 from numerate.reading.plain import PlainReader
 from numerate.reading.records import RecordsReader
@@ -31,19 +31,19 @@ _PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
 
 
 def reads_bare_spans(reader: Reader) -> bool:
-    """Whether a reader's spans say all that a number table needs: its decimal mark is always the point."""
+    """Whether a reader's spans are enough for a number table: its decimal mark is always the point."""
     return type(reader) in _PLAIN_POINT
 
 
 @dataclass(slots=True)
 class BareSpans:
-    """Numbers of one text by their spans; the numerals themselves are read when they are asked for.
+    """The spans of the numbers of one text; the numerals themselves are read only if someone needs them.
 
     Attributes:
         source: The text.
-        columns: Starts, ends, values and kinds.
-        read: Gives the numerals of a text, one for each span.
-        first: How many numerals of the text come before these.
+        columns: Starts, ends, values and kinds of the numbers.
+        read: Reads the numerals of a text, one for each span.
+        first: The number of numerals in the text before these.
     """
 
     source: str
@@ -53,7 +53,7 @@ class BareSpans:
 
     @classmethod
     def of(cls, source: str, rows: Sequence[Sequence[Any]], read: Callable[[str], list[Numeral]]) -> BareSpans:
-        """From what a reader's `spans` gives."""
+        """From the output of a reader's `spans`."""
         return cls(source, tuple(zip(*rows, strict=True)) if rows else ((), (), (), ()), read)
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class BareSpans:
         return BareSpans(self.source, columns, self.read, self.first + begin)
 
     def numerals(self) -> list[Numeral | None]:
-        """The numerals, read now."""
+        """The numerals."""
         return list(self.read(self.source)[self.first : self.first + len(self)])
 
     def texts(self) -> list[str]:
@@ -75,7 +75,7 @@ class BareSpans:
 
 
 Found = BareSpans | list[Numeral | None]
-"""The numbers of one row; None stands for a number asked for."""
+"""The numbers of one row; None for a number that is asked for."""
 
 
 class NumberBatch(BatchEncoding):
@@ -85,14 +85,14 @@ class NumberBatch(BatchEncoding):
 
     @classmethod
     def of(cls, data: dict[str, Any], found: list[Found]) -> Self:
-        """A batch of these fields, with what was found in each row."""
+        """A batch of these fields, with the numbers found in each row."""
         batch = cls(data)
         batch.found = found
         return batch
 
     @property
     def numerals(self) -> list[list[Numeral | None]]:
-        """For each row the numerals in its table, in order; None stands for a number asked for."""
+        """The numerals in each row's table, in order; None for a number that is asked for."""
         self.found = [row.numerals() if isinstance(row, BareSpans) else row for row in self.found]
         return self.found  # type: ignore[return-value]
 
@@ -105,13 +105,13 @@ class NumberBatch(BatchEncoding):
 
 
 class NumberCollator:
-    """Pads processed examples to one batch of tensors, number table included; for the HF Trainer's `data_collator`.
+    """Pads processed examples and their number tables to one batch of tensors; a `data_collator` for the HF Trainer.
 
     Args:
-        tokenizer: Says the padding's id and side; a `NumberProcessor`'s `tokenizer`. It is not kept, so that workers
-            of a `DataLoader` get no more than a few numbers.
-        pad_to_multiple_of: Rounds the length of the rows up.
-        label_padding: What labels are padded with.
+        tokenizer: A `NumberProcessor`'s `tokenizer`, for the padding's id and side. It is not stored, so that little is
+            sent to the workers of a `DataLoader`.
+        pad_to_multiple_of: Round the length of the rows up to a multiple of this.
+        label_padding: The padding of labels.
 
     Example:
         >>> from types import SimpleNamespace
@@ -139,7 +139,7 @@ class NumberCollator:
         }
 
     def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        """One batch of examples with the same fields."""
+        """Makes one batch of examples with the same fields."""
         rows = [dict(example) for example in examples]
         for row in rows:
             row.setdefault("attention_mask", [1] * len(row["input_ids"]))
@@ -154,7 +154,7 @@ class NumberCollator:
             return torch.stack(tensors)
         table = name.startswith("number_") and name != "number_slots"
         length = max(len(tensor) for tensor in tensors)
-        if not table:  # a number's place in its table is what its slot says: tables are padded on the right always
+        if not table:  # slots are indices into the table, so it is always padded on the right
             length = -(-length // self.multiple) * self.multiple
         if name == "number_chars":
             width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
@@ -171,7 +171,7 @@ class NumberCollator:
 
 
 def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:
-    """The number table of a batch, see `numerate.processing.number_table.table_of`."""
+    """The number table of a batch, in the form of `numerate.processing.number_table.padded_table`."""
     counts = [len(row) for row in rows]
     if all(isinstance(row, BareSpans) for row in rows) and not written:
         texts = list(chain.from_iterable(row.texts() for row in rows))  # type: ignore[union-attr]
@@ -184,7 +184,7 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
             kinds = list(chain.from_iterable(row.columns[3] for row in rows))  # type: ignore[union-attr]
             for index in np.flatnonzero(unsettled).tolist():
                 precision[index] = clipped_precision(_numeral_of(texts[index], float(meant[index]), kinds[index]))
-        return table_of(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
+        return padded_table(counts, forms, values, precision, np.full(len(texts), GIVEN, dtype=np.uint8))
     lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
     given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
     flat = [n for row in lists for n in row if n is not None]
@@ -195,11 +195,11 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     values, precision = np.zeros(len(given)), np.zeros(len(given), dtype=np.int16)
     values[present], precision[present] = numbers, precisions(flat)
     texts = [n.text if n is not None else "" for row in lists for n in row]
-    return table_of(counts, Written.of(texts), values, precision, given)
+    return padded_table(counts, Written.of(texts), values, precision, given)
 
 
 def _numeral_of(text: str, value: float, kind: str) -> Numeral:
-    """The numeral behind a span, as far as its precision goes."""
+    """The numeral of a span, with everything that its precision depends on."""
     special = None
     if not math.isfinite(value) and not any(char.isdigit() for char in text):
         special = "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

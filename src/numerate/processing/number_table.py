@@ -1,9 +1,9 @@
-"""The number table that travels beside `input_ids`.
+"""The number table: tensors beside `input_ids` with the values and written forms of a batch's numbers.
 
-Numbers travel as integers, so that no mixed-precision or sharding wrapper can round them on the way: a float64 is its
-bit pattern in an int64. `number_slots` (B, T) says which tokens a row's numbers are: k where the k-th number's vector
-goes, -k at a token that only writes it (a subword beside its [NUM]), 0 at all others. Features are computed in float64
-or integers and cast to the model's type at the end.
+Values are stored as integers, so that no mixed-precision or sharding wrapper can round them: a float64 is its bit
+pattern in an int64. `number_slots` (B, T) maps tokens to numbers: k where the vector of the row's k-th number goes, -k
+at a token that only writes it (a subword beside its [NUM]), 0 elsewhere. Features are computed in float64 or integers
+and cast to the model's type at the end.
 """
 
 from __future__ import annotations
@@ -33,24 +33,16 @@ __all__ = [
     "character_rows",
     "clipped_precision",
     "encode_characters",
+    "padded_table",
     "precisions",
-    "table_of",
-]
+]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
-"""`number_given`: a number asked for, a number given, no number at all."""
+"""Values of `number_given`: a number that is asked for, a given number, padding."""
 
-CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)} | {
-    "-": 12,
-    "−": 12,
-    "e": 13,
-    "E": 13,
-    ".": 14,
-    "%": 15,
-    ",": 16,
-    "+": 17,
-}
-"""LUNA's alphabet of 19: 0 pads, 1 to 10 are the digits, 11 is LUNA's DEC (never written), 18 is unknown."""
+CHARACTERS = {char: index for index, char in enumerate("0123456789", start=1)}
+CHARACTERS |= {"-": 12, "−": 12, "e": 13, "E": 13, ".": 14, "%": 15, ",": 16, "+": 17}
+"""LUNA's alphabet of 19: 0 is padding, 1 to 10 are the digits, 11 is LUNA's DEC (never used), 18 is unknown."""
 UNKNOWN_CHARACTER = 18
 MAX_CHARACTERS = 32
 
@@ -74,11 +66,11 @@ def bit_patterns(values: np.ndarray) -> np.ndarray:
 
 
 class Written(NamedTuple):
-    """Numbers as they are written, one byte a character ("?" beyond ASCII, but for the minus sign), end to end.
+    """Written numbers, concatenated, one byte for each character ("?" outside ASCII, except the minus sign).
 
     Attributes:
         codes: (total,) uint8.
-        lengths: (N,) int64, none above `MAX_CHARACTERS`.
+        lengths: (N,) int64, at most `MAX_CHARACTERS` each.
     """
 
     codes: np.ndarray
@@ -100,15 +92,15 @@ class Written(NamedTuple):
         return rows
 
     def plain_precisions(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `precisions` is for plain English decimals: (N,) int16; and (N,) bool, true for all else."""
+        """Precisions, right for plain English decimals: (N,) int16; and (N,) bool, true for all other numbers."""
         ends = np.cumsum(self.lengths)
         points = np.flatnonzero(self.codes == ord("."))
         if len(points) == len(ends) and (points < ends).all() and (points >= ends - self.lengths).all():
-            owners = np.arange(len(ends))  # one point each, as in most tables
+            owners = np.arange(len(ends))  # one point in each number, as in most tables
         else:
             owners = np.searchsorted(ends, points, side="right")
         result = np.zeros(len(ends), dtype=np.int16)
-        # As many digits as stand behind the first point, which is written over the others.
+        # The number of digits after the first point, which overwrites that of later points.
         result[owners[::-1]] = (points + 1 - ends[owners])[::-1]
         unsettled = self.lengths == MAX_CHARACTERS
         unsettled[np.searchsorted(ends, np.flatnonzero(~_PLAIN_DECIMAL[self.codes]), side="right")] = True
@@ -137,7 +129,7 @@ def encode_characters(text: str) -> list[int]:
 
 
 def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
-    """Power of ten of each numeral's last written digit: (N,) int16."""
+    """The power of ten of each numeral's last written digit: (N,) int16."""
     result, unsettled = Written.of([n.text for n in numerals]).plain_precisions()
     for index, numeral in enumerate(numerals):
         if unsettled[index] or numeral.point != ".":
@@ -146,18 +138,18 @@ def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
 
 
 def clipped_precision(numeral: Numeral) -> int:
-    """A numeral's precision, within int16."""
+    """A numeral's precision, clipped to int16."""
     return max(-30_000, min(30_000, numeral.precision))
 
 
-def table_of(
+def padded_table(
     counts: Sequence[int], written: Written, values: np.ndarray, precision: np.ndarray, given: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The number table of a batch from its numbers, row after row.
+    """Builds the number table of a batch from its numbers, row by row.
 
     Args:
-        counts: How many numbers each row has.
-        written: All numbers as they are written.
+        counts: The number of numbers in each row.
+        written: The written forms of all numbers.
         values: (N,) float64.
         precision: (N,) int16.
         given: (N,) uint8, `GIVEN` or `ASKED`.
@@ -211,18 +203,18 @@ class NumberTable:
 
     @classmethod
     def of_values(cls, values: Iterable[float], device: torch.device | str | None = None) -> NumberTable:
-        """A table of bare values, written as Python writes them."""
+        """A table of values, with Python's written forms."""
         numbers = [float(value) for value in values]
         texts = [repr(number).removesuffix(".0") for number in numbers]
         return cls.of_numerals([Numeral(t, 0, len(t), v) for t, v in zip(texts, numbers, strict=True)]).to(device)
 
     @classmethod
     def of_numerals(cls, numerals: Sequence[Numeral], written: bool = False) -> NumberTable:
-        """A table of numerals, with their own characters and precision.
+        """A table of numerals, with their written forms and precisions.
 
         Args:
-            numerals: What a reader found.
-            written: Take the bare number as it stands (1.5 of `1.5 billion`) instead of its meaning.
+            numerals: The output of a reader.
+            written: Take the number as it is written (1.5 of `1.5 billion`) instead of its value.
         """
         values = [n.written if written else n.value for n in numerals]
         texts = [n.text for n in numerals]

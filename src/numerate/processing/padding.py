@@ -1,6 +1,6 @@
-"""Rows of token ids made into a batch: special tokens, truncation, padding, slots; by array, not by token.
+"""Makes a batch of token ids: special tokens, truncation, padding and slots, with array operations.
 
-It does what a fast tokenizer's own call does for single texts, which the tests hold it to.
+For single texts the result equals that of a fast tokenizer's own call, which tests check.
 """
 
 from __future__ import annotations
@@ -26,41 +26,32 @@ KNOWN_OPTIONS = {
     *("return_attention_mask", "return_token_type_ids", "return_special_tokens_mask"),
 }
 _UNBOUNDED = 10**20
-"""What transformers takes for no limit at all."""
+"""Above this, transformers means "no limit"."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What a tokenizer writes round one text: ids and type ids before and behind it, and the text's own type id."""
+    """The special tokens around a text: ids and type ids before and after it, and the text's own type id."""
 
     before: tuple[int, ...] = ()
-    behind: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
     before_types: tuple[int, ...] = ()
-    behind_types: tuple[int, ...] = ()
+    after_types: tuple[int, ...] = ()
     text_type: int = 0
 
     @classmethod
     def around(cls, ids: Sequence[int], types: Sequence[int], inner: int) -> Frame:
-        """The frame of a text that is the one token `inner`."""
+        """The frame in the ids of a text that is the single token `inner`."""
         at = list(ids).index(inner)
         return cls(tuple(ids[:at]), tuple(ids[at + 1 :]), tuple(types[:at]), tuple(types[at + 1 :]), types[at])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A call's options, settled.
+    """The resolved options of a call; `fields` are the names of the batch's fields."""
 
-    Attributes:
-        limit: How many tokens a row may have.
-        length: What rows are padded to; -1 for the longest row, None for no padding.
-        multiple: What that is rounded up to.
-        pad_left: On which side rows are padded,
-        cut_left: and on which they are cut.
-        fields: What the batch has.
-    """
-
-    limit: int | None
-    length: int | None
+    limit: int | None  # the largest number of tokens in a row
+    length: int | None  # what rows are padded to; -1 for the longest row, None for no padding
     multiple: int
     pad_left: bool
     cut_left: bool
@@ -68,7 +59,7 @@ class Plan:
 
 
 def plan_for(tokenizer: PreTrainedTokenizerFast, options: Mapping[str, Any]) -> Plan | None:
-    """Settles a call's options as transformers does; None for what is left to the tokenizer itself, errors included."""
+    """Resolves a call's options as transformers does; None for options that only the tokenizer itself can handle."""
     if not options.keys() <= KNOWN_OPTIONS:
         return None
     padding, truncation = options.get("padding", False), options.get("truncation")
@@ -102,10 +93,10 @@ def plan_for(tokenizer: PreTrainedTokenizerFast, options: Mapping[str, Any]) -> 
 
 
 def cut(rows: Sequence[list[int]], plan: Plan, frame: Frame) -> list[list[int]] | None:
-    """The rows within the limit, frame included; None if the frame alone is too long."""
+    """Truncates rows to the limit, which includes the frame; None if the frame alone is longer."""
     if plan.limit is None:
         return list(rows)
-    room = plan.limit - len(frame.before) - len(frame.behind)
+    room = plan.limit - len(frame.before) - len(frame.after)
     if room < 0:
         return None
     if plan.cut_left:
@@ -116,19 +107,14 @@ def cut(rows: Sequence[list[int]], plan: Plan, frame: Frame) -> list[list[int]] 
 def assemble(
     rows: Sequence[list[int]], plan: Plan, frame: Frame, pad: tuple[int, int], num_id: int
 ) -> dict[str, np.ndarray | list[list[int]]]:
-    """The fields of a batch: (B, T) int64 arrays, or lists where rows differ in length.
+    """The fields of a batch of truncated rows: (B, T) int64 arrays, or lists if rows differ in length.
 
-    Args:
-        rows: Ids of each text, cut already.
-        plan: The settled options.
-        frame: Special tokens round each text.
-        pad: Padding's id and type id.
-        num_id: Whose k-th occurrence in a row is the slot of the row's k-th number.
+    The k-th `num_id` in a row is the slot of the row's k-th number. `pad` is the id and type id of the padding.
     """
-    around = len(frame.before) + len(frame.behind)
+    around = len(frame.before) + len(frame.after)
     lengths = np.array([len(row) + around for row in rows], dtype=np.int64)
     if around:
-        parts = chain.from_iterable(chain(frame.before, row, frame.behind) for row in rows)
+        parts = chain.from_iterable(chain(frame.before, row, frame.after) for row in rows)
     else:
         parts = chain.from_iterable(rows)
     total = int(lengths.sum())
@@ -139,14 +125,14 @@ def assemble(
     before_row = np.concatenate([np.zeros(1, np.int64), ordinals])[starts]
     flat = {"input_ids": (ids, pad[0])}
     flat["number_slots"] = (np.where(numbers, ordinals - np.repeat(before_row, lengths), 0), 0)
-    # Where each row's frame stands.
+    # The positions of each row's frame.
     framed = np.zeros(total, dtype=bool)
     if "special_tokens_mask" in plan.fields or "token_type_ids" in plan.fields:
         types = np.full(total, frame.text_type, dtype=np.int64)
         ends = starts + lengths
         for offset, kind in enumerate(frame.before_types):
             framed[starts + offset], types[starts + offset] = True, kind
-        for offset, kind in enumerate(reversed(frame.behind_types), start=1):
+        for offset, kind in enumerate(reversed(frame.after_types), start=1):
             framed[ends - offset], types[ends - offset] = True, kind
         flat |= {"token_type_ids": (types, pad[1]), "special_tokens_mask": (framed.astype(np.int64), 1)}
     flat["attention_mask"] = (np.ones(total, dtype=np.int64), 0)
@@ -168,14 +154,14 @@ def assemble(
 
 
 def _target(longest: int, plan: Plan) -> int:
-    """What rows are padded to."""
+    """The length that rows are padded to; 0 for no padding."""
     if plan.length is None:
         return 0
     return -(-(longest if plan.length < 0 else plan.length) // plan.multiple) * plan.multiple
 
 
 def _width(lengths: np.ndarray, plan: Plan) -> int | None:
-    """The length of all rows after padding; None where they differ."""
+    """The length of all rows after padding; None if they differ."""
     longest = int(lengths.max(initial=0))
     target = _target(longest, plan)
     if longest <= target:
@@ -184,24 +170,21 @@ def _width(lengths: np.ndarray, plan: Plan) -> int | None:
 
 
 def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.ndarray, plan: Plan) -> list[list[int]]:
-    """Rows of different lengths: without padding, or where one is longer than what they are padded to."""
+    """Rows of different lengths: without padding, or if one is longer than the padded length."""
     flat, target = values.tolist(), _target(0, plan)
     rows = [flat[begin : begin + length] for begin, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
     if not target:
         return rows
     padding = [[filler] * (target - len(row)) for row in rows]
     if plan.pad_left:
-        return [before + row for before, row in zip(padding, rows, strict=True)]
-    return [row + behind for behind, row in zip(padding, rows, strict=True)]
+        return [left + row for left, row in zip(padding, rows, strict=True)]
+    return [row + right for right, row in zip(padding, rows, strict=True)]
 
 
 def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tuple[dict[str, Any], list[Any]]:
-    """A tokenizer's batch with `number_slots`, its offsets brought back to the texts as given, and each row's numbers.
+    """Adds `number_slots` to a tokenizer's batch and maps its offsets back; returns the fields and each row's numbers.
 
-    Args:
-        batch: What the tokenizer gave.
-        changed: What it was given: the rewritten words of each text of each sequence; one "word" if it was not split.
-        split: Whether texts were given as words.
+    `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
     """
     data, found = dict(batch.data), []
     data["number_slots"] = []
@@ -212,7 +195,7 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
             for index, word in enumerate(texts[row]):
                 for number, (begin, end, numeral) in enumerate(word.slots):
                     tokens = _tokens_of(encoding, sequence, index if split else None, begin, end)
-                    # Cut off by truncation, and its number with it; or its only token is another number's, too.
+                    # Truncated, so that its number is dropped, too; or its only token belongs to another number.
                     if tokens is None or tokens[1] <= owned:
                         continue
                     start, owned = max(tokens[0], owned), tokens[1]
@@ -234,7 +217,7 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
 def _original(
     pair: tuple[int, int], encoding: Any, changed: list[list[list[Rewritten]]], row: int, token: int, split: bool
 ) -> tuple[int, int]:
-    """A token's offsets in the text as it was given."""
+    """A token's offsets in the original text."""
     sequence = encoding.token_to_sequence(token)
     if sequence is None:
         return (0, 0)
@@ -243,7 +226,7 @@ def _original(
 
 
 def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: int) -> tuple[int, int] | None:
-    """First and last-plus-one token of the characters [begin, end) of one sequence; None if none is left."""
+    """First and last-plus-one token of the characters [begin, end) of one sequence; None if there is none."""
     if word is not None:
         span = encoding.word_to_tokens(word, sequence)
         if span is None:
@@ -253,7 +236,7 @@ def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: 
         return (inside[0], inside[-1] + 1) if inside else None
     first = encoding.char_to_token(begin, sequence)
     last = encoding.char_to_token(end - 1, sequence)
-    if first is None or last is None:  # cut in two by truncation, or its first character has no token of its own
+    if first is None or last is None:  # truncated in the middle, or its first character has no token
         tokens = [t for char in range(begin, end) if (t := encoding.char_to_token(char, sequence)) is not None]
         if not tokens:
             return None
@@ -269,15 +252,15 @@ def shaped(
     padded: bool,
     kind: str | None,
 ) -> dict[str, Any]:
-    """A batch's fields and table as the caller wants them.
+    """Converts a batch's fields and number table to the form that the caller asked for.
 
     Args:
-        data: Fields by token, as arrays or lists.
+        data: Fields with one value for each token, as arrays or lists.
         table: The number table.
-        counts: How many numbers each row has.
-        single: One text was given, not a list.
-        padded: Rows of the table are to be of one length.
-        kind: "pt" or "np" for tensors; None for lists, the table's as arrays so that data sets keep their small types.
+        counts: The number of numbers in each row.
+        single: Whether one text was given instead of a list.
+        padded: Whether rows of the table have the same length.
+        kind: "pt" or "np" for tensors; None for lists (of arrays for the table, so that datasets keep its small types).
     """
     if kind is None:
         lists = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in data.items()}
@@ -289,7 +272,5 @@ def shaped(
         try:
             arrays[key] = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=np.int64)
         except ValueError:
-            raise ValueError(
-                f"rows of {key!r} differ in length: pass padding=True, and truncation=True if need be"
-            ) from None
+            raise ValueError(f"rows of {key!r} differ in length: pass padding=True, or also truncation=True") from None
     return {key: torch.from_numpy(value) for key, value in arrays.items()} if kind == "pt" else arrays

@@ -1,4 +1,4 @@
-"""`NumberProcessor`: reader + notation + any Hugging Face fast tokenizer, called like a tokenizer."""
+"""`NumberProcessor`: a reader, a notation and any Hugging Face fast tokenizer, called like a tokenizer."""
 
 from __future__ import annotations
 
@@ -32,16 +32,7 @@ __all__ = ["NumberBatch", "NumberCollator", "NumberProcessor", "ProcessorConfig"
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessorConfig(Config):
-    """A processor without its tokenizer, as it is saved.
-
-    Attributes:
-        reader: The reader's `kind` and options.
-        notation: The notation's config.
-        kinds: Which kinds of numeral are treated; None for all.
-        written: Whether the table holds the bare numbers.
-        scaling: Fitted scalers.
-        implied_commas: Whether the comma between two numbers is left out.
-    """
+    """The saved config of a processor, without its tokenizer; attributes as `NumberProcessor`'s arguments."""
 
     kind: ClassVar[str] = "processor"
     reader: dict[str, Any]
@@ -53,19 +44,19 @@ class ProcessorConfig(Config):
 
 
 class NumberProcessor:
-    """Tokenizes texts and says where their numbers are and what they are.
+    """Tokenizes texts, and adds the positions and values of their numbers.
 
-    A text without numbers gets the ids that the tokenizer itself gives it. (Characters at the upper end of the last
-    private plane, U+10FFFD and below, one for each token of our own, are read as U+FFFD.) Where one token holds parts
-    of two numbers, it is the first one's slot; a number without any token of its own is left out of the table.
+    A text without numbers gets the same ids as from the tokenizer itself. (Private characters U+10FFFD and below, one
+    for each token of our own, are read as U+FFFD.) A token with parts of two numbers is the first one's slot; a number
+    without a token of its own is not in the table.
 
     Args:
         tokenizer: Any fast tokenizer; it is copied, never changed.
         reader: A reader or its name.
         notation: A notation or its name.
         kinds: Which kinds of numeral get the notation and a slot; None for all, as in the papers.
-        written: Put the bare number into the table (1.5 of `1.5 billion`) instead of what it means.
-        scaling: Per-field scalers applied to the values in the table.
+        written: Put the number as it is written into the table (1.5 of `1.5 billion`) instead of its value.
+        scaling: Fitted scalers for the values in the table, one for each field of the data.
         first_id: Id of the first token of our own; above all ids of the tokenizer.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does.
 
@@ -97,7 +88,7 @@ class NumberProcessor:
             raise ValueError(f"unknown kinds {unknown}; known: {', '.join(KINDS)}")
         self.written, self.scaling, self.implied_commas = written, scaling, implied_commas
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
-        # Our tokens are characters of a private plane in the copy, so that no text can hold one by chance.
+        # In a copy of the tokenizer, our tokens are private characters, which no text contains by accident.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
         rewriter = self._rewriter
@@ -121,7 +112,7 @@ class NumberProcessor:
         return self.first_id
 
     def config(self) -> dict[str, Any]:
-        """All but the tokenizer, as JSON types; `from_config` is the way back."""
+        """The config without the tokenizer, as JSON types; `from_config` builds the processor from it."""
         name = next((name for name in readers if readers[name] is type(self.reader)), None)
         if name is None:
             raise ConfigError(f"reader {type(self.reader).__name__} is not registered, so it cannot be saved")
@@ -137,11 +128,7 @@ class NumberProcessor:
 
     @classmethod
     def from_config(cls, tokenizer: PreTrainedTokenizerFast, config: Any, first_id: int | None = None) -> Self:
-        """Builds a processor from what `config` gave.
-
-        Raises:
-            ConfigError: It is not what `config` gives; the message quotes what is wrong.
-        """
+        """Builds a processor from the output of `config`; raises a `ConfigError` that quotes what is wrong."""
         plan = ProcessorConfig.from_dict(config)
         reader = dict(plan.reader)
         try:
@@ -166,12 +153,12 @@ class NumberProcessor:
         return_offsets_mapping: bool = False,
         **options: Any,
     ) -> NumberBatch:
-        """Tokenizes one text or many; takes a tokenizer's own options, `text_target` included.
+        """Tokenizes one text or many, with all options of a tokenizer, including `text_target`.
 
         Returns:
             The tokenizer's batch with `number_slots` and the number table (see `number_table`). Offsets refer to the
-            text as it was given; a token that stands for a rewritten number has that number's span. Targets become
-            `labels`, and their numbers the table with the prefix `decoder_`.
+            original text; a token of a rewritten number has that number's span. Targets become `labels`, and their
+            numbers a table with the prefix `decoder_`.
         """
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f"return_tensors must be 'pt' or 'np', got {return_tensors!r}")
@@ -203,26 +190,26 @@ class NumberProcessor:
         return NumberBatch.of(fields, found)
 
     def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
-        """The text behind token ids.
+        """The text of token ids.
 
         Args:
-            ids: One row of ids, of a batch or generated.
-            numerals: What the [NUM] tokens stand for, in order (a batch's `numerals` row); a number asked for, or one
-                that is not given, is written `[NUM]`.
-            **options: The tokenizer's own, as `skip_special_tokens`.
+            ids: One row of ids.
+            numerals: The numerals of the [NUM] tokens, in order (a row of a batch's `numerals`); a missing one is
+                written `[NUM]`.
+            **options: Options of the tokenizer's `decode`, such as `skip_special_tokens`.
         """
         row = (int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids))
         text = self._marked.decode(row, self.first_id, **options)
         return self._rewriter.restore(text, list(numerals or []), self._marked.joint)
 
     def batch_decode(self, rows: Iterable[Any], numerals: Sequence[Any] | None = None, **options: Any) -> list[str]:
-        """`decode` for many rows."""
+        """Decodes many rows."""
         rows = list(rows)
         given = numerals if numerals is not None else [None] * len(rows)
         return [self.decode(row, one, **options) for row, one in zip(rows, given, strict=True)]
 
     def pad(self, examples: Sequence[Any], pad_to_multiple_of: int | None = None, **options: Any) -> NumberBatch:
-        """Pads processed examples to a batch of tensors, as a tokenizer's `pad` does for a collator."""
+        """Pads processed examples to a batch of tensors, like a tokenizer's `pad`."""
         del options
         return NumberBatch(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples))
 
@@ -231,7 +218,7 @@ class NumberProcessor:
         return numerals if self.kinds is None else [numeral for numeral in numerals if numeral.kind in self.kinds]
 
     def _by_sections(self, texts: list[str], plan: Plan, special: bool) -> tuple[dict[str, Any], list[Found]] | None:
-        """Single texts whose numbers are tokens of our own; None for what is left to the tokenizer itself."""
+        """The fast path, for texts whose numbers are tokens of our own; None if the tokenizer must be called."""
         found: list[Found] = []
         sections: list[list[str]] = []
         marks: dict[int, list[int]] = {}
@@ -257,7 +244,7 @@ class NumberProcessor:
             found.append(numbers)
             sections.append(parts)
         rows = self._sections.rows(sections)
-        for index, own in marks.items():  # every mark is [NUM] so far
+        for index, own in marks.items():  # up to here every mark is [NUM]
             row = np.array(rows[index])
             row[row == self.first_id] = np.array(own) + self.first_id
             rows[index] = row.tolist()
@@ -276,7 +263,7 @@ class NumberProcessor:
     def _by_texts(
         self, sequences: list[list[Any]], split: bool, options: dict[str, Any]
     ) -> tuple[dict[str, Any], list[Found]]:
-        """Whatever a tokenizer takes, by its own call; pre-split words are read one by one."""
+        """The general path, for everything that a tokenizer takes; pre-split words are read one by one."""
 
         def rewritten_of(text: str) -> Rewritten:
             text = self._rewriter.clean(text)

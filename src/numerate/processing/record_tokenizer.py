@@ -1,9 +1,9 @@
-r"""A compact tokenizer for records: keys and bracket runs are tokens, and nothing is dropped.
+r"""A compact tokenizer for records: keys and runs of brackets are tokens, and no text is lost.
 
 xVal's data are dicts such as `{'description':{'planet0':{'m':1.31}},'data':[[[1.7,0.2],[-0.4,1.1]]]}`. With the reader
-`records`, the notation `marker` and implied commas, one costs a token a number, a token a key, a token a bracket run.
-Whatever else a text holds (strings, spaces, letters of any script) is written in bytes, so that every text is decoded
-as it was. xVal's own tokenizer leaves such text out without a word.
+`records`, the notation `marker` and implied commas, each number, key and run of brackets is one token. All other text
+(strings, spaces, letters of any script) is encoded as bytes, so that decoding gives the same text. xVal's own tokenizer
+silently drops such text.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["BRACKETS", "SPECIALS", "record_keys", "record_tokenizer"]
 
 SPECIALS = ("[END]", "[MASK]", "[PAD]", "[CLS]", "[SEP]")
-"""xVal's own (its fourth, [NUM], is the processor's), and two for those who use pairs and classifiers."""
+"""xVal's special tokens (except [NUM], which the processor adds), and two for text pairs and classifiers."""
 BRACKETS = (
     *("{", "}", "[", "]", ",", "]]]", "[[[", "]]", "[[", "]]],[[[", "]],[[", "],["),
-    # The same with the space that `repr` and `json.dumps` write.
+    # With the space that `repr` and `json.dumps` write.
     *(", ", "]]], [[[", "]], [[", "], ["),
 )
 MAX_KEY = 100
-# Bounded, so that an unclosed quote costs no more than the longest key from each of its characters.
+# Bounded, so that matching from an unclosed quote takes at most the time of the longest key.
 _KEY = rf"'(?:[^'\\\n]|\\.){{1,{MAX_KEY}}}': ?|" rf'"(?:[^"\\\n]|\\.){{1,{MAX_KEY}}}": ?'
 _KEYS = re.compile(_KEY)
 
 
 def record_keys(texts: Iterable[str]) -> list[str]:
-    """The keys of records as they are written, quotes and colon included, most frequent first.
+    """The keys of records as they are written, with quotes and colon, most frequent first.
 
     Example:
         >>> record_keys(["{'m':1.5,'a':2}", "{'m':3}"])
@@ -57,11 +57,11 @@ def record_tokenizer(
 
     Args:
         texts: Records whose keys become tokens.
-        keys: The keys themselves, as `record_keys` gives them, or bare names (`m` stands for `'m':`).
-        words: Other strings that become tokens, as frequent values.
-        add_end: Write [END] behind every record.
-        max_keys: The most frequent ones are taken.
-        model_max_length: Where truncation cuts.
+        keys: The keys themselves, in the form of `record_keys`, or bare names (`m` means `'m':`).
+        words: Other strings that become tokens, such as frequent values.
+        add_end: Add [END] after every record.
+        max_keys: The largest number of keys; the most frequent ones are kept.
+        model_max_length: The length for truncation.
 
     Example:
         >>> tokenizer = record_tokenizer(["{'m':1.5,'data':[[1,2],[3,4]]}"])
@@ -72,18 +72,18 @@ def record_tokenizer(
     """
     chosen = record_keys(texts) if keys is None else [k if k.rstrip().endswith(":") else f"'{k}':" for k in keys]
     extra = [word for word in dict.fromkeys(words) if word]
-    # Each with and without the space behind the colon: who writes one record tight may write the next one loose.
+    # Each with and without the space after the colon, because records are written both ways.
     both = [form for key in dict.fromkeys(key.rstrip() for key in chosen[:max_keys]) for form in (key, f"{key} ")]
     pieces = [*BRACKETS, *both, *extra]
     too_long = [key for key in pieces if len(key) > MAX_KEY + 4]
     if too_long:
-        raise ValueError(f"a token may have {MAX_KEY} characters, got {too_long[0][:60]!r}...")
+        raise ValueError(f"a token has at most {MAX_KEY} characters, got {too_long[0][:60]!r}...")
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     vocabulary = {token: index for index, token in enumerate(SPECIALS)}
     for token in (*(as_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces), *sorted(alphabet)):
         vocabulary.setdefault(token, len(vocabulary))
-    # No merges: what the pattern cuts out is one token if it is known, and single bytes if not.
+    # No merges: a match of the pattern is one token if it is known, and single bytes if not.
     inner = Tokenizer(models.BPE(vocab=vocabulary, merges=[], ignore_merges=True))
     runs = sorted((*BRACKETS, *extra), key=len, reverse=True)
     pattern = "|".join([_KEY, *(re.escape(run) for run in runs)])

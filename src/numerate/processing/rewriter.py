@@ -1,4 +1,4 @@
-"""Texts with their numbers rewritten in a notation, and back: what the processor hands to the tokenizer."""
+"""Rewrites the numbers of a text in a notation before it is tokenized, and restores them after decoding."""
 
 from __future__ import annotations
 
@@ -18,35 +18,32 @@ __all__ = ["COMMAS", "MAX_MARKS", "Leading", "Rewriter", "Rewritten", "mark", "m
 
 _LAST = 0x10FFFD
 MAX_MARKS = 0xFFFE
-"""How many tokens of our own there can be: a whole plane of private characters."""
+"""The largest number of tokens of our own: the size of a plane of private characters."""
 _ASKED = re.compile(re.escape(NUM))
 COMMAS = (",", ", ")
-"""What is left out between two numbers where commas are implied."""
+"""Texts between two numbers that are left out if commas are implied."""
 
 
 def mark(index: int) -> str:
-    """The character that stands for our token of that index in a text for the tokenizer.
-
-    It comes from the upper end of the last private plane, where next to nobody has characters of his own.
-    """
+    """The private character that represents our token of this index in a rewritten text."""
     return chr(_LAST - index)
 
 
 def mark_index(char: str) -> int:
-    """The index of the token that a mark stands for."""
+    """The index of the token that a mark represents."""
     return _LAST - ord(char)
 
 
 @dataclass(frozen=True)
 class Leading:
-    """What a tokenizer writes before every stretch of text, where it is to do so only at the text's beginning.
+    """A space that a tokenizer adds before every section of text, and that we write ourselves at the right places only.
 
     Attributes:
-        char: The space, or the mark that stands for it.
-        at_start: Whether we have to write it at the beginning, or the tokenizer does it itself.
-        unless: Characters before which it is not written,
-        tokens: The tokenizer's own added tokens, behind which a new stretch of text begins; None if it has none.
-        normalizer: The tokenizer's; it may make such a character of another.
+        char: The space, or the character that the tokenizer uses for it.
+        at_start: Whether we write it at the beginning of a text; otherwise the tokenizer does.
+        unless: Characters before which it is not written.
+        tokens: The tokenizer's own added tokens, after which it is written, too; None if there are none.
+        normalizer: The tokenizer's normalizer, which may produce one of the characters in `unless`.
     """
 
     char: str
@@ -56,7 +53,7 @@ class Leading:
     normalizer: Any = None
 
     def places(self, text: str) -> list[int]:
-        """Offsets before which the character is written."""
+        """The offsets at which the character is inserted."""
         starts, taken = [0] if self.at_start else [], set()
         if self.tokens is not None:
             spans = [match.span() for match in self.tokens.finditer(text)]
@@ -72,9 +69,10 @@ class Rewritten:
     """A text with its numbers rewritten.
 
     Attributes:
-        text: What the tokenizer gets.
-        slots: (begin, end, numeral) of each stretch of `text` that carries a number's vector; None: asked for.
-        beside: (begin, end) of all that writes each of these numbers, where that is more than its slot; else empty.
+        text: The rewritten text, for the tokenizer.
+        slots: (begin, end, numeral) of each part of `text` that gets a number's vector; the numeral is None for a
+            number that is asked for.
+        beside: (begin, end) of everything that writes each of these numbers, if that is more than its slot; else empty.
         cuts: (offset in `text`, offset in the original, length in `text`, length in the original) of each change.
     """
 
@@ -84,7 +82,7 @@ class Rewritten:
     cuts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def original(self, offset: int, end: bool = False) -> int:
-        """The offset in the original text; inside a change, the change's beginning (or end)."""
+        """Maps an offset to the original text; inside a change, to the beginning (or end) of the change."""
         index = bisect.bisect_right(self.cuts, (offset - 1 if end else offset, float("inf"))) - 1
         if index < 0:
             return offset
@@ -95,13 +93,13 @@ class Rewritten:
 
 
 class Rewriter:
-    """Rewrites numerals for a tokenizer that knows our marks, and writes them again in what it decodes.
+    """Rewrites numerals for a tokenizer that has our marks as tokens, and restores them in decoded texts.
 
     Args:
         notation: How numerals are written.
         own_tokens: Our tokens, [NUM] first.
         implied_commas: Leave out a comma between two numerals.
-        leading: What has to be written where a stretch of text begins.
+        leading: The space to insert before sections of text.
     """
 
     def __init__(
@@ -114,7 +112,7 @@ class Rewriter:
         self.notation, self.own_tokens = notation, tuple(own_tokens)
         self.implied_commas, self.leading = implied_commas, leading
         if len(self.own_tokens) > MAX_MARKS:
-            raise ValueError(f"a notation may have {MAX_MARKS} tokens of its own, this one has {len(self.own_tokens)}")
+            raise ValueError(f"a notation may have at most {MAX_MARKS} tokens of its own, got {len(self.own_tokens)}")
         self._marks = {token: mark(index) for index, token in enumerate(self.own_tokens)}
         self.any_mark = re.compile(f"[{mark(len(self.own_tokens) - 1)}-{mark(0)}]")
         self._cutting = re.compile(f"({self.any_mark.pattern})")
@@ -124,30 +122,23 @@ class Rewriter:
         self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
         self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
-        self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"] and len(
-            sample
-        ) == 1
+        self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"]
         self._beside = self.writes_text and any(piece.own for piece in sample)
         self._mark_last = bool(sample) and sample[-1].own
 
     def clean(self, text: str) -> str:
-        """The text, with U+FFFD for characters that would pass for our tokens."""
+        """Replaces characters that equal our marks by U+FFFD."""
         return text if text.isascii() else self.any_mark.sub("\ufffd", text)
 
     def rewrite(self, text: str, numerals: Sequence[Numeral]) -> Rewritten:
-        """Rewrites the numerals of a cleaned text, and each literal `[NUM]`, which asks for a number.
-
-        Args:
-            text: The text, cleaned.
-            numerals: Its numerals, sorted and disjoint.
-        """
+        """Rewrites the (sorted, disjoint) numerals of a cleaned text, and each literal `[NUM]`, which asks for one."""
         items: list[tuple[int, int, Numeral | str | None]] = [(n.start, n.end, n) for n in numerals]
         if NUM in text:
             items += [(*match.span(), None) for match in _ASKED.finditer(text)]
             items.sort(key=lambda item: item[0])
         places = self.leading.places(text) if self.leading is not None else ()
         if places:
-            # A stretch that begins with a mark of ours begins with no text.
+            # No space before a section that begins with one of our marks.
             marked = {begin for begin, end, n in items if n is None or not self._begins_with_text(n)}
             items += [(place, place, self.leading.char) for place in places if place not in marked]  # type: ignore[union-attr]
             items.sort(key=lambda item: item[:2])
@@ -188,13 +179,7 @@ class Rewriter:
         return parts[::2], [mark_index(char) for char in parts[1::2]]
 
     def plain_sections(self, text: str, starts: Sequence[int], ends: Sequence[int]) -> list[str] | None:
-        """The sections of a cleaned text where each number is one mark; None if it takes more than cutting.
-
-        Args:
-            text: The text.
-            starts: Where each number begins.
-            ends: Where it ends.
-        """
+        """The sections between the spans of a cleaned text's numbers, if each is one mark and nothing else changes."""
         if not self.only_marker or NUM in text or (self.leading is not None and self.leading.places(text)):
             return None
         return [text[begin:end] for begin, end in zip((0, *ends), (*starts, len(text)), strict=True)]
@@ -204,7 +189,7 @@ class Rewriter:
         return not pieces or not pieces[0].own
 
     def _written(self, item: Numeral | str | None) -> tuple[str, tuple[int, int] | None]:
-        """What stands for a numeral (None: asked for; a string: itself), and which part of it has the slot."""
+        """The rewritten form of a numeral (None: asked for; a string: itself), and the part of it that is the slot."""
         if item is None:
             return self._marks[NUM], (0, 1)
         if isinstance(item, str):
@@ -220,24 +205,24 @@ class Rewriter:
         return written, slot if slot is not None and slot[1] > slot[0] else None
 
     def restore(self, text: str, numerals: Sequence[Numeral | None], joint: str = "") -> str:
-        """Writes the numbers of a decoded text again: the counterpart of `rewrite`.
+        """Restores the numbers in a decoded text: the inverse of `rewrite`.
 
         Args:
-            text: What the tokenizer decodes, with our marks in it.
-            numerals: What its [NUM] marks stand for, in order.
-            joint: What the tokenizer writes between two tokens.
+            text: The tokenizer's output, with our marks in it.
+            numerals: The numerals of its [NUM] marks, in order.
+            joint: The text that the tokenizer writes between two tokens.
         """
         some, gap = self.any_mark.pattern, re.escape(joint)
         queue = iter(numerals)
         if not self.writes_text:
             return re.sub(f"{some}(?:{gap}{some})*", lambda run: self._restore_run(run.group(), queue, joint), text)
-        if len(self.own_tokens) > 1:  # digits of the model's own round a token of ours
+        if len(self.own_tokens) > 1:  # the tokenizer's own digits around a token of ours
             number = rf"(-?(?:{gap})?[0-9]++)"
             around = re.compile(rf"{number}?(?:{gap})?({some})(?:(?:{gap})?{number})?")
             return around.sub(lambda found: self._restore_around(found, queue, joint), text)
         if not self._beside:
-            return text.replace(self._marks[NUM], NUM)  # only numbers asked for have a mark
-        # The subwords already say the number: the [NUM] beside them is left out, unless it asks for one.
+            return text.replace(self._marks[NUM], NUM)  # only numbers that are asked for have a mark
+        # The subwords already write the number: the [NUM] beside them is left out, unless it asks for a number.
         pattern = f"({gap})({some})()" if self._mark_last else f"()({some})({gap})"
 
         def one(found: re.Match[str]) -> str:
@@ -246,7 +231,7 @@ class Rewriter:
         return re.sub(pattern if joint else f"()({some})()", one, text).replace(self._marks[NUM], NUM)
 
     def _restore_run(self, run: str, queue: object, joint: str) -> str:
-        """A run of marks with nothing but the tokenizer's joints between them."""
+        """Restores a run of marks with only joints between them."""
         tokens = [self.own_tokens[mark_index(char)] for char in (run.split(joint) if joint else run)]
         found: list[tuple[str, Numeral | None]] = []
         position = 0
@@ -286,7 +271,7 @@ class Rewriter:
         return found.group().replace(found[2], token) if numeral is None else numeral.text
 
     def _longest_number(self, tokens: list[str], begin: int) -> int:
-        """Where the longest number that begins at `begin` ends; 0 if none does."""
+        """The end of the longest number that begins at `begin`; 0 if there is none."""
         best, position = 0, begin
         while True:
             legal = self.notation.legal_next(tokens[begin:position])

@@ -1,8 +1,7 @@
-"""Per-field scalers: fitted on numerals, applied to values on their way into the number table, inverted, reported.
+"""Scalers for the values in the number table, fitted on numerals, one for each field of the data.
 
-xVal wants values within [-5, 5], and its users' first question is how they get there. Here each *field* of the data has
-a scaler of its own: a field is a key path with its list indices left out (`data[3][0]` belongs to `data[][]`), or a
-unit. A value outside the limit *saturates*; `report` says which share of each field does.
+xVal needs values within [-5, 5]. A *field* is a key path without its list indices (`data[3][0]` belongs to `data[][]`),
+or a unit. A value outside the limit *saturates*; `report` shows the share of each field.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from numerate.config import Config
+from numerate.config import Config, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,17 +28,17 @@ __all__ = ["EVERYTHING", "FieldScaler", "Saturation", "Scaling", "field_of"]
 ScalerKind = Literal["standard", "range", "log", "none"]
 
 EVERYTHING = "*"
-"""The field of all values together: the fallback for fields that were not seen when the scaling was fitted."""
+"""The field of all values together, for fields that did not occur when the scaling was fitted."""
 _INDEX = re.compile(r'("(?:[^"\\]++|\\.)*+")|\[[0-9]++\]')
 _CONSTANT = 1e-12
-"""A spread below this share of the values' size is rounding, not spread."""
+"""A spread below this share of the values' size is a rounding error."""
 _TINY = 1e-300
-_LARGEST = math.log(1.7976931348623157e308)  # its exponential is within float64 still
+_LARGEST = math.log(1.7976931348623157e308)  # the largest exponent in float64
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def field_of(path: str) -> str:
-    """The field that a key path belongs to: the path without its list indices.
+    """The field of a key path: the path without its list indices.
 
     Example:
         >>> field_of('description.planet0.m'), field_of('data[3][0]'), field_of('["my [3]"][7]')
@@ -53,12 +52,12 @@ class FieldScaler(Config):
     """One fitted scaler: `(bent(x) - centre) / spread`.
 
     Attributes:
-        scaler: "log" bends a value to `sign(x) * log1p(|x| / unit)` first; the others leave it straight.
-        centre: What goes to 0.
-        spread: What goes to 1, counted from there.
-        unit: The size at which "log" turns from straight to logarithmic.
-        count: How many finite values it was fitted on.
-        saturated: How many of them lie beyond the limit.
+        scaler: "log" first maps a value to `sign(x) * log1p(|x| / unit)`; the others do not.
+        centre: The value that is mapped to 0.
+        spread: The distance from the centre that is mapped to 1.
+        unit: The size at which "log" changes from linear to logarithmic.
+        count: The number of finite values it was fitted on.
+        saturated: The number of these values outside the limit.
     """
 
     kind: ClassVar[str] = "field-scaler"
@@ -78,7 +77,7 @@ class FieldScaler(Config):
 
 
 class Saturation(NamedTuple):
-    """One line of a report."""
+    """One line of a report: how many values of a field lie outside the limit."""
 
     field: str
     scaler: str
@@ -87,23 +86,23 @@ class Saturation(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the values beyond the limit."""
+        """The share of the values outside the limit."""
         return self.saturated / self.values if self.values else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scaling(Config):
-    """Scalers of all fields; `fit` gives a fitted copy, which travels as JSON.
+    """Scalers of all fields; `fit` returns a fitted copy, which is saved as JSON.
 
-    NaN and infinities pass through unchanged. A field that was not seen when the scaling was fitted gets the scaler of
-    all values together, and is counted in `unseen`.
+    NaN and infinities stay the same. A field that did not occur when the scaling was fitted uses the scaler of all
+    values together, and is counted in `unseen`.
 
     Attributes:
-        by: What makes a field: the key "path", the "unit", or "none" (all values are one field).
+        by: What defines a field: the key "path", the "unit", or "none" (all values are one field).
         scaler: "standard" (mean 0, deviation 1; a constant keeps deviation 1), "range" (smallest and largest value to
             minus and plus `limit`), "log" (`sign(x) * log1p(|x| / x0)`, x0 the median size, then standard) or "none".
         choose: Another scaler for some fields, as `{"data[][]": "none"}`.
-        limit: Beyond it a scaled value saturates; 5 in xVal.
+        limit: A scaled value beyond it saturates; 5 in xVal.
         fields: The fitted scalers.
 
     Example:
@@ -130,28 +129,23 @@ class Scaling(Config):
     def __post_init__(self) -> None:
         if not (self.limit > 0 and math.isfinite(self.limit)):
             raise ValueError(f"limit must be positive, got limit={self.limit!r}")
-        known = ("standard", "range", "log", "none")
-        for name in (self.scaler, *self.choose.values()):
-            if name not in known:
-                raise ValueError(f"scaler must be one of {', '.join(known)}, got {name!r}")
-        if self.by not in ("path", "unit", "none"):
-            raise ValueError(f"by must be path, unit or none, got {self.by!r}")
+        check_names(self)
         if self.fields and EVERYTHING not in self.fields:
-            raise ValueError(f"the fitted fields lack {EVERYTHING!r}, the scaler of all values together")
+            raise ValueError(f"the fitted fields lack {EVERYTHING!r}, the scaler of all values")
         object.__setattr__(self, "_unseen", Counter())
 
     @property
     def unseen(self) -> dict[str, int]:
-        """How many values of each unknown field were scaled by the scaler of all values together."""
+        """The number of values of each unknown field that were scaled with the common scaler."""
         return dict(self._unseen)  # type: ignore[attr-defined]
 
     def fit(self, numerals: Iterable[Numeral], values: Sequence[float] | None = None) -> Scaling:
-        """A copy fitted on the numerals' values, or on `values` in their place; what is not finite is left out."""
+        """A copy fitted on the finite values of the numerals, or on `values` in their place."""
         numerals = list(numerals)
         numbers = self._numbers(numerals, values)
         finite = np.isfinite(numbers)
         if not finite.any():
-            raise ValueError(f"a scaling needs finite values to be fitted on; there are none in {len(numbers)}")
+            raise ValueError(f"a scaling needs finite values, got none among {len(numbers)}")
         names = np.array([self._key(numeral) for numeral in numerals], dtype=object)
         fields = {}
         for name in (*sorted(set(names[finite])), EVERYTHING):
@@ -164,7 +158,7 @@ class Scaling(Config):
 
         Args:
             numerals: The numerals, or their paths or units.
-            values: What to scale in place of the numerals' own values.
+            values: Values to scale instead of the numerals' own.
         """
         names = [self._key(numeral) for numeral in numerals]
         if not self._fitted_fields().keys() >= set(names):
@@ -177,13 +171,13 @@ class Scaling(Config):
         with np.errstate(over="ignore", invalid="ignore"):
             shifted = straight - centre
             scaled = shifted / spread
-            # Only where the difference itself is too large: halves lose the last bit of the smallest numbers.
+            # Only where the difference overflows: halving loses the last bit of the smallest numbers.
             wide = np.isinf(shifted) & np.isfinite(straight)
             scaled = np.where(wide, (straight / 2 - centre / 2) / spread * 2, scaled)
         return np.where(np.isfinite(numbers), scaled, numbers)
 
     def invert(self, numerals: Sequence[Numeral | str], values: Sequence[float]) -> np.ndarray:
-        """The values behind scaled ones: (N,) float64; infinite where float64 does not reach.
+        """The original values of scaled ones: (N,) float64; infinite where float64 overflows.
 
         Args:
             numerals: The numerals, or their paths or units.
@@ -195,18 +189,18 @@ class Scaling(Config):
             straight = numbers * spread + centre
             wide = ~np.isfinite(straight) & np.isfinite(numbers)
             half = numbers / 2 * spread + centre / 2
-            most = np.finfo(np.float64).max / 2  # a rounding may lead beyond the largest float here, too
+            most = np.finfo(np.float64).max / 2  # rounding may exceed the largest float here, too
             half = np.where(np.abs(half) <= most * (1 + 1e-9), np.clip(half, -most, most), half)
             straight = np.where(wide, half * 2, straight)
             unbent = np.sign(straight) * np.expm1(np.abs(straight)) * unit
-            # The last step may overflow though the result does not, and a rounding may lead beyond the largest float.
+            # The last step may overflow even if the result does not, and rounding may exceed the largest float.
             logs = np.abs(straight) + np.log(-np.expm1(-np.abs(straight))) + np.log(unit)
             size = np.where(logs <= _LARGEST * (1 + 1e-9), np.minimum(np.exp(logs), 2 * most), np.exp(logs))
             unbent = np.where(np.isinf(unbent), np.sign(straight) * size, unbent)
         return np.where(np.isfinite(numbers), np.where(bent, unbent, straight), numbers)
 
     def saturation(self, numerals: Iterable[Numeral] | None = None) -> list[Saturation]:
-        """How many values of each field lie beyond the limit: of those it was fitted on, or of `numerals`."""
+        """Counts the values of each field outside the limit: of those it was fitted on, or of `numerals`."""
         if numerals is None:
             return [Saturation(name, f.scaler, f.count, f.saturated) for name, f in self._fitted_fields().items()]
         fields, numerals = self._fitted_fields(), list(numerals)
@@ -221,7 +215,7 @@ class Scaling(Config):
         return [Saturation(name, f.scaler, count[name], beyond[name]) for name, f in fields.items()]
 
     def report(self, numerals: Iterable[Numeral] | None = None) -> str:
-        """`saturation` as a table, and the unknown fields met so far."""
+        """`saturation` as a text table, with the unknown fields so far."""
         rows = [("field", "scaler", "values", f"beyond {self.limit:g}", "share")]
         rows += [
             (line.field, line.scaler, f"{line.values:,}", f"{line.saturated:,}", f"{100 * line.share:.1f} %")
@@ -245,7 +239,7 @@ class Scaling(Config):
         return self.fields
 
     def _columns(self, names: list[str]) -> tuple[np.ndarray, ...]:
-        """Centre, spread, unit and bentness for each field named."""
+        """Centre, spread, unit and whether it is "log", for each field."""
         fields = self._fitted_fields()
         places = {name: place for place, name in enumerate(fields)}
         fallback = places[EVERYTHING]
@@ -273,7 +267,7 @@ def _bend(numbers: np.ndarray, unit: np.ndarray | float) -> np.ndarray:
 
 
 def _fitted(numbers: np.ndarray, scaler: ScalerKind, limit: float) -> FieldScaler:
-    """A scaler of that kind for finite values, of which there is at least one."""
+    """A scaler fitted on finite values, of which there is at least one."""
     centre, spread, unit = 0.0, 1.0, 1.0
     straight = numbers
     if scaler == "log":
@@ -281,7 +275,7 @@ def _fitted(numbers: np.ndarray, scaler: ScalerKind, limit: float) -> FieldScale
         unit = max(float(np.sort(sizes)[len(sizes) // 2]), _TINY) if len(sizes) else 1.0
         straight = _bend(numbers, unit)
     if scaler != "none":
-        # In parts of the largest size, so that neither sums nor squares leave float64.
+        # Relative to the largest size, so that neither sums nor squares overflow.
         largest = max(float(np.abs(straight).max()), _TINY)
         parts = straight / largest
         if scaler == "range":
@@ -293,7 +287,7 @@ def _fitted(numbers: np.ndarray, scaler: ScalerKind, limit: float) -> FieldScale
         if width > _CONSTANT and width * largest > _TINY:
             spread = width * largest
     with np.errstate(over="ignore"):
-        # A hair's breadth is allowed: the ends of a range are to lie on the limit, not beyond it.
+        # With a tolerance: the ends of a range lie on the limit, not beyond it.
         beyond = np.abs(straight / 2 - centre / 2) / spread * 2 > limit * (1 + 1e-9)
     return FieldScaler(
         scaler=scaler, centre=centre, spread=spread, unit=unit, count=len(numbers), saturated=int(beyond.sum())

@@ -1,8 +1,8 @@
-"""Tokenizing by sections: the stretches of text between our marks, each of them once.
+"""Tokenizes the sections of text between our marks, with a cache.
 
-A fast tokenizer cuts a text at added tokens before anything else, and treats each section by itself. So the ids of a
-text are those of its sections with our tokens between them. Sections come again and again, in records above all (`],[`,
-`,'e':`), and those that came before are looked up.
+A fast tokenizer first splits a text at added tokens and then tokenizes each section separately. So the ids of a text
+are those of its sections with our tokens between them. Sections repeat often, above all in records (`],[`, `,'e':`), so
+that a cache saves most of the work.
 """
 
 from __future__ import annotations
@@ -31,17 +31,13 @@ Known = dict[str, tuple[int, ...]]
 
 
 class MarkedTokenizer:
-    """A copy of a tokenizer that knows our marks; the tokenizer itself stays as it is.
-
-    Args:
-        tokenizer: Any fast tokenizer.
-        number: How many tokens are ours.
+    """A copy of a fast tokenizer with `number` marks as added tokens; the tokenizer itself is not changed.
 
     Attributes:
         copy: The copy.
-        leading: What has to be written into texts, see `lead_only_once`.
+        leading: The space to insert into texts, see `lead_only_once`.
         first_added: The id of the first mark.
-        joint: What it writes between two tokens when it decodes.
+        joint: The text that it writes between two tokens when decoding.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, number: int) -> None:
@@ -54,48 +50,48 @@ class MarkedTokenizer:
         self._frames: dict[bool, Frame] = {}
 
     def follow(self) -> None:
-        """Takes over what users set on their tokenizer at any time."""
+        """Copies settings that users may have changed on their tokenizer."""
         if len(self._tokenizer) != self._length:
-            raise ValueError("tokens were added to the tokenizer: make the processor after that")
+            raise ValueError("tokens were added to the tokenizer: make a new processor")
         for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
             value = getattr(self._tokenizer, name)
             if getattr(self.copy, name) != value:
                 setattr(self.copy, name, value)
 
     def frame(self, special: bool) -> Frame:
-        """What the tokenizer writes round a text, with or without special tokens."""
+        """The special tokens around a text; empty without special tokens."""
         if special not in self._frames:
             one = self.copy(mark(0), add_special_tokens=special, return_token_type_ids=True)
             self._frames[special] = Frame.around(one["input_ids"], one["token_type_ids"], self.first_added)
         return self._frames[special]
 
     def decode(self, ids: Iterable[int], first_id: int, **options: Any) -> str:
-        """The text behind ids, with marks for ours, which begin at `first_id`."""
+        """The text of ids, with marks for our tokens, whose ids begin at `first_id`."""
         shift = self.first_added - first_id
-        # Ids between the tokenizer's and ours are nobody's: rows that round off an embedding matrix.
+        # Ids between the tokenizer's and ours are unused rows of an embedding matrix.
         known = [i + shift if i >= first_id else i for i in ids if i < self.first_added or i >= first_id]
         return str(self.copy.decode(known, **options))
 
 
 class SectionEncoder:
-    """Ids of texts that are given as sections, by look-up where a section came before.
+    """Tokenizes texts that are given as sections, with a cache of sections.
 
     Args:
-        backend: A tokenizer that knows our marks; its padding and truncation are switched off.
-        num_id: The id that stands before every section but the first of a text.
-        implied_commas: A comma between two numbers has no ids.
+        backend: A tokenizer with our marks as tokens; its padding and truncation are switched off.
+        num_id: The id before every section but the first of a text.
+        implied_commas: Whether a comma between two numbers has no ids.
     """
 
     def __init__(self, backend: Tokenizer, num_id: int, implied_commas: bool = False) -> None:
         self._backend, self._num_id = backend, num_id
         self._firsts: Known = {}
         self._lasts: Known = {}
-        # A comma behind the last number is no comma between two.
+        # A comma after the last number is not between two numbers.
         self._inner: Known = dict.fromkeys(COMMAS, (num_id,)) if implied_commas else self._lasts
         self._always_known = frozenset(COMMAS if implied_commas else ())
 
     def rows(self, texts: Sequence[list[str]]) -> list[list[int]]:
-        """The ids of each text, from its sections."""
+        """The ids of each text."""
         if len(self._firsts) + len(self._lasts) + len(self._inner) > _REMEMBERED_SECTIONS:
             for known in (self._firsts, self._lasts, self._inner):
                 for section in known.keys() - self._always_known:
@@ -116,7 +112,7 @@ class SectionEncoder:
         return rows
 
     def _learn(self, sections: set[str], known: Known, before: str) -> list[tuple[Known, str]]:
-        """Tokenizes what is not known yet; gives back what is too long to be remembered beyond this call."""
+        """Tokenizes new sections; returns those that are too long for the cache."""
         new = list(sections - known.keys())
         if not new:
             return []
@@ -124,7 +120,7 @@ class SectionEncoder:
             self._backend.no_truncation()
         if self._backend.padding is not None:
             self._backend.no_padding()
-        # Behind a mark, as in the text: some tokenizers write a space before what begins a text.
+        # After a mark, as in the text: some tokenizers add a space at the beginning of a text.
         encoded = self._backend.encode_batch_fast([before + section for section in new], add_special_tokens=False)
         if before:
             number = (self._num_id,)
@@ -135,13 +131,10 @@ class SectionEncoder:
 
 
 def add_marks(backend: Tokenizer, number: int) -> int:
-    """Adds the marks of `number` tokens to a tokenizer; gives the first one's id.
-
-    They follow one another, and lie above every id that the tokenizer has.
-    """
+    """Adds `number` marks to a tokenizer, with consecutive ids above all others; returns the first id."""
     highest = max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     probe = AddedToken(mark(0), normalized=False, special=False)
-    # A vocabulary with holes has ids above its size: the holes are filled with what no text contains.
+    # A vocabulary with gaps has ids above its size: the gaps are filled with tokens that no text contains.
     for hole in range(max(0, highest + 1 - _next_id(backend))):
         backend.add_tokens([AddedToken(f"\U0010ffff{hole}\U0010fffe", normalized=False, special=False)])
     backend.add_tokens([probe, *(AddedToken(mark(i), normalized=False, special=False) for i in range(1, number))])
@@ -153,23 +146,16 @@ def add_marks(backend: Tokenizer, number: int) -> int:
 
 
 def _next_id(backend: Tokenizer) -> int:
-    """The id that the tokenizer would give to an added token."""
+    """The next id for an added token."""
     added = max(backend.get_added_tokens_decoder(), default=-1)
     return max(backend.get_vocab_size(with_added_tokens=False), added + 1)
 
 
 def lead_only_once(backend: Tokenizer, added: Iterable[str]) -> Leading | None:
-    """Keeps a tokenizer from writing a space before what stands behind one of our marks.
+    """Stops a tokenizer from adding a space before every section, and so after each of our marks.
 
-    Many tokenizers do so before every section: `(5)` and `( 5 )` would have the same ids then, and the text could not
-    be given back.
-
-    Args:
-        backend: The tokenizer, which is changed.
-        added: The contents of its added tokens.
-
-    Returns:
-        What has to be written into texts instead, so that those without numbers keep their ids; None if nothing.
+    Otherwise `(5)` and `( 5 )` would have the same ids, and the text could not be restored. `added` are the contents of
+    the added tokens. Returns the space to insert into texts, so that those without numbers keep their ids.
     """
     contents = sorted((content for content in added if content), key=len, reverse=True)
     tokens = re.compile("|".join(map(re.escape, contents))) if contents else None

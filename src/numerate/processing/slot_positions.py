@@ -1,4 +1,4 @@
-"""Where the numbers of a batch stand: their table, their first and last tokens, and the positions that predict them."""
+"""Positions of a batch's numbers: their first and last tokens, and the tokens that predict them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["first_tokens", "last_tokens", "number_positions", "table_of"]
 
 
 def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
-    """The number table among a batch's fields; None if it is absent. Only `number_bits` is needed."""
+    """The number table in a batch's fields; None without `number_bits`, the only field it needs."""
     bits = fields.get("number_bits")
     if bits is None:
         return None
@@ -32,12 +32,12 @@ def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
 
 
 def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
-    """The first token of each of a row's numbers, T for one that has none.
+    """The first token of each of a row's numbers; T for a number without tokens.
 
     Args:
         slots: (B, T) int64.
-        numbers: How many numbers a row has at most.
-        written: Of all the tokens that write a number, not of its slot alone.
+        numbers: The largest number of numbers in a row.
+        written: Count all tokens that write a number, not only its slot.
 
     Returns:
         (B, numbers) int64.
@@ -56,7 +56,7 @@ def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
 
 
 def last_tokens(slots: Tensor, numbers: int) -> Tensor:
-    """The last token that writes each of a row's numbers, -1 for one that has none: (B, numbers) int64.
+    """The last token that writes each of a row's numbers; -1 for a number without tokens: (B, numbers) int64.
 
     Example:
         >>> last_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()
@@ -70,17 +70,17 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
 def number_positions(
     slots: Tensor, wanted: Tensor, *, before: Tensor | None = None, stay: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Where some numbers are predicted.
+    """The positions where numbers are predicted.
 
     Args:
         slots: (B, T) slots.
-        wanted: (B, M) which numbers are sought.
-        before: For causal models, (B, T): which tokens are real. A number is then predicted by the token before it, and
-            before the subwords that write it.
-        stay: What becomes of a number with no real token before it: predicted where it stands, instead of left out.
+        wanted: (B, M) which numbers are predicted.
+        before: For causal models, (B, T) which tokens are not padding: a number is predicted by the token before its
+            first one.
+        stay: Predict a number without a real token before it at its own token, instead of leaving it out.
 
     Returns:
-        Row, token and number index of each that has a token: three (N,) tensors.
+        Row, token and number index of each number that has tokens: three (N,) tensors.
     """
     position = first_tokens(slots, wanted.shape[1], written=before is not None)
     wanted = wanted & (position < slots.shape[1])

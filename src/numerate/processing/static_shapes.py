@@ -1,7 +1,7 @@
-"""Shapes that do not depend on what a batch says, for steps that are recorded once and then replayed (CUDA graphs).
+"""Static shapes for steps that are recorded once and then replayed (CUDA graphs).
 
-How many numbers and tokens of a batch are predicted is usually found out by looking, for which an accelerator has to be
-waited for, and which a recording cannot do. Where all batches have the same counts, they can be told beforehand.
+The number of predicted numbers and tokens usually comes from the data, which forces a synchronisation with the
+accelerator and is impossible in a CUDA graph. If all batches have the same counts, they can be set beforehand.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ __all__ = ["Counts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_reco
 
 @dataclass(frozen=True)
 class Counts:
-    """What every batch has as many of.
+    """Counts that are the same for every batch.
 
     Attributes:
-        numbers: Numbers that are predicted.
-        tokens: Tokens that are predicted; None if batches differ, and all positions are to be looked at.
+        numbers: The number of predicted numbers.
+        tokens: The number of predicted tokens; None if batches differ, so that all positions are computed.
     """
 
     numbers: int
     tokens: int | None = None
 
     def times(self, rows: int) -> Counts:
-        """Those of a batch of so many rows that have these each."""
+        """The counts of a batch of `rows` rows with these counts each."""
         return Counts(self.numbers * rows, None if self.tokens is None else self.tokens * rows)
 
 
-# A plain name of the module, which `torch.compile` can follow; it cannot follow a ContextVar.
+# A module variable, because `torch.compile` does not support a ContextVar.
 _counts: Counts | None = None
 
 
 @contextmanager
 def fixed_counts(counts: Counts) -> Iterator[None]:
-    """Within, every batch is taken to have these counts; that is not checked, since it would be looking."""
+    """A context in which every batch has these counts; they are not checked, which would need the data."""
     global _counts
     before, _counts = _counts, counts
     try:
@@ -54,17 +54,17 @@ def fixed_counts(counts: Counts) -> Iterator[None]:
 
 
 def is_recorded() -> bool:
-    """Whether this is within `fixed_counts`."""
+    """Whether `fixed_counts` is active."""
     return _counts is not None
 
 
 def has_fixed_shapes() -> bool:
-    """Whether no shape may depend on what a batch says: within `fixed_counts`, and where a model is compiled."""
+    """Whether no shape may depend on the data: within `fixed_counts`, and in compiled code."""
     return is_recorded() or torch.compiler.is_compiling()
 
 
 def numbers_where(wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """Where a mask (B, M) of numbers is true, as `wanted.nonzero(as_tuple=True)`.
+    """The rows and columns where a mask (B, M) of numbers is true, as `wanted.nonzero(as_tuple=True)`.
 
     Example:
         >>> with fixed_counts(Counts(numbers=2)):
@@ -75,7 +75,7 @@ def numbers_where(wanted: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def tokens_where(wanted: Tensor) -> tuple[Tensor, Tensor] | None:
-    """The same of a mask (B, T) of tokens; None where their count is not fixed and may not be looked at."""
+    """The rows and columns where a mask (B, T) of tokens is true; None if shapes are fixed and their count is not."""
     if has_fixed_shapes() and (_counts is None or _counts.tokens is None):
         return None
     return _places(wanted, None if _counts is None else _counts.tokens)
@@ -88,5 +88,5 @@ def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
 
 
 def chosen_rows(states: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """`states[rows, columns]` of (B, T, D) states: (N, D). The way back is an addition, where that needs a sort."""
+    """`states[rows, columns]` of (B, T, D) states: (N, D), with a gradient that needs no sort."""
     return states.flatten(0, 1).index_select(0, rows * states.shape[1] + columns)

@@ -115,17 +115,11 @@ def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
     They are attributes of the output, too, but mixed precision rebuilds the output and drops them.
     """
     kept: list[tuple[Any, Tensor | None]] = []
-    plain = model._wanted_numbers
-
-    def noted(hidden: Tensor | None, fields: dict[str, Any], every: bool) -> tuple[Any, Tensor | None]:
-        kept.append(plain(hidden, fields, every))
-        return kept[-1]
-
-    model._wanted_numbers = noted
+    before, model.on_numbers = model.on_numbers, lambda numbers, index: kept.append((numbers, index))
     try:
         yield kept
     finally:
-        del model._wanted_numbers  # the class's own comes back
+        model.on_numbers = before
 
 
 def predicted_numbers(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from numerate.modeling.outputs import real_tokens
 from numerate.processing.slot_positions import number_positions
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tens
     if prefix and fields.get("input_ids") is not None and fields.get("number_slots") is not None:
         # Slots are aligned with the decoder's input, labels with its output: one token later.
         fields["number_slots"] = torch.nn.functional.pad(fields["number_slots"][:, 1:], (0, 1))
-    task = model._task(fields, labels, return_loss=True)
+    task = model.task(fields, labels, return_loss=True)
     if task is None or task.labels is None:
         return None
     if objective is None:
@@ -48,7 +49,7 @@ def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tens
         found = objective.counts(task, info.is_causal)
     slots, numbers = task.inputs.get("number_slots"), 0
     if model.head is not None and slots is not None and task.scored is not None:
-        numbers = len(number_positions(slots, task.scored, before=model._before(task.inputs))[0])
+        numbers = len(number_positions(slots, task.scored, before=real_tokens(model, task.inputs))[0])
     return found | {"numbers": task.labels.new_tensor(numbers)}
 
 

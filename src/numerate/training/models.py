@@ -62,10 +62,8 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
         tokenizer.pad_token = tokenizer.eos_token  # GPT-2 has none; padding is masked
     try:
         model = attach(
-            backbone, tokenizer, plan.recipe, reader=plan.reader, notation=plan.notation, embedder=plan.embedder,
-            placement=plan.placement, gated=plan.gated, reach=plan.reach, late_reach=plan.late_reach,
-            relations=plan.relations, head=plan.head, objective=plan.objective, kinds=plan.kinds,
-            implied_commas=plan.implied_commas,
+            backbone, tokenizer, plan.recipe, objective=plan.objective, implied_commas=plan.implied_commas,
+            **plan.arguments(),
         )  # fmt: skip
         scaling = None if plan.scaling is None else Scaling.from_dict(learnt.get("scaling") or plan.scaling)
     except (UnknownNameError, ValueError, TypeError) as error:

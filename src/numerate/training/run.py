@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from numerate.config import Config, ConfigError
 from numerate.errors import NumerateError
 from numerate.files import YamlError, read_yaml
+from numerate.modeling.options import AttachOptions
 from numerate.registry import near_names
 
 if TYPE_CHECKING:
@@ -74,31 +75,23 @@ class Scratch(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelPlan(Config):
-    """Which model is trained: a checkpoint or one from scratch, and what `numerate.attach` does to it.
+class ModelPlan(AttachOptions):
+    """Which model is trained: a checkpoint or one from scratch, and the options of `numerate.attach`.
+
+    The fields of `AttachOptions` (`reader`, `notation`, `embedder`, `placement`, `head`, ...) override the recipe's.
 
     Attributes:
-        checkpoint: A folder or Hub name of a language model; or
-        scratch: one with random weights.
-        task: What a checkpoint is loaded for: `masked-lm`, `causal-lm`; by default what its own config says.
-        recipe: A recipe's name. What follows down to `implied_commas` overrides its parts, as in `attach`.
-        reader: See there.
-        notation: See there.
-        embedder: See there.
-        placement: See there.
-        gated: See there.
-        reach: See there.
-        late_reach: See there.
-        relations: See there.
-        head: See there.
-        objective: See there; "auto" is `masked` or `causal`.
-        kinds: See there.
+        checkpoint: A folder or Hub name of a language model.
+        scratch: A backbone with random weights, instead of a checkpoint.
+        task: What a checkpoint is loaded for: `masked-lm` or `causal-lm`; by default the task in its own config.
+        recipe: A recipe's name.
+        objective: What is learnt; "auto" is `masked` or `causal`.
         scaling: Options of `numerate.processing.scaling.Scaling`, which is fitted on the training texts.
-        implied_commas: See there.
-        freeze: "backbone" trains only what is ours; "encoder" its language-model head, too (a head that is tied to the
-            embeddings stays as it is but for its bias).
-        reset_head: Draw the weights of the backbone's language-model head anew.
-        dropout: Of the whole backbone, instead of its config's.
+        implied_commas: Leave out the comma between two numbers of a record.
+        freeze: "backbone" trains only our own weights; "encoder" also the language-model head (a head that is tied to
+            the embeddings is frozen except for its bias).
+        reset_head: Initialise the language-model head of the backbone with new random weights.
+        dropout: Dropout of the whole backbone, instead of its config's.
     """
 
     kind: ClassVar[str] = "model"
@@ -106,17 +99,7 @@ class ModelPlan(Config):
     scratch: Scratch | None = None
     task: Literal["masked-lm", "causal-lm"] | None = None
     recipe: str | None = None
-    reader: str | None = None
-    notation: str | dict[str, Any] | None = None
-    embedder: str | dict[str, Any] | None = None
-    placement: str | None = None
-    gated: bool | None = None
-    reach: int | None = None
-    late_reach: int | None = None
-    relations: int | None = None
-    head: str | dict[str, Any] | None = None
     objective: str | dict[str, Any] | None = "auto"
-    kinds: tuple[str, ...] | None = None
     scaling: dict[str, Any] | None = None
     implied_commas: bool = False
     freeze: Literal["no", "backbone", "encoder"] = "no"

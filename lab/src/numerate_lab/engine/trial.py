@@ -147,7 +147,7 @@ def counts_a_text(model: NumberModel, asked: Asked) -> Counts | None:
     """How much each text predicts; None if not all have as many numbers, so that steps cannot be recorded."""
     numbers, tokens = set(), set()
     for batch in asked.batches(CHUNK):
-        task: Any = model._task(batch, batch.get("labels"), return_loss=True)
+        task: Any = model.task(batch, batch.get("labels"), return_loss=True)
         tokens |= set((task.labels != -100).sum(1).unique().tolist())
         numbers |= {0} if task.scored is None else set(task.scored.sum(1).unique().tolist())
     if len(numbers) > 1:

@@ -1,6 +1,6 @@
-"""Number-aware generation: texts, the numbers said in them, and the distributions they were taken from."""
+"""Number-aware generation: continues prompts in words and numbers, and returns the numbers with their distributions."""
 
 from numerate.modeling.generation.loop import Generation, generate
-from numerate.modeling.generation.rows import SaidNumber
+from numerate.modeling.generation.rows import GeneratedNumber
 
-__all__ = ["Generation", "SaidNumber", "generate"]
+__all__ = ["GeneratedNumber", "Generation", "generate"]

@@ -1,4 +1,4 @@
-"""Which tokens may come next, so that every number that is begun can be read and comes to its end."""
+"""Which tokens may follow in a generated text, so that every number in it is complete and can be read."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _SPACES = ("Ġ", "▁", " ")
 _REMEMBERED = 4096
 
 Open = tuple[str, ...]
-"""The pieces of a number that is not ended yet; empty outside numbers."""
+"""The pieces of a number that is not complete yet; empty outside numbers."""
 
 
 class Grammar:
-    """What a processor's notation allows in its place in a text.
+    """The tokens that a processor's notation allows after those of a text.
 
     Args:
         processor: The processor.
-        width: How many logits there are.
-        says_numbers: Whether a head can give [NUM] its number.
-        device: Where the masks are wanted.
+        width: Number of logits.
+        says_numbers: Whether the model has a head that predicts the number of a [NUM].
+        device: Device of the masks.
 
     Attributes:
-        order: Where [NUM] stands: "alone", "behind" a number's text, "before" it; None where numbers have no [NUM].
-        tells_numbers: Whether the tokens say which of them are numbers.
+        order: Where [NUM] is: "alone", "behind" a number's text, "before" it; None for a notation without [NUM].
+        tells_numbers: Whether numbers can be told from words by their tokens.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Grammar:
         self._known: dict[Any, Tensor] = {}
 
     def allowed(self, opened: Open, last: int | None = None) -> Tensor:
-        """Which tokens may follow: (width,) bool.
+        """The tokens that may follow: (width,) bool.
 
         Args:
-            opened: The pieces of the number that is being written.
-            last: The token before.
+            opened: The pieces of a number that is not complete yet.
+            last: The previous token.
         """
         if self.order is not None:
             number = last == self._ids[NUM]
@@ -78,12 +78,12 @@ class Grammar:
         return self._mask(key, lambda: self._legal_mask(opened, legal))
 
     def _apart(self, last: int | None) -> bool:
-        """Whether a number may follow a token: right behind another one, or a digit, nobody could tell them apart."""
+        """Whether a number may follow a token: after a digit or another number, the two could not be told apart."""
         number = last == self._ids[NUM]
         return last is None or (self._implied_commas if number else last not in self._with_digit)
 
     def follow(self, opened: Open, token: int) -> tuple[Open, Open]:
-        """The number that a token leaves open, and the one that it ends; each may be empty."""
+        """The pieces that are open after a token, and those of the number that it ends; each may be empty."""
         if not self._by_pieces:
             return (), ()
         name = self._names.get(token)
@@ -93,7 +93,7 @@ class Grammar:
         spaced = name is None and self._digits[token][1]
         if opened and not spaced and self._leads(opened, pieces):
             return opened + pieces, ()
-        begins = self._leads((), pieces) and (name is not None or pieces != ("-",))  # a dash is none yet
+        begins = self._leads((), pieces) and (name is not None or pieces != ("-",))  # a dash alone is not a number
         return (pieces, opened) if begins else ((), opened)
 
     def complete(self, opened: Open) -> bool:
@@ -101,7 +101,7 @@ class Grammar:
         return not opened or END in self.notation.legal_next(opened)
 
     def _leads(self, opened: Open, pieces: Open) -> bool:
-        """Whether the pieces may follow, one after the other."""
+        """Whether the pieces may follow one after the other."""
         for piece in pieces:
             if piece not in self.notation.legal_next(opened):
                 return False
@@ -135,7 +135,7 @@ class Grammar:
 
 
 def _order(notation: Any) -> str | None:
-    """Where a notation puts [NUM], by what may stand first."""
+    """Where a notation puts [NUM], judged by its first legal piece."""
     if NUM not in notation.vocabulary:
         return None
     if NUM not in notation.legal_next(()):
@@ -144,7 +144,7 @@ def _order(notation: Any) -> str | None:
 
 
 def _digit_tokens(tokenizer: Any) -> tuple[dict[int, tuple[str, bool]], frozenset[int], list[int]]:
-    """Tokens of digits alone or of a minus, with whether they have a space; those that end in a digit; begin so."""
+    """Tokens of digits or a minus (and whether a space precedes); tokens ending in a digit; beginning with one."""
     special = set(tokenizer.all_special_ids)
     plain: dict[int, tuple[str, bool]] = {}
     ending, glued = set(), []

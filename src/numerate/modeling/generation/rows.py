@@ -1,4 +1,4 @@
-"""The texts in the making: their tokens, their numbers, and the tensors that a model reads them from."""
+"""Texts that are being generated: their tokens, their numbers, and the batch that the model reads."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from numerate.heads.base import NumberDistribution
 
-__all__ = ["Row", "SaidNumber", "appended", "last_token", "selected", "spelled_out"]
+__all__ = ["GeneratedNumber", "Row", "append_token", "last_token", "numeral_of", "select_rows"]
 
 
 @dataclass(frozen=True)
-class SaidNumber:
+class GeneratedNumber:
     """A number in a generated text.
 
     Attributes:
-        text: As it is written there.
-        value: What it is.
-        distribution: What it was taken from, one row; None where it was written piece by piece. It is of scaled numbers
-            where the processor scales them.
-        log_prob: How probable its pieces were, or its [NUM]; None where they were not told from words.
+        text: As it is written in the text.
+        value: Its value.
+        distribution: The distribution that it was taken from (of scaled values, if the processor scales); None if it
+            was written token by token.
+        log_prob: Log-probability of its tokens, or of its [NUM]; None if it was written in ordinary subwords.
     """
 
     text: str
@@ -41,22 +41,23 @@ class SaidNumber:
 
 @dataclass
 class Row:
-    """One text in the making.
+    """One text that is being generated.
 
     Attributes:
-        prompt: Which prompt it goes on from.
+        prompt: The index of its prompt.
         ids: The new tokens.
         numbers: The new numbers.
-        numerals: What the new [NUM] tokens stand for; None for a number that nobody could give.
-        opened: The pieces of the number that is being written, and `opened_score` their log-probability.
-        forced: Tokens that have to come next.
+        numerals: The numerals of the new [NUM] tokens; None for a number that could not be predicted.
+        opened: The pieces of a number that is not complete yet.
+        opened_score: The log-probability of these pieces.
+        forced: Tokens that must follow.
         score: Log-probability of the new tokens.
-        done: Whether nothing follows.
+        done: Whether the text has ended.
     """
 
     prompt: int
     ids: list[int] = field(default_factory=list)
-    numbers: list[SaidNumber] = field(default_factory=list)
+    numbers: list[GeneratedNumber] = field(default_factory=list)
     numerals: list[Numeral | None] = field(default_factory=list)
     opened: tuple[str, ...] = ()
     opened_score: float = 0.0
@@ -64,16 +65,16 @@ class Row:
     score: float = 0.0
     done: bool = False
 
-    def twin(self) -> Row:
-        """One that goes its own way."""
+    def copy(self) -> Row:
+        """A copy that can be continued independently."""
         return replace(self, ids=list(self.ids), numbers=list(self.numbers), numerals=list(self.numerals))
 
 
-def spelled_out(value: float, digits: int) -> Numeral:
-    """A value as a numeral of so many significant digits; its own value is what is written.
+def numeral_of(value: float, digits: int) -> Numeral:
+    """A value written with `digits` significant digits; the numeral's value is the rounded one.
 
     Example:
-        >>> [spelled_out(value, 4).text for value in (324.0, 0.0123456, -1e20, 0.0)]
+        >>> [numeral_of(value, 4).text for value in (324.0, 0.0123456, -1e20, 0.0)]
         ['324', '0.01235', '-1e20', '0']
     """
     number = Decimal(f"{value + 0.0:.{digits - 1}e}").normalize()
@@ -83,22 +84,15 @@ def spelled_out(value: float, digits: int) -> Numeral:
         text = format(number, "f")
     else:
         text = f"{number.scaleb(-number.adjusted()):f}e{number.adjusted()}"
-    if not math.isfinite(float(text)):  # rounded up beyond the largest float64
-        return spelled_out(math.copysign(1.7976e308, value), min(digits, 5))
+    if not math.isfinite(float(text)):  # rounded up above the largest float64
+        return numeral_of(math.copysign(1.7976e308, value), min(digits, 5))
     return Numeral(text, 0, len(text), float(text))
 
 
-def appended(
+def append_token(
     fields: dict[str, Any], ids: Sequence[int], numerals: Sequence[Numeral | None], values: Sequence[float]
 ) -> dict[str, Any]:
-    """The fields with one more token in each row, and with its number where it has one.
-
-    Args:
-        fields: A batch with a number table, (B, T) and (B, M).
-        ids: B tokens.
-        numerals: B numerals, None for a token that is no number.
-        values: Their values as the table holds them.
-    """
+    """The batch with one more token in each row, and its numeral where it has one, with its (scaled) value."""
     device = fields["input_ids"].device
     token = torch.tensor(ids, device=device)[:, None]
     result = dict(fields)
@@ -120,19 +114,19 @@ def appended(
 
 
 def last_token(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of each row's last token alone, but for `attention_mask`, which speaks of all."""
+    """The batch of each row's last token only; `attention_mask` still covers all tokens."""
     slots = fields["number_slots"][:, -1:]
     result: dict[str, Any] = {key: fields[key] for key in ("attention_mask", "encoder_mask") if key in fields}
     result["input_ids"] = fields["input_ids"][:, -1:]
     result["number_slots"] = (slots > 0).long()
     result |= dict.fromkeys(("number_bits", "number_chars", "number_precision", "number_given"))
-    if bool((slots > 0).any()):  # a number said just now stands last in the table
+    if bool((slots > 0).any()):  # a new number is the last one of the table
         result |= {key: fields[key][:, -1:] for key in result if key in fields and result[key] is None}
     return result
 
 
 def _column(numerals: Sequence[Numeral | None], values: Sequence[float]) -> NumberTable:
-    """A table of one number a row: (B, 1)."""
+    """A table with one number in each row: (B, 1)."""
     empty = Numeral("", 0, 0, 0.0)
     table = NumberTable.of_numerals([numeral or empty for numeral in numerals])
     bits = torch.tensor(list(values), dtype=torch.float64).view(torch.int64)
@@ -142,6 +136,6 @@ def _column(numerals: Sequence[Numeral | None], values: Sequence[float]) -> Numb
     return NumberTable(bits[:, None], characters[:, None], table.precision[:, None], given[:, None])
 
 
-def selected(fields: dict[str, Any], rows: Tensor) -> dict[str, Any]:
-    """Some rows of all fields."""
+def select_rows(fields: dict[str, Any], rows: Tensor) -> dict[str, Any]:
+    """The rows of a batch with these indices."""
     return {key: value[rows] if isinstance(value, Tensor) else value for key, value in fields.items()}

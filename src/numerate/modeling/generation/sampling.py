@@ -5,20 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["choose", "warped"]
+__all__ = ["choose_tokens", "warp_scores"]
 
 
-def warped(scores: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Scores with the improbable tokens left out, at -inf: (..., V).
+def warp_scores(
+    scores: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """Scores at a temperature, with -inf for tokens outside top-k and top-p: (..., V).
 
     Args:
         scores: (..., V) logits or log-probabilities.
-        temperature: What they are divided by.
-        top_k: How many tokens are kept; ties with the last of them too.
-        top_p: The fewest most probable tokens are kept that have this probability together.
+        temperature: Divides the scores.
+        top_k: Keep this many most probable tokens, and ties with the last of them.
+        top_p: Keep the fewest most probable tokens that have this probability together.
 
     Example:
-        >>> warped(torch.tensor([0.5, 0.3, 0.2]).log(), top_p=0.7).exp()
+        >>> warp_scores(torch.tensor([0.5, 0.3, 0.2]).log(), top_p=0.7).exp()
         tensor([0.5000, 0.3000, 0.0000])
     """
     scores = scores / temperature
@@ -34,8 +36,8 @@ def warped(scores: Tensor, temperature: float = 1.0, top_k: int | None = None, t
     return scores
 
 
-def choose(scores: Tensor, do_sample: bool, generator: torch.Generator | None = None) -> Tensor:
-    """One token a row, the best or a drawn one: (B,)."""
+def choose_tokens(scores: Tensor, do_sample: bool, generator: torch.Generator | None = None) -> Tensor:
+    """One token for each row, the most probable or a sampled one: (B,)."""
     if not do_sample:
         return scores.argmax(dim=-1)
     return torch.multinomial(scores.softmax(dim=-1), 1, generator=generator)[:, 0]
