@@ -1,9 +1,9 @@
-"""How a number is written: `Style` describes a surface form, `render` writes any value in it.
+"""Writing styles of numbers: `Style` describes how a number is written, `render` writes any value in a style.
 
-A style holds no text of its own, only conventions (sign form, grouping, decimals, scale word ...), so that the number
-in `$1,234.50` can be replaced by another one *written the same way*. The one exception is `anchor`: where float64 does
-not hold the digits that were written (more than 15 significant ones, overflow, underflow), they are kept beside the
-value they stood for and used when that very value is rendered again.
+A style holds conventions only (sign form, grouping, decimals, scale word ...), not the text, so that the number in
+`$1,234.50` can be replaced by another value *written in the same way*. The one exception is `anchor`: if float64 cannot
+hold the written digits (more than 15 significant digits, overflow, underflow), the style keeps the value together with
+its digits and uses them when the same value is rendered again.
 """
 
 from __future__ import annotations
@@ -28,12 +28,10 @@ SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", str
 _VULGAR_OF = {pair: char for char, pair in VULGAR.items()}
 _TO_SUPERSCRIPT = {ord(plain): char for char, plain in SUPERSCRIPTS.items()}
 
-_FORMATS = {"x": "x", "o": "o", "b": "b"}
-
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """The power-of-ten part of a number in scientific form: `e-09`, `×10^6`, `×10⁶`."""
+    """The exponent part of a number in scientific form: `e-09`, `×10^6`, `×10⁶`."""
 
     mark: str
     minus: str = "-"
@@ -44,12 +42,37 @@ class Exponent:
     lead: int = 0
     """Power of ten of the mantissa's first significant digit: 0 in 1.5e3, 1 in 15e2, -1 in 0.15e4."""
     bare: bool = False
-    """True for a power with no mantissa, as in 10^6."""
+    """Whether there is no mantissa, as in 10^6."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """All conventions that `render` needs to write a value; see the module's docstring."""
+    """All conventions that `render` needs to write a value; `style_of` derives them from a numeral's text.
+
+    Attributes:
+        family: `decimal`, `fraction`, `radix`, `words`, `roman` or `special`.
+        negative: Sign of negative values; `()` for accounting parentheses.
+        plus: Sign of positive values.
+        inner: Text between sign and digits, such as a currency sign.
+        zero: The digit zero of the script.
+        width: Minimum number of integer digits.
+        group: Separator between groups of digits.
+        indian: Whether groups after the first have two digits.
+        point: Decimal mark.
+        decimals: Number of decimals.
+        bare_point: Whether a zero before the point is left out.
+        trailing_point: Whether the point is written without decimals.
+        power: Power of ten of the scale word or percent sign.
+        exponent: Exponent part of scientific notation.
+        suffix: Text after the digits; for words, their form; for specials, their spelling.
+        outer: Text after a closing parenthesis or after words.
+        ordinal: Whether `suffix` is an ordinal suffix that depends on the value.
+        denominator: Denominator of fractions.
+        joint: Text between whole number and fraction, followed by `+` if there is a whole number.
+        slash: Fraction slash, or the letter of a radix prefix (`0x`).
+        upper: Whether letters are capitals.
+        anchor: A value with its integer, fraction and exponent digits as written; see the module docstring.
+    """
 
     family: str = "decimal"
     negative: str = "-"
@@ -87,7 +110,7 @@ def render(style: Style, value: float) -> str:
         return render_special(style.suffix if style.family == "special" else "", value)
     negative = math.copysign(1.0, value) < 0
     if style.family == "words":
-        return _words(style, value)
+        return _words_text(style, value)
     if style.family == "roman":
         return render_roman(value, style.upper)
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
@@ -97,7 +120,7 @@ def render(style: Style, value: float) -> str:
     return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
 
 
-def _words(style: Style, value: float) -> str:
+def _words_text(style: Style, value: float) -> str:
     if style.anchor is not None and style.anchor[0] == value:
         return style.anchor[1] + style.outer
     if style.outer:  # percent
@@ -123,7 +146,7 @@ def _decimal_body(style: Style, value: float) -> str:
     power = number.adjusted() - style.exponent.lead if number else 0
     written = format(number.scaleb(-power), f".{style.decimals}f")
     if number and Decimal(written).adjusted() > style.exponent.lead:
-        power += 1  # rounding gave one digit more: 9.99 written with one decimal is 1.0e1
+        power += 1  # rounding added a digit: 9.99 with one decimal is 1.0e1
         written = format(number.scaleb(-power), f".{style.decimals}f")
     integer, _, fraction = written.partition(".")
     return _assemble(style, integer, fraction, _exponent_text(style.exponent, str(power)))
@@ -148,7 +171,7 @@ def _bare_power(style: Style, number: Decimal) -> str:
     if form is None or not number:
         return "0" + style.suffix
     digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
-    # A value that is no power of ten needs a mantissa in front, whatever the first writer did without.
+    # A value that is not a power of ten needs a mantissa.
     mantissa = "" if digits == "1" else f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}×"
     return mantissa + _exponent_text(form, str(number.adjusted())) + style.suffix
 
@@ -171,7 +194,7 @@ def _fraction_body(style: Style, value: float) -> str:
         return _to_script(str(whole).zfill(style.width), style.zero) + style.suffix
     char = _VULGAR_OF.get((numerator, style.denominator)) if not style.slash else None
     part = char or f"{numerator}{style.slash or '⁄'}{style.denominator}"
-    # `0½` keeps its nought; `½` has no whole part until the value needs one.
+    # `0½` keeps its zero; `½` gets a whole part only if the value has one.
     head = f"{str(whole).zfill(style.width)}{style.joint[:-1]}" if whole or style.width else ""
     return _to_script(head + part, style.zero) + style.suffix
 
@@ -181,7 +204,7 @@ def _radix_body(style: Style, value: float) -> str:
     if style.anchor is not None and style.anchor[0] == value:
         digits = style.anchor[1]
     else:
-        digits = format(round(value), _FORMATS[letter.lower()]).zfill(style.width)
+        digits = format(round(value), letter.lower()).zfill(style.width)
         digits = digits.upper() if style.upper else digits
     return f"0{letter}{digits}{style.suffix}"
 
