@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from numerate.heads.base import LARGEST
-from numerate.metrics.score import MetricError, Score, as_floats, as_pair
+from numerate.metrics.score import MetricError, Score, as_floats, as_pair, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,8 +125,7 @@ def crps(distribution: NumberDistribution, gold: Numbers, nodes: int = 64) -> Sc
         >>> crps(head(torch.zeros(2, 4)), [0.0, 3.0]).count
         2
     """
-    truth = as_floats(gold, "gold values").to(distribution.device)
-    _check_rows(distribution, truth)
+    truth = _gold_values(distribution, gold)
     return crps_of_quantiles(distribution.quantile, truth, distribution.cdf(truth.nan_to_num(0.0)), nodes)
 
 
@@ -153,8 +152,7 @@ def pit(distribution: NumberDistribution, gold: Numbers, precision: Numbers | No
         >>> pit(head(torch.zeros(3, 4)), [0.0, 3.1, float("nan")], precision=[0, -1, 0]).isnan().tolist()
         [False, False, True]
     """
-    truth = as_floats(gold, "gold values").to(distribution.device)
-    _check_rows(distribution, truth)
+    truth = _gold_values(distribution, gold)
     low = high = torch.where(truth.isfinite(), truth, 0.0)
     if precision is not None:
         power = as_floats(precision, "precisions").to(truth.device)
@@ -180,8 +178,7 @@ def coverage(lower: Numbers, upper: Numbers, gold: Numbers) -> Score:
     known = truth.isfinite()
     inside = ((low <= truth) & (truth <= high.to(low.device)))[known]
     broken = (low.isnan() | high.to(low.device).isnan())[known]
-    value = float(inside.to(torch.float64).mean()) if len(inside) else math.nan
-    return Score(value, len(inside), int((~known).sum()), int(broken.sum()))
+    return Score(mean_of(inside.double()), len(inside), int((~known).sum()), int(broken.sum()))
 
 
 def pit_coverage(places: Numbers, level: float = 0.9) -> Score:
@@ -196,7 +193,7 @@ def pit_coverage(places: Numbers, level: float = 0.9) -> Score:
     values = as_floats(places, "PIT values")
     known = values.isfinite()
     inside = (values[known] - 0.5).abs() <= level / 2
-    return Score(float(inside.to(torch.float64).mean()) if len(inside) else math.nan, len(inside), int((~known).sum()))
+    return Score(mean_of(inside.double()), len(inside), int((~known).sum()))
 
 
 def calibration_error(places: Numbers, levels: Numbers | None = None) -> Score:
@@ -268,9 +265,11 @@ def _before(values: Tensor) -> Tensor:
     return torch.nextafter(values, torch.full_like(values, -torch.inf))
 
 
-def _check_rows(distribution: NumberDistribution, gold: Tensor) -> None:
-    if len(distribution) != len(gold):
-        raise MetricError(f"there must be one gold value per row, got {len(gold)} for {len(distribution)} rows")
+def _gold_values(distribution: NumberDistribution, gold: Numbers) -> Tensor:
+    truth = as_floats(gold, "gold values").to(distribution.device)
+    if len(distribution) != len(truth):
+        raise MetricError(f"there must be one gold value per row, got {len(truth)} for {len(distribution)} rows")
+    return truth
 
 
 def _level_of(quantile: Callable[[Tensor], Tensor], gold: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ counted; means leave them out, medians use an infinite error, accuracies and bou
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,8 +45,8 @@ def rmse(predicted: Numbers, gold: Numbers) -> Score:
         return score
     largest = errors.max()
     if largest == 0 or not bool(largest.isfinite()):
-        return _with(score, float(largest))
-    return _with(score, float((errors / largest).square().mean().sqrt() * largest))
+        return replace(score, value=float(largest))
+    return replace(score, value=float((errors / largest).square().mean().sqrt() * largest))
 
 
 def mae(predicted: Numbers, gold: Numbers) -> Score:
@@ -56,7 +57,7 @@ def mae(predicted: Numbers, gold: Numbers) -> Score:
         Score(value=3.5, count=2, skipped=0, non_finite=1)
     """
     errors, score = _finite_errors(*as_pair(predicted, gold))
-    return _with(score, mean_of(errors))
+    return replace(score, value=mean_of(errors))
 
 
 def mdae(predicted: Numbers, gold: Numbers) -> Score:
@@ -169,7 +170,7 @@ def smape(predicted: Numbers, gold: Numbers) -> Score:
         Score(value=0.5, count=3, skipped=0, non_finite=1)
     """
     shares, score = _symmetric(*as_pair(predicted, gold))
-    return _with(score, mean_of(shares))
+    return replace(score, value=mean_of(shares))
 
 
 def log_smape(predicted: Numbers, gold: Numbers) -> Score:
@@ -180,7 +181,7 @@ def log_smape(predicted: Numbers, gold: Numbers) -> Score:
         0.61
     """
     shares, score = _symmetric(*as_pair(predicted, gold))
-    return _with(score, mean_of(_right_digits(shares)))
+    return replace(score, value=mean_of(_right_digits(shares)))
 
 
 def right_digit_shares(predicted: Numbers, gold: Numbers) -> Tensor:
@@ -236,11 +237,7 @@ def adjusted_r2(predicted: Numbers, gold: Numbers, predictors: int) -> Score:
         raise MetricError(f"predictors must be at least 0, got {predictors=}")
     plain = r2(predicted, gold)
     left = plain.count - predictors - 1
-    return _with(plain, 1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)
-
-
-def _with(score: Score, value: float) -> Score:
-    return Score(value, score.count, score.skipped, score.non_finite)
+    return replace(plain, value=1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)
 
 
 def _distance(one: Tensor, other: Tensor) -> Tensor:
@@ -273,8 +270,7 @@ def _median(errors: Tensor, predicted: Tensor, skipped: int) -> Score:
 
 
 def _share(right: Tensor, predicted: Tensor, skipped: int) -> Score:
-    value = float(right.to(torch.float64).mean()) if len(right) else math.nan
-    return Score(value, len(right), skipped, int((~predicted.isfinite()).sum()))
+    return Score(mean_of(right.double()), len(right), skipped, int((~predicted.isfinite()).sum()))
 
 
 def _symmetric(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:

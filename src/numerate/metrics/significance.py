@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -220,8 +221,8 @@ def bootstrap(
         rows = min(step, resamples - start)
         drawn = both[torch.randint(count, (rows, count), generator=generator)].sum(dim=1)
         means.append(drawn[:, 0] / drawn[:, 1] + centre)
-    every = torch.cat(means).sort().values
-    low, high = _quantile(every, (1 - level) / 2), _quantile(every, (1 + level) / 2)
+    every = torch.cat(means).numpy()
+    low, high = np.quantile(every, [(1 - level) / 2, (1 + level) / 2]).tolist()
     tail = 1 + min(int((every <= 0).sum()), int((every >= 0).sum()))
     return Interval(float(centre), low, high, min(1.0, 2 * tail / (resamples + 1)), count, skipped)
 
@@ -241,14 +242,6 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
         return mean, None
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
     return mean, float(import_scipy("special").stdtrit(count - 1, (1 + level) / 2)) * spread
-
-
-def _quantile(ordered: Tensor, share: float) -> float:
-    """Quantile of sorted values by linear interpolation; `torch.quantile` takes at most 16 million values."""
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
 
 
 def _t_result(gap: float, spread: float, freedom: float, count: int, skipped: int) -> Test:

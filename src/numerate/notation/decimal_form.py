@@ -83,7 +83,8 @@ class DecimalForm(NamedTuple):
         significant = digits.lstrip("0")
         if not significant:
             return "0", 0
-        return significant, (self.exponent or 0) + len(self.integer) - 1 - (len(digits) - len(significant))
+        power = (self.exponent or 0) + len(self.integer) - 1 - (len(digits) - len(significant))
+        return significant, max(-MAX_EXPONENT, min(MAX_EXPONENT, power))
 
 
 def decimal_form(numeral: Numeral, max_digits: int = 400) -> DecimalForm:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from numerate.config import Config
@@ -174,10 +175,7 @@ class Ieee(TokenNotation):
         return digits[::-1]
 
     def _from_base(self, digits: Sequence[str]) -> int:
-        number = 0
-        for digit in digits:
-            number = number * self.config.base + int(digit)
-        return number
+        return reduce(lambda number, digit: number * self.config.base + int(digit), digits, 0)
 
 
 def _text(size: Fraction) -> str:

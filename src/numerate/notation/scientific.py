@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from numerate.config import Config
 from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
-from numerate.notation.decimal_form import (
-    EXPONENT_DIGITS,
-    MAX_EXPONENT,
-    DecimalForm,
-    check_max_digits,
-    decimal_form,
-    numeral_of,
-)
+from numerate.notation.decimal_form import EXPONENT_DIGITS, DecimalForm, check_max_digits, decimal_form, numeral_of
 from numerate.registry import notations
 
 if TYPE_CHECKING:
@@ -78,7 +71,6 @@ class Scientific(Notation):
         digits, exponent = form.scientific()
         if not self.config.trailing_zeros:
             digits = digits.rstrip("0") or "0"
-        exponent = max(-MAX_EXPONENT, min(MAX_EXPONENT, exponent))
         sign = "-" if form.negative else ""
         return [Piece(sign + digits, own=False), Piece(EXP), Piece(str(exponent), own=False)]
 

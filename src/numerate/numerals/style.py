@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from numerate.numerals.number_words import render_roman, render_special, render_words
 
-__all__ = ["Exponent", "Style", "render"]
+__all__ = ["Exponent", "Style", "ordinal_suffix", "render"]
 
 MINUS_SIGNS = "-−"
 VULGAR: dict[str, tuple[int, int]] = {
@@ -25,6 +25,7 @@ VULGAR: dict[str, tuple[int, int]] = {
     for parts in [unicodedata.normalize("NFKC", char).split("⁄")]
 }
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
+FROM_SUPERSCRIPT = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
 _VULGAR_OF = {pair: char for char, pair in VULGAR.items()}
 _TO_SUPERSCRIPT = {ord(plain): char for char, plain in SUPERSCRIPTS.items()}
 
@@ -51,26 +52,16 @@ class Style:
 
     Attributes:
         family: `decimal`, `fraction`, `radix`, `words`, `roman` or `special`.
-        negative: Sign of negative values; `()` for accounting parentheses.
-        plus: Sign of positive values.
         inner: Text between sign and digits, such as a currency sign.
         zero: The digit zero of the script.
         width: Minimum number of integer digits.
-        group: Separator between groups of digits.
-        indian: Whether groups after the first have two digits.
-        point: Decimal mark.
-        decimals: Number of decimals.
+        indian: Whether all groups but the last have two digits.
         bare_point: Whether a zero before the point is left out.
         trailing_point: Whether the point is written without decimals.
-        power: Power of ten of the scale word or percent sign.
-        exponent: Exponent part of scientific notation.
         suffix: Text after the digits; for words, their form; for specials, their spelling.
         outer: Text after a closing parenthesis or after words.
-        ordinal: Whether `suffix` is an ordinal suffix that depends on the value.
-        denominator: Denominator of fractions.
         joint: Text between whole number and fraction, followed by `+` if there is a whole number.
         slash: Fraction slash, or the letter of a radix prefix (`0x`).
-        upper: Whether letters are capitals.
         anchor: A value with its integer, fraction and exponent digits as written; see the module docstring.
     """
 
@@ -156,7 +147,7 @@ def _assemble(style: Style, integer: str, fraction: str, exponent: str) -> str:
     integer = integer.zfill(style.width) if style.width else integer
     suffix = style.suffix
     if style.ordinal:
-        suffix = _ordinal_suffix(int(integer[-2:]), suffix)
+        suffix = ordinal_suffix(integer).upper() if suffix.isupper() else ordinal_suffix(integer)
     if style.bare_point and integer.strip("0") == "":
         integer = ""
     if style.group:
@@ -209,9 +200,9 @@ def _radix_body(style: Style, value: float) -> str:
     return f"0{letter}{digits}{style.suffix}"
 
 
-def _ordinal_suffix(last_two: int, like: str) -> str:
-    suffix = "th" if last_two // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(last_two % 10, "th")
-    return suffix.upper() if like.isupper() else suffix
+def ordinal_suffix(digits: str) -> str:
+    """The ordinal suffix of ASCII `digits`: 1st, 2nd, 3rd, 11th."""
+    return "th" if digits[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")
 
 
 def _grouped(integer: str, separator: str, indian: bool) -> str:

@@ -10,13 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 from numerate.numerals.number_words import render_words
-from numerate.numerals.style import MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style
+from numerate.numerals.style import FROM_SUPERSCRIPT, MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style
 
 __all__ = ["style_of"]
 
 SEPARATORS = ".,'’٫٬\u00a0\u2009\u202f ．，"
-_FROM_SUPERSCRIPT = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
-
 # The fast path for plain numbers, about nine of ten: one regex match and one cached lookup.
 _PLAIN = re.compile(
     r"([-−+]?)(?:([1-9][0-9]{0,2}(?:,[0-9]{3})++)|([0-9]++))(?:\.([0-9]++))?([ -]?(?:%|[A-Za-z]++))?"
@@ -183,7 +181,7 @@ def _describe_exponent(
     bare = match["mark"][:1] in ("", "^")
     digits, sign = match["digits"], match["sign"]
     superscript = digits[0] in SUPERSCRIPTS
-    plain = _to_ascii(digits.translate(_FROM_SUPERSCRIPT))
+    plain = _to_ascii(digits.translate(FROM_SUPERSCRIPT))
     minus = sign if sign and sign in "-−⁻" else "⁻" if superscript else "-"
     exponent = Exponent(
         mark=mantissa + match["mark"] if bare else match["mark"],

@@ -26,12 +26,6 @@ from typing import Any
 
 from numerate.errors import NumerateError
 
-__all__ = [
-    "CODES", "CURRENCIES", "CURRENCY_SIGNS", "DOLLAR_SIGNS", "LENGTHS", "LONE_LETTERS", "NOT_CONVERTIBLE", "PHRASES",
-    "PINT", "POWER_WORDS", "SHORTER_SPELLINGS", "SIMPLE_UNITS", "UNITS", "VETO", "PintMissingError", "UnitError",
-    "pint_registry", "pint_unit",
-]  # fmt: skip
-
 _TABLES: dict[str, Any] = json.loads((resources.files("numerate") / "data" / "units.json").read_text("utf-8"))
 
 CODES: dict[str, str] = {code: code for code in _TABLES["currency_codes"].split()} | _TABLES["currency_code_aliases"]
