@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from numerate.metrics.score import MetricError, Score, import_scipy
@@ -112,11 +113,8 @@ def exact_match(
         >>> exact_match(["the 1,500", "12 %"], ["1500", ["0.12", "x"]], numbers=True).value
         1.0
     """
-
-    def equal(one: str, other: str) -> float:
-        return float(answer_tokens(one, numbers, decimals) == answer_tokens(other, numbers, decimals))
-
-    return _mean_of_best(predicted, gold, equal)
+    tokens = partial(answer_tokens, numbers=numbers, decimals=decimals)
+    return _mean_of_best(predicted, gold, lambda one, other: float(tokens(one) == tokens(other)))
 
 
 def token_f1(

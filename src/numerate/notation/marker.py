@@ -35,8 +35,7 @@ class Marker(ValuelessNotation):
     represents them.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> Marker().write(Numeral("42", 0, 2, 42.0))
+        >>> Marker().write(parse_numeral("42"))
         [Piece(text='[NUM]', own=True, slot=True)]
     """
 
@@ -99,8 +98,7 @@ class AddBack(_MarkedText):
     0, -0, infinity, NaN and overflow are written as in the text.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> [piece.text for piece in AddBack().write(Numeral("2,082", 0, 5, 2082.0))]
+        >>> [piece.text for piece in AddBack().write(parse_numeral("2,082"))]
         ['2,082', '[NUM]']
     """
 
@@ -123,8 +121,7 @@ class Prefix(_MarkedText):
     0, -0, infinity, NaN and overflow are written as in the text.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> [piece.text for piece in Prefix().write(Numeral("2,082", 0, 5, 2082.0))]
+        >>> [piece.text for piece in Prefix().write(parse_numeral("2,082"))]
         ['[NUM]', '2,082']
     """
 

@@ -123,11 +123,7 @@ class NumeroLogic(TokenNotation):
             # Exponents have no leading zeros and no -0.
             negative = body[len(slots) : len(slots) + 2] == "e-"
             first = _DIGITS if power == "1" and not negative else _DIGITS[1:]
-            sign = ["-"] if negative else []
-            choices = ["e", *sign, first, *[_DIGITS] * (int(power) - 1)]
-            if not negative:
-                choices[1] = first + "-"
-            slots += choices
+            slots += ["e", *(["-", first] if negative else [first + "-"]), *[_DIGITS] * (int(power) - 1)]
         slots.append("}")
         if len(body) > len(slots) or any(char not in slot for char, slot in zip(body, slots, strict=False)):
             return frozenset()

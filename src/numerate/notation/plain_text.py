@@ -63,8 +63,7 @@ class Keep(_TextNotation):
     0, -0, infinity, NaN and overflow are written as in the text.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> Keep.build(slot=True).write(Numeral("3.20", 0, 4, 3.2))
+        >>> Keep.build(slot=True).write(parse_numeral("3.20"))
         [Piece(text='3.20', own=False, slot=True)]
     """
 
@@ -100,8 +99,7 @@ class Words(_TextNotation):
     `inf`, `-inf` and `nan`; on overflow, a finite numeral keeps its digits.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> Words().write(Numeral("1,205.5", 0, 7, 1205.5))[0].text
+        >>> Words().write(parse_numeral("1,205.5"))[0].text
         'one thousand two hundred and five point five'
         >>> Words().read(["minus ", "forty", "-two"]).value
         -42.0
@@ -135,8 +133,7 @@ class Drop(ValuelessNotation):
     """Writes nothing for any number (0, -0, infinity, NaN and overflow included): a baseline without numbers.
 
     Example:
-        >>> from numerate.numerals.numeral import Numeral
-        >>> Drop().write(Numeral("42", 0, 2, 42.0))
+        >>> Drop().write(parse_numeral("42"))
         []
     """
 

@@ -67,7 +67,6 @@ class _Significant(TokenNotation):
 
     config: Any
     exact = False
-    digits: int = 3
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
@@ -156,9 +155,10 @@ class _Significant(TokenNotation):
     def _mantissas(self) -> list[str]:
         return [str(number) for number in range(10 ** (self.digits - 1), 10**self.digits)]
 
-    def _signed_mantissas(self) -> list[str]:
-        mantissas = self._mantissas()
-        return [f"-{mantissa}" for mantissa in reversed(mantissas)] + [f"+{mantissa}" for mantissa in mantissas]
+
+def _both_signs(sizes: list[str]) -> list[str]:
+    """Signed tokens in the order of their values."""
+    return [f"-{size}" for size in reversed(sizes)] + [f"+{size}" for size in sizes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +167,6 @@ class P10Config(_RangeConfig):
 
     Attributes:
         digits: Number of significant digits: 3 in xVal, 4 in RegressLM.
-        lowest: Smallest exponent of the integer mantissa.
-        highest: Largest exponent of the integer mantissa.
     """
 
     kind: ClassVar[str] = "p10"
@@ -261,7 +259,7 @@ class B1999(_Significant):
     Config = B1999Config
 
     def _positions(self) -> Sequence[Sequence[str]]:
-        return [self._signed_mantissas(), self._exponents]
+        return [_both_signs(self._mantissas()), self._exponents]
 
     def _cut(self, sign: str, mantissa: str, exponent: str) -> Sequence[str]:
         return [sign + mantissa, exponent]
@@ -290,8 +288,7 @@ class FP15(_Significant):
     Config = FP15Config
 
     def _positions(self) -> Sequence[Sequence[str]]:
-        sizes = [mantissa + exponent for exponent in self._exponents for mantissa in self._mantissas()]
-        return [[f"-{size}" for size in reversed(sizes)] + [f"+{size}" for size in sizes]]
+        return [_both_signs([mantissa + exponent for exponent in self._exponents for mantissa in self._mantissas()])]
 
     def _cut(self, sign: str, mantissa: str, exponent: str) -> Sequence[str]:
         return [sign + mantissa + exponent]

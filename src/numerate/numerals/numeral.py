@@ -154,20 +154,9 @@ class Numeral:
 
     def to_dict(self) -> Mapping[str, Any]:
         """The numeral as JSON types: span, text, value, written, decimals, kind, unit; NaN and infinity as strings."""
-        value, written = self.value, self.written
-        row: dict[str, Any] = {
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "value": value if math.isfinite(value) else repr(value),
-            "written": written if math.isfinite(written) else repr(written),
-            "decimals": self.decimals,
-            "kind": self.kind,
-            "unit": self.unit,
-        }
-        if self.path:
-            row["path"] = self.path
-        return row
+        names = ("start", "end", "text", "value", "written", "decimals", "kind", "unit")
+        row = {name: getattr(self, name) for name in (*names, *(["path"] if self.path else []))}
+        return row | {key: repr(row[key]) for key in ("value", "written") if not math.isfinite(row[key])}
 
     @property
     def _exponent(self) -> int:
@@ -258,9 +247,9 @@ def _words_scale(text: str) -> int:
 def _words_decimals(text: str) -> int:
     """Number of digits after "point": 1 for "one point five billion"."""
     words = text.lower().replace("-", " ").partition(" point ")[2].split()
-    spoken = [word for word in words if word in _DIGIT_WORDS]
-    tens = [word for word in words if word in TENS or word in SMALL[10:]]
-    return 2 if tens else len(spoken)
+    if any(word in TENS or word in SMALL[10:] for word in words):
+        return 2
+    return sum(word in _DIGIT_WORDS for word in words)
 
 
 def _words_exact(value: float) -> Fraction | None:

@@ -123,11 +123,9 @@ def _decimal_body(style: Style, value: float) -> str:
     anchor = style.anchor
     if anchor is not None and anchor[0] == value:
         integer, fraction, exponent_digits = anchor[1:]
-        if style.exponent is not None and not style.exponent.bare:
-            return _assemble(style, integer, fraction, _exponent_text(style.exponent, exponent_digits))
-        if style.exponent is None:
-            return _assemble(style, integer, fraction, "")
-        return _exponent_text(style.exponent, exponent_digits) + style.suffix
+        exponent = "" if style.exponent is None else _exponent_text(style.exponent, exponent_digits)
+        bare = style.exponent is not None and style.exponent.bare
+        return exponent + style.suffix if bare else _assemble(style, integer, fraction, exponent)
     number = Decimal(repr(value)).scaleb(-style.power)
     if style.exponent is None:
         integer, _, fraction = format(number, f".{style.decimals}f").partition(".")

@@ -43,8 +43,6 @@ SHORTER_SPELLINGS: dict[str, str] = _TABLES["shorter_spellings"]
 """Compound units -> their shorter normal spelling: `mi/h` -> `mph`."""
 PINT: dict[str, str] = _TABLES["pint_spellings"]
 """Normal spelling -> pint's spelling, where they differ."""
-NOT_CONVERTIBLE = frozenset(["IU"])
-"""Units without a fixed size."""
 
 
 class UnitError(NumerateError, ValueError):

@@ -86,8 +86,6 @@ _COLONS = re.compile(r"\d++(?:\.\d++)?(?::\d++(?:\.\d++)?)++")
 _ROW = re.compile(r"\d++(?:-\d++){2,}+")
 _LIST_CUTS = re.compile(rf"[{DASHES},]")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
-
-
 _DATES = ((_ISO_DATE, "date"), (_DAY_FIRST, "date"), (_MONTH_FIRST, "date"))
 _CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"))
 _DOTTED_SHAPES = (*_DATES, (_TELEPHONE, "identifier"), (_ADDRESS, "identifier"), (_DOTTED, "version"))

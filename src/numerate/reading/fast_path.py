@@ -40,6 +40,8 @@ LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
+Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
+"""Kind, end of the number, power, unit and span of the unit."""
 JOINT_ENDS = frozenset("±-–−o/+")
 """Last characters of the text between the two ends of a range, without the final space."""
 
@@ -76,13 +78,18 @@ def read_pair(text: str, start: int, cluster: str, records: list[Record]) -> boo
     return True
 
 
+def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Follower | None:
+    if found is None:
+        return None
+    return ("money" if found[0] in CURRENCIES else "quantity"), end, power, found[0], found[1:]
+
+
 def easy_follower(
     text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
-) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
+) -> Follower:
     """Reads a percent sign, scale word, unit or ordinal suffix after a plain number.
 
-    Returns:
-        Kind (None: take the slow path), end of the number, power, unit, span of the unit.
+    The kind in the result is None if the number has to take the slow path.
     """
     if attached is None:
         word = spaced or ""
@@ -106,20 +113,14 @@ def easy_follower(
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
         if text[stop : stop + 1] == " " and kind is None:
-            follower = unit_after(text, stop)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), stop, power, unit, (follower[1], follower[2])
-            return "quantity", stop, power, None, None
+            return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:
         if kind is None and word in SPACED_UNITS:
             if word == "year" and whole and len(digits) == 4:
                 return None, end, 0, None, None  # 1986 year net
-            follower = unit_after(text, end)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
+            if (found := _with_unit(end, 0, unit_after(text, end))) is not None:
+                return found
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
                 return plain, end, 0, None, None

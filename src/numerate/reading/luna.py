@@ -97,12 +97,8 @@ def _split(run: str, free: bool) -> list[tuple[int, int]] | None:
     for separator in _SEPARATORS:
         # "-+" means both signs. Every separator is one character wide, so that offsets are kept.
         pieces = run.replace("+", "-").split("-") if separator == "-+" else run.split(separator)
-        start = 0
-        while not pieces[-1]:
-            pieces.pop()
-        while not pieces[start]:
-            start += 1
-        spans = _numbers_of(pieces[start:], start, free)
+        filled = [index for index, piece in enumerate(pieces) if piece]
+        spans = _numbers_of(pieces[filled[0] : filled[-1] + 1], filled[0], free)
         if spans is not None:
             return spans
     return None

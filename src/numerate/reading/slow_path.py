@@ -224,12 +224,12 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
 
 def plain_value(digits: str, point: str) -> float:
     """The value of digits with grouping marks and at most one decimal mark."""
-    if digits.isdecimal():
-        return float(digits)
-    if point and point in digits:
-        whole, _, decimals = digits.rpartition(point)
-        return float(f"{''.join(filter(str.isdecimal, whole)) or '0'}.{decimals}")
-    return float("".join(filter(str.isdecimal, digits)))
+    return float(digits) if digits.isdecimal() else float(".".join(_whole_and_decimals(digits, point)))
+
+
+def _whole_and_decimals(digits: str, point: str) -> tuple[str, str]:
+    whole, _, decimals = digits.rpartition(point) if point and point in digits else (digits, "", "")
+    return "".join(filter(str.isdecimal, whole)) or "0", decimals or "0"
 
 
 def _value(
@@ -246,8 +246,6 @@ def _value(
         except ValueError:  # grouping marks other than a comma
             value = plain_value(digits, point)
     else:
-        plain = "".join(filter(str.isdecimal, digits.rpartition(point)[0] if point and point in digits else digits))
-        decimals = digits.rpartition(point)[2] if point and point in digits else ""
-        shift = int(exponent or 0) + power if len(exponent) < 20 else exponent
-        value = float(f"{plain or '0'}.{decimals or '0'}e{shift}")
+        whole, decimals = _whole_and_decimals(digits, point)
+        value = float(f"{whole}.{decimals}e{int(exponent or 0) + power if len(exponent) < 20 else exponent}")
     return -value if negative else value
