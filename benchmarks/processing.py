@@ -26,7 +26,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from numerate.notation.keep import Keep
+from numerate.notation.plain_text import Keep
 from numerate.processing.processor import NumberProcessor
 from numerate.processing.record_tokenizer import record_tokenizer
 

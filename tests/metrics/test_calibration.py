@@ -1,4 +1,4 @@
-"""CRPS against closed forms, PIT and coverage on distributions that are known."""
+"""CRPS against closed forms; PIT, coverage and calibration error on known distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAN, INF = math.nan, math.inf
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Normal(ValueDistribution):
-    """Known in closed form; its quantiles come from the bisection that every head has."""
+    """A normal distribution with a closed-form cdf; quantiles come from the bisection of `ValueDistribution`."""
 
     mean_: Tensor
     spread: Tensor
@@ -38,7 +38,7 @@ class Normal(ValueDistribution):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Dice(Normal):
-    """1 to 6, each as probable as the others: nothing but jumps."""
+    """A fair die: 1 to 6 with equal probability, so that the cdf consists of jumps."""
 
     def _cdf(self, values: Tensor) -> Tensor:
         return (values.floor().clamp(0, 6) / 6).expand(len(self), -1)
@@ -66,7 +66,7 @@ def test_crps_of_a_normal_distribution() -> None:
     assert metrics.crps(rows, gold).value == pytest.approx(float(expected.mean()), rel=1e-9)
 
 
-def test_crps_of_a_quantile_function_finds_the_kink_itself() -> None:
+def test_crps_of_a_quantile_function_without_cdf() -> None:
     # exponential distribution: CRPS = y + 2 exp(-y) - 3/2
     score = metrics.crps_of_quantiles(lambda level: -torch.log1p(-level), [0.2, 1.0, 9.0])
     expected = sum(y + 2 * math.exp(-y) - 1.5 for y in (0.2, 1.0, 9.0)) / 3
@@ -98,17 +98,17 @@ def test_crps_of_samples_by_all_pairs(fair: bool) -> None:
 
 
 def test_fair_crps_is_unbiased() -> None:
-    # Averaged over many groups of 3 samples, the fair score is the distribution's own; the other one is higher.
+    # Averaged over many groups of 3 samples, the fair score equals that of the distribution; the other is higher.
     groups = 20_000
     draws = torch.randn(3, groups, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     gold = torch.full((groups,), 0.7, dtype=torch.float64)
     exact = float(closed_form(*torch.tensor([0.0, 1.0, 0.7], dtype=torch.float64)))
     assert metrics.crps_of_samples(draws, gold, fair=True).value == pytest.approx(exact, abs=0.01)
-    # E|X - X'| = 2/sqrt(pi), of which the biased score takes off only 2/3
+    # E|X - X'| = 2/sqrt(pi), of which the biased score subtracts only 2/3
     assert metrics.crps_of_samples(draws, gold).value == pytest.approx(exact + 1 / (3 * math.sqrt(math.pi)), abs=0.01)
 
 
-def test_crps_edges() -> None:
+def test_crps_edge_cases() -> None:
     score = metrics.crps_of_samples([[1.0, NAN, 2.0], [1.0, 0.0, 2.0]], [2.0, 1.0, NAN])
     assert (score.value, score.count, score.skipped, score.non_finite) == (1.0, 1, 1, 1)
     assert math.isnan(metrics.crps_of_samples(torch.zeros(5, 0), []).value)
@@ -123,13 +123,13 @@ def test_crps_edges() -> None:
         metrics.crps(rows, [1.0])
 
 
-def test_pinball_by_hand() -> None:
+def test_pinball_matches_manual_calculation() -> None:
     losses = metrics.pinball([[1.0, 2.0, 3.0]], [0.1, 0.5, 0.9], [2.5])
     assert losses.tolist() == [pytest.approx([0.15, 0.25, 0.05])]
 
 
-def uniformity(places: Tensor) -> float:
-    """Kolmogorov's distance from the uniform distribution, times the root of the count."""
+def distance_from_uniform(places: Tensor) -> float:
+    """Kolmogorov-Smirnov distance from the uniform distribution, times the square root of the count."""
     ordered = places.sort().values
     steps = torch.arange(1, len(ordered) + 1) / len(ordered)
     return float((ordered - steps).abs().max()) * math.sqrt(len(ordered))
@@ -139,31 +139,31 @@ def test_pit_of_right_distributions_is_uniform() -> None:
     count = 4000
     rows = Normal(torch.linspace(-9, 9, count).double(), torch.linspace(0.1, 5, count).double())
     gold = rows.sample(1, torch.Generator().manual_seed(0))[0]
-    assert uniformity(metrics.pit(rows, gold)) < 1.5
-    # Written with no decimals, hardly any number is where it was: only within its rounding interval it is uniform.
+    assert distance_from_uniform(metrics.pit(rows, gold)) < 1.5
+    # Values rounded to integers are uniform only if the precision is known.
     coarse = dataclasses.replace(rows, spread=torch.full((count,), 0.3).double())
     written = coarse.sample(1, torch.Generator().manual_seed(1))[0].round()
-    assert uniformity(metrics.pit(coarse, written)) > 5
-    assert uniformity(metrics.pit(coarse, written, precision=torch.zeros(count))) < 1.5
+    assert distance_from_uniform(metrics.pit(coarse, written)) > 5
+    assert distance_from_uniform(metrics.pit(coarse, written, precision=torch.zeros(count))) < 1.5
 
 
-def test_pit_of_jumps_is_uniform() -> None:
+def test_pit_of_distributions_with_jumps_is_uniform() -> None:
     count = 4000
     dice = Dice(torch.zeros(count).double(), torch.ones(count).double())
     gold = torch.randint(1, 7, (count,), generator=torch.Generator().manual_seed(0)).double()
     places = metrics.pit(dice, gold)
-    assert uniformity(places) < 1.5
+    assert distance_from_uniform(places) < 1.5
     assert bool(((places >= (gold - 1) / 6) & (places <= gold / 6)).all())
     assert torch.equal(places, metrics.pit(dice, gold))
     assert not torch.equal(places, metrics.pit(dice, gold, seed=1))
-    # [2.5, 3.5) holds the jump at 3 alone; [2, 3) (here 2.5 ± 0.5) that at 2, but not that at 3.
+    # [2.5, 3.5) contains only the jump at 3; [2, 3) (2.5 ± 0.5) contains the jump at 2, but not the one at 3.
     three = metrics.pit(dice, torch.full((count,), 3.0), precision=torch.zeros(count))
     assert (float(three.min()), float(three.max())) == pytest.approx((2 / 6, 3 / 6), abs=1e-3)
     half = metrics.pit(dice, torch.full((count,), 2.5), precision=torch.zeros(count))
     assert (float(half.min()), float(half.max())) == pytest.approx((1 / 6, 2 / 6), abs=1e-3)
 
 
-def test_pit_edges() -> None:
+def test_pit_edge_cases() -> None:
     rows, _ = normals()
     gold = [NAN, INF, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324, 0.0, 7.0]
     for precision in (None, [0, 0, 300, 300, -400, -324, 0]):
@@ -173,7 +173,7 @@ def test_pit_edges() -> None:
 
 
 @pytest.mark.parametrize("name", ["scalar", "mixture"])
-def test_heads_can_be_judged(name: str) -> None:
+def test_metrics_take_the_distributions_of_heads(name: str) -> None:
     torch.manual_seed(0)
     rows = heads[name].build(8)(torch.randn(6, 8))
     gold = torch.tensor([0.0, 1.0, -5.0, 3.1, 1e6, 2.5])
@@ -182,7 +182,7 @@ def test_heads_can_be_judged(name: str) -> None:
     assert metrics.coverage(*rows.interval(0.9), gold).count == 6
 
 
-def test_coverage_and_calibration_of_right_and_wrong_spreads() -> None:
+def test_coverage_and_calibration_error_of_right_and_wrong_spreads() -> None:
     count = 5000
     rows = Normal(torch.zeros(count).double(), torch.ones(count).double())
     gold = rows.sample(1, torch.Generator().manual_seed(2))[0]
@@ -194,13 +194,13 @@ def test_coverage_and_calibration_of_right_and_wrong_spreads() -> None:
     )
     assert metrics.calibration_error(places).value < 0.015
     narrow = metrics.pit(Normal(torch.zeros(count).double(), torch.full((count,), 0.25).double()), gold)
-    # cdf of a normal four times as wide, at the quantiles of the narrow one
+    # cdf of a normal distribution four times as wide, at the quantiles of the narrow one
     levels = torch.linspace(0.05, 0.95, 19, dtype=torch.float64)
     expected = (torch.special.ndtr(torch.special.ndtri(levels) / 4) - levels).abs().mean()
     assert metrics.calibration_error(narrow).value == pytest.approx(float(expected), abs=0.015)
 
 
-def test_coverage_edges() -> None:
+def test_coverage_edge_cases() -> None:
     score = metrics.coverage([0.0, NAN, 0.0, -INF], [1.0, 1.0, 1.0, INF], [1.0, 0.5, NAN, 9.0])
     assert (score.value, score.count, score.skipped, score.non_finite) == (2 / 3, 3, 1, 1)
     assert math.isnan(metrics.coverage([], [], []).value)
@@ -210,7 +210,7 @@ def test_coverage_edges() -> None:
         metrics.pit_coverage([0.5], level=1.5)
 
 
-def test_expected_calibration_error_by_hand() -> None:
+def test_expected_calibration_error_matches_manual_calculation() -> None:
     sure, right = [0.95, 0.85, 0.75, 0.2, 0.3], [1, 0, 1, 0, 1]
     # two bins, boundary 0.5: (0.95 + 0.85 + 0.75 - 2) / 5 and |1 - 0.5| / 5
     assert metrics.expected_calibration_error(sure, right, bins=2).value == pytest.approx((0.55 + 0.5) / 5)
@@ -224,3 +224,7 @@ def test_expected_calibration_error_by_hand() -> None:
     assert math.isnan(metrics.expected_calibration_error([], []).value)
     with pytest.raises(ValueError, match=r"got 1.5 to 1.5"):
         metrics.expected_calibration_error([1.5], [1])
+    with pytest.raises(ValueError, match="bins=0"):
+        metrics.expected_calibration_error([1.0], [1], bins=0)
+    with pytest.raises(ValueError, match="nodes=1"):
+        metrics.crps_of_quantiles(lambda level: level, [0.5], nodes=1)

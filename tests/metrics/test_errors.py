@@ -1,4 +1,4 @@
-"""Point errors against hand-worked cases, scikit-learn, and exact arithmetic."""
+"""Numeric errors against manual calculations, scikit-learn and exact arithmetic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_against_scikit_learn_and_numpy(seed: int) -> None:
     assert metrics.log_smape(ours, gold).value == pytest.approx(digits.mean(), rel=1e-12)
 
 
-def test_by_hand() -> None:
+def test_errors_match_manual_calculation() -> None:
     ours, gold = [1.0, -2.0, 30.0, 0.0, 5.0], [2.0, 2.0, 300.0, 0.0, 0.0]
     # errors 1, 4, 270, 0, 5; of gold that is not 0: 50 %, 200 %, 90 %
     assert metrics.rmse(ours, gold).value == pytest.approx(math.sqrt((1 + 16 + 72900 + 0 + 25) / 5))
@@ -59,11 +59,11 @@ def test_by_hand() -> None:
     assert metrics.exponent_accuracy(ours, gold).value == 3 / 5  # 0 for 0 is right, 5 for 0 and 30 for 300 are not
     assert metrics.sign_accuracy(ours, gold).value == 3 / 5
     assert metrics.smape(ours, gold).value == pytest.approx((1 / 3 + 1 + 270 / 330 + 0 + 1) / 5)
-    # right to all digits is 1, an error of the whole size 0
+    # a prediction with all digits right scores 1, an error as large as the value 0
     assert metrics.log_smape(ours, gold).value == pytest.approx((math.log10(3) - math.log10(27 / 33) + 15) / 75)
 
 
-def test_adjusted_r2_by_hand() -> None:
+def test_adjusted_r2_matches_manual_calculation() -> None:
     gold, ours = [1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, 6.0]
     assert metrics.r2(ours, gold).value == pytest.approx(0.9)
     assert metrics.adjusted_r2(ours, gold, predictors=2).value == pytest.approx(1 - 0.1 * 4 / 2)
@@ -73,7 +73,7 @@ def test_adjusted_r2_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_empty_is_nan(name: str) -> None:
+def test_no_examples_give_nan(name: str) -> None:
     for nothing in ([], torch.zeros(0)):
         score = BY_NAME[name](nothing, nothing)
         assert math.isnan(score.value)
@@ -94,10 +94,10 @@ def test_non_finite_predictions_are_counted(name: str) -> None:
     elif name == "log_smape":
         assert score.value == pytest.approx(clean.value / 2)
     else:
-        assert score.value == pytest.approx(clean.value)  # means are of the others
+        assert score.value == pytest.approx(clean.value)  # means leave them out
 
 
-def test_medians_survive_a_minority_of_broken_predictions() -> None:
+def test_medians_stay_finite_with_few_non_finite_predictions() -> None:
     assert metrics.mdae([1.0, 2.0, NAN], [2.0, 4.0, 1.0]).value == 2
     assert metrics.mdape([1.0, 3.0, -INF], [2.0, 4.0, 1.0]).value == 50
 
@@ -110,7 +110,7 @@ def test_no_overflow_and_no_underflow() -> None:
     assert metrics.mae([LARGEST], [-LARGEST]).value == INF
     assert metrics.smape([LARGEST], [-LARGEST]).value == 1
     assert metrics.smape([1e308], [1.5e308]).value == pytest.approx(0.2)
-    assert metrics.smape([1e-300], [3e-300]).value == pytest.approx(2e-200)  # far below its floor: equal, as defined
+    assert metrics.smape([1e-300], [3e-300]).value == pytest.approx(2e-200)  # far below the constant 1e-100
     assert metrics.r2([1e300, 2e300, 4e300], [1e300, 2e300, 3e300]).value == pytest.approx(0.5)
     assert metrics.log_mae([5e-324], [LARGEST]).value == pytest.approx(631.561, abs=1e-3)
 
@@ -119,7 +119,7 @@ EXTREMES = (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 5e-324, -1e-300, 1e-100, 0.1, 
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_no_example_is_lost_at_the_extremes(name: str) -> None:
+def test_extreme_values_are_all_counted(name: str) -> None:
     for turn in range(len(EXTREMES)):
         ours = EXTREMES[turn:] + EXTREMES[:turn]
         score = BY_NAME[name](ours, EXTREMES)
@@ -136,7 +136,7 @@ def test_no_example_is_lost_at_the_extremes(name: str) -> None:
             assert alone.count + alone.skipped + (alone.non_finite if means else 0) == 1
 
 
-def test_r2_of_gold_that_does_not_vary_is_nan() -> None:
+def test_r2_of_constant_gold_values_is_nan() -> None:
     assert math.isnan(metrics.r2([0.1, 0.2, 0.3], [0.1, 0.1, 0.1]).value)
     assert math.isnan(metrics.r2([1.0], [1.0]).value)
 
@@ -147,7 +147,7 @@ def test_order_of_magnitude_is_exact() -> None:
     above = torch.nextafter(torch.tensor(powers, dtype=torch.float64), torch.tensor(INF, dtype=torch.float64))
     ends = torch.tensor([*powers, LARGEST, 5e-324], dtype=torch.float64)
     values = torch.cat([ends, below[1:], above])
-    # Of the shortest decimal, as a reader sees it: 1e-320 is not exact in binary, and still of order -320.
+    # The order of the shortest decimal: 1e-320 is not exact in binary, but its order is -320.
     expected = [Decimal(repr(value)).adjusted() for value in values.tolist()]
     assert metrics.order_of_magnitude(values).tolist() == expected
     assert metrics.order_of_magnitude(-values).tolist() == expected
@@ -155,7 +155,7 @@ def test_order_of_magnitude_is_exact() -> None:
     assert metrics.order_of_magnitude(special).tolist() == [-400, -400, 400, 400]
 
 
-def test_takes_any_type_and_says_what_does_not_fit() -> None:
+def test_input_types_and_shape_errors() -> None:
     assert metrics.mae(torch.tensor([1, 2]), torch.tensor([1.5, 2.0], dtype=torch.bfloat16)).value == 0.25
     assert metrics.mae([0.1], [0.2]).value == 0.1  # lists are float64, not float32
     weights = torch.ones(2, requires_grad=True)
@@ -166,7 +166,15 @@ def test_takes_any_type_and_says_what_does_not_fit() -> None:
         metrics.mae([[1.0, 2.0]], [1.0, 2.0])
 
 
+def test_right_digit_shares_are_the_terms_of_log_smape() -> None:
+    ours, gold = [1.0, 1.001, NAN, 5.0], [1.0, 1.0, 2.0, NAN]
+    shares = metrics.right_digit_shares(ours, gold)
+    assert shares.isnan().tolist() == [False, False, False, True]
+    assert float(shares[:3].mean()) == pytest.approx(metrics.log_smape(ours, gold).value)
+
+
 def test_score_as_text_and_json() -> None:
     score = metrics.mape([1.0, NAN, 1.0], [2.0, 1.0, 0.0])
     assert str(score) == "50 (n=1, 1 skipped, 1 not finite)"
+    assert float(score) == score.value
     assert metrics.mae([], []).to_dict() == {"value": None, "count": 0, "skipped": 0, "non_finite": 0}

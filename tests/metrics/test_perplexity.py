@@ -1,4 +1,4 @@
-"""Perplexities by hand, and the identity that the tables of 2018 break."""
+"""Perplexities against manual calculations, and equal adjustment of flat and hierarchical models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import nn
 from numerate import metrics
 
 WORDS, NUMERALS = 7, 5
-"""Vocabulary of the toy models: each class's last type is its unknown one."""
+"""Vocabulary sizes of the toy models; the last type of each class is its unknown token."""
 TYPES = (40, 300)
-"""How many types each unknown one stands for."""
+"""Number of types behind the unknown token of each class."""
 
 
 class Flat(nn.Module):
@@ -29,7 +29,7 @@ class Flat(nn.Module):
 
 
 class Hierarchical(nn.Module):
-    """A class first, then a type within it."""
+    """A softmax over the classes, then a softmax over the types of a class."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def train(model: nn.Module, steps: int = 30) -> torch.Tensor:
     return model(hidden, classes, types).detach()
 
 
-def test_flat_and_hierarchical_models_are_adjusted_alike() -> None:
+def test_flat_and_hierarchical_models_have_equal_adjustments() -> None:
     torch.manual_seed(0)
     _, classes, _, unknown = corpus()
     flat = metrics.perplexities(train(Flat()), classes, unknown, TYPES)
@@ -72,14 +72,12 @@ def test_flat_and_hierarchical_models_are_adjusted_alike() -> None:
         assert one.pp != pytest.approx(other.pp, rel=1e-6)
         assert math.log(one.app / one.pp) == pytest.approx(math.log(other.app / other.pp), rel=1e-9)
         assert one.adjustment == other.adjustment > 0
-    # The published flat cells: both adjustments on all tokens in each part.
     share = [float((unknown & (classes == kind)).double().mean()) * math.log(TYPES[kind]) for kind in (0, 1)]
     assert flat["all"].adjustment == pytest.approx(sum(share))
 
 
 @pytest.mark.parametrize("model", [Flat, Hierarchical])
-def test_adjusted_model_is_a_distribution_over_all_types(model: type[nn.Module]) -> None:
-    # Each known type once, each of the types behind an unknown one once: their adjusted probabilities sum to 1.
+def test_adjusted_probabilities_of_all_types_sum_to_1(model: type[nn.Module]) -> None:
     torch.manual_seed(1)
     sizes, hidden = (WORDS, NUMERALS), torch.randn(1, 6)
     total = 0.0
@@ -93,7 +91,7 @@ def test_adjusted_model_is_a_distribution_over_all_types(model: type[nn.Module])
     assert total == pytest.approx(1, rel=1e-5)
 
 
-def test_by_hand() -> None:
+def test_perplexities_match_manual_calculation() -> None:
     nll = [math.log(2), math.log(4), math.log(16), math.log(8)]
     table = metrics.perplexities(nll, [0, 0, 1, 1], [False, True, True, True], (9, 25))
     # words: sqrt(2 * 4), times 9^(1/2); numerals: sqrt(16 * 8), times 25; all: (2 * 4 * 16 * 8)^(1/4)
@@ -106,7 +104,7 @@ def test_by_hand() -> None:
     assert table["all"].pp_2nats == pytest.approx(2 ** (math.log(1024) / 4))
 
 
-def test_thawanis_perplexity() -> None:
+def test_perplexity_as_reported_by_thawani_et_al() -> None:
     result = metrics.perplexity([math.log(5.14)])
     assert result.pp_2nats == pytest.approx(3.11, abs=0.005)
 
@@ -117,7 +115,7 @@ def test_open_vocabulary_needs_no_adjustment() -> None:
     assert metrics.perplexity([1.0], [True], unknown_types=0).app == pytest.approx(math.e)  # at least one type
 
 
-def test_nothing_nan_and_the_impossible() -> None:
+def test_no_tokens_nan_and_probability_0() -> None:
     empty = metrics.perplexity([])
     assert math.isnan(empty.pp)
     assert math.isnan(empty.app)
@@ -129,10 +127,10 @@ def test_nothing_nan_and_the_impossible() -> None:
     assert metrics.perplexity([1e6]).pp == math.inf
 
 
-def test_bad_input_is_quoted() -> None:
+def test_errors_quote_the_input() -> None:
     with pytest.raises(ValueError, match=r"got 0\.\.2"):
         metrics.perplexities([1.0, 1.0], [0, 2])
-    with pytest.raises(ValueError, match="one a class"):
+    with pytest.raises(ValueError, match="one entry per class"):
         metrics.perplexities([1.0], [0], unknown_types=(1,))
     with pytest.raises(ValueError, match=r"\(2,\), \(1,\), \(1,\)"):
         metrics.perplexities([1.0, 2.0], [0])

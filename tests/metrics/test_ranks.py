@@ -1,4 +1,4 @@
-"""hit@k and ROC-AUC by hand, by all pairs, and against scikit-learn."""
+"""hit@k and ROC AUC against manual calculations, enumeration and scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from numerate import metrics
 
 
-def test_hits_by_hand() -> None:
+def test_hit_at_matches_manual_calculation() -> None:
     scores = [[5.0, 4.0, 3.0, 2.0], [1.0, 9.0, 2.0, 3.0], [1.0, 1.0, 0.0, 1.0]]
     # ranks 2 and 4; the third target is one of three tied for places 1 to 3
     targets = [1, 0, 3]
@@ -21,8 +21,7 @@ def test_hits_by_hand() -> None:
     )
 
 
-def test_ties_are_worth_what_guessing_is() -> None:
-    # The mean over all orders in which equal candidates could stand.
+def test_hit_at_of_ties_is_the_mean_over_all_orders() -> None:
     scores, target = [3.0, 1.0, 3.0, 3.0, 2.0], 2
     for k in range(1, 6):
         hits = [
@@ -32,7 +31,7 @@ def test_ties_are_worth_what_guessing_is() -> None:
         assert metrics.hit_at([scores], [target], k).value == pytest.approx(sum(hits) / len(hits))
 
 
-def test_hits_edges() -> None:
+def test_hit_at_edge_cases() -> None:
     nan = math.nan
     score = metrics.hit_at([[nan, 1.0], [nan, 1.0], [1.0, 2.0]], [0, 1, -1], k=1)
     assert (score.value, score.count, score.non_finite) == (pytest.approx(1 / 3), 3, 1)
@@ -42,12 +41,13 @@ def test_hits_edges() -> None:
         metrics.hit_at([[1.0]], [0], k=0)
     with pytest.raises(ValueError, match=r"got \[2\]"):
         metrics.hit_at([[1.0, 2.0]], [2], k=1)
-    with pytest.raises(ValueError, match="one a row"):
+    assert metrics.hit_at(torch.zeros(2, 0), [-1, -1], k=1).value == 0
+    with pytest.raises(ValueError, match="one entry per row"):
         metrics.hit_at([[1.0, 2.0]], [0, 1], k=1)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_auc_against_scikit_learn_and_all_pairs(seed: int) -> None:
+def test_roc_auc_against_scikit_learn_and_all_pairs(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randint(0, 12, (80,), generator=generator).double()  # many ties
     truth = torch.rand(80, generator=generator) < 0.3
@@ -57,7 +57,7 @@ def test_auc_against_scikit_learn_and_all_pairs(seed: int) -> None:
     assert found == pytest.approx(float(((gaps > 0).double() + (gaps == 0).double() / 2).mean()), rel=1e-12)
 
 
-def test_auc_edges() -> None:
+def test_roc_auc_edge_cases() -> None:
     assert metrics.roc_auc([1.0, 1.0, 1.0], [True, False, True]).value == 0.5
     assert metrics.roc_auc([-math.inf, 0.0, math.inf], [False, False, True]).value == 1
     for scores, truth in (([], []), ([1.0], [True]), ([1.0, math.nan], [True, False])):

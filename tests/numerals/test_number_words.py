@@ -1,16 +1,14 @@
-"""Numbers in letters: what is written for each value, and that no value makes it raise."""
+"""Writing numbers in letters: number words, Roman numerals, NaN and infinity."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from numerate.numerals.number_words import render_roman, render_special, render_words
-
-UNHURRIED = settings(deadline=None)  # other tests may keep the machine busy
 
 WORDS = [
     (0, "lower-&", 0, "zero"),
@@ -77,18 +75,17 @@ SPECIALS = [
 
 
 @pytest.mark.parametrize(("value", "form", "power", "words"), WORDS)
-def test_words(value: float, form: str, power: int, words: str) -> None:
+def test_render_words(value: float, form: str, power: int, words: str) -> None:
     assert render_words(value, form, power) == words
 
 
-@UNHURRIED
 @given(
     st.floats(),
     st.sampled_from(["lower", "capital", "upper"]),
     st.sampled_from(["-&", "-", " &", " ", "-&.", "-&#"]),
     st.integers(-12, 70),
 )
-def test_any_float_can_be_written(value: float, case: str, joints: str, power: int) -> None:
+def test_render_words_of_any_float(value: float, case: str, joints: str, power: int) -> None:
     words = render_words(value, case + joints, power)
     assert words and words == words.strip()
 
@@ -107,13 +104,13 @@ def test_any_float_can_be_written(value: float, case: str, joints: str, power: i
         (math.inf, True, "inf"),
     ],
 )
-def test_roman(value: float, upper: bool, letters: str) -> None:
+def test_render_roman(value: float, upper: bool, letters: str) -> None:
     assert render_roman(value, upper) == letters
 
 
-@pytest.mark.parametrize(("like", "value"), SPECIALS)
-def test_a_special_is_like_itself(like: str, value: float) -> None:
-    assert render_special(like, value) == like
+def test_special_values_keep_their_spelling() -> None:
+    for like, value in SPECIALS:
+        assert render_special(like, value) == like
 
 
 @pytest.mark.parametrize(
@@ -131,12 +128,11 @@ def test_a_special_is_like_itself(like: str, value: float) -> None:
         ("−∞", "NaN", "∞", "−∞"),
     ],
 )
-def test_specials_keep_to_one_manner(like: str, nan: str, inf: str, minus_inf: str) -> None:
+def test_special_values_follow_the_style_of_another(like: str, nan: str, inf: str, minus_inf: str) -> None:
     assert [render_special(like, value) for value in (math.nan, math.inf, -math.inf)] == [nan, inf, minus_inf]
 
 
-@UNHURRIED
 @given(st.sampled_from([like for like, _ in SPECIALS]), st.floats(allow_nan=False, allow_infinity=False))
-def test_a_finite_value_in_a_special_style_is_digits(like: str, value: float) -> None:
+def test_finite_values_in_a_special_style_are_digits(like: str, value: float) -> None:
     assert float(render_special(like, value)) == value
     assert not render_special(like, value).endswith(".0")

@@ -1,4 +1,4 @@
-"""`Numeral`: what is derived from the text and the value."""
+"""`Numeral`: properties that are derived from text and value."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def one(text, **options):
         ("9007199254740993", 9007199254740992.0, 0, 0, 9007199254740993),
     ],
 )
-def test_derived(text, written, decimals, precision, exact):
+def test_properties_of_numerals_in_digits(text, written, decimals, precision, exact):
     n = one(text)
     assert (n.written, n.decimals, n.precision, n.exact) == (written, decimals, precision, exact)
 
@@ -59,12 +59,12 @@ def test_derived(text, written, decimals, precision, exact):
         ("one hundred sextillion", 0, 23, 10**23),
     ],
 )
-def test_derived_from_words(text, decimals, precision, exact):
+def test_properties_of_number_words(text, decimals, precision, exact):
     n = one(text, words=True)
     assert (n.decimals, n.precision, n.exact) == (decimals, precision, exact)
 
 
-def test_words_beyond_float64_have_no_exact_value():
+def test_number_words_beyond_float64_have_no_exact_value():
     words = "nine quadrillion seven trillion one hundred ninety-nine billion two hundred fifty-four million seven"
     assert one(words, words=True).exact is None
 
@@ -80,17 +80,17 @@ def test_words_beyond_float64_have_no_exact_value():
         ("1e308", 1e308, False, Fraction(10) ** 308),
     ],
 )
-def test_beyond_float64(text, value, overflow, exact):
+def test_overflow_and_exact_value(text, value, overflow, exact):
     n = one(text)
     assert (n.value, n.overflow, n.special, n.exact) == (value, overflow, None, exact)
 
 
-def test_specials():
+def test_infinity():
     n = one("[-Infinity]", reader="records")
     assert (n.special, n.overflow, n.exact, n.to_dict()["value"]) == ("-inf", False, None, "-inf")
 
 
-def test_to_dict_is_json():
+def test_to_dict_gives_json_types():
     text = "$1.5 billion, 1e999, 3.2 km"
     rows = [n.to_dict() for n in find(text)]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
@@ -101,7 +101,7 @@ def test_to_dict_is_json():
     assert (rows[1]["value"], rows[2]["unit"]) == ("inf", "km")
 
 
-def test_make_numeral_makes_a_numeral():
+def test_make_numeral_returns_a_frozen_numeral():
     made = make_numeral("5", 0, 1, 5.0, unit="km")
     assert type(made) is Numeral
     assert made == Numeral("5", 0, 1, 5.0, unit="km")

@@ -1,4 +1,4 @@
-"""The render law on all shapes, and other values written in the same way."""
+"""Styles: `render` reproduces a numeral's text, and writes other values in the same way."""
 
 import math
 
@@ -60,13 +60,13 @@ from numerate.numerals.style_inference import style_of
         ("１２％", 0.34, "３４％"),
     ],
 )
-def test_other_values_are_written_alike(like, value, text):
+def test_render_in_the_style_of_a_numeral(like, value, text):
     (n,) = find(like)
     assert render(n.style, n.value) == n.text
     assert render(n.style, value) == text
 
 
-def test_plain_styles_are_shared():
+def test_plain_styles_are_cached():
     assert style_of("12", 12.0) is style_of("99", 99.0)
 
 
@@ -83,13 +83,15 @@ def test_plain_styles_are_shared():
         suffix=st.sampled_from(["", "%", " million"]),
     ),
 )
-def test_any_value_can_be_written(value, style):
-    text = render(style, value)
-    assert text
-    assert render(style, value) == text
+def test_render_any_value(value, style):
+    assert render(style, value)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_specials_can_be_written(value):
-    assert math.isnan(value) == (render(Style(), value) == "nan")
-    assert render(Style(), value) in ("nan", "inf", "-inf")
+def test_render_special_values():
+    assert [render(Style(), value) for value in (math.nan, math.inf, -math.inf)] == ["nan", "inf", "-inf"]
+    assert render(Style(family="words", suffix="lower-&", power=-2, outer=" percent"), 0.25) == "twenty-five percent"
+
+
+def test_render_bare_power_of_zero():
+    (n,) = find("10^6")
+    assert (render(n.style, 0.0), render(n.style, 2.5e3)) == ("0", "2.5×10^3")

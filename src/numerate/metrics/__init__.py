@@ -1,6 +1,6 @@
-"""Measures: how probable, how near, how well calibrated, how right, and whether a difference is more than chance.
+"""Metrics: perplexity, numeric errors, calibration, ranking, text answers and significance tests.
 
-All are functions of tensors (or lists), computed in float64; docs/metrics.md lists them with their formulas.
+All are functions of tensors or lists, computed in float64; docs/metrics.md lists them with their formulas.
 
 Example:
     >>> from numerate import metrics
@@ -38,7 +38,7 @@ from numerate.metrics.errors import (
 )
 from numerate.metrics.perplexity import Perplexity, perplexities, perplexity
 from numerate.metrics.ranks import hit_at, roc_auc
-from numerate.metrics.score import Score
+from numerate.metrics.score import MetricError, Score
 from numerate.metrics.significance import (
     Interval,
     Test,
@@ -52,47 +52,10 @@ from numerate.metrics.significance import (
 )
 
 __all__ = [
-    "Interval",
-    "Perplexity",
-    "Score",
-    "Test",
-    "adjusted_r2",
-    "answer_tokens",
-    "binomial_test",
-    "bootstrap",
-    "calibration_error",
-    "coverage",
-    "crps",
-    "crps_of_quantiles",
-    "crps_of_samples",
-    "exact_match",
-    "expected_calibration_error",
-    "exponent_accuracy",
-    "hit_at",
-    "log_mae",
-    "log_smape",
-    "mae",
-    "mape",
-    "mcnemar",
-    "mdae",
-    "mdape",
-    "mean_interval",
-    "order_of_magnitude",
-    "pair_f1",
-    "paired_t_test",
-    "perplexities",
-    "perplexity",
-    "pinball",
-    "pit",
-    "pit_coverage",
-    "r2",
-    "right_digit_shares",
-    "rmse",
-    "roc_auc",
-    "sign_accuracy",
-    "sign_test",
-    "smape",
-    "spans_f1",
-    "t_test",
-    "token_f1",
-]
+    "Interval", "MetricError", "Perplexity", "Score", "Test", "adjusted_r2", "answer_tokens", "binomial_test",
+    "bootstrap", "calibration_error", "coverage", "crps", "crps_of_quantiles", "crps_of_samples", "exact_match",
+    "expected_calibration_error", "exponent_accuracy", "hit_at", "log_mae", "log_smape", "mae", "mape", "mcnemar",
+    "mdae", "mdape", "mean_interval", "order_of_magnitude", "pair_f1", "paired_t_test", "perplexities", "perplexity",
+    "pinball", "pit", "pit_coverage", "r2", "right_digit_shares", "rmse", "roc_auc", "sign_accuracy", "sign_test",
+    "smape", "spans_f1", "t_test", "token_f1",
+]  # fmt: skip

@@ -1,13 +1,14 @@
-"""Whether answers in words are right: exact match and F1 over tokens, as SQuAD, DROP and TAT-QA count them."""
+"""Metrics of text answers: exact match and token F1 as in SQuAD, DROP and TAT-QA."""
 
 from __future__ import annotations
 
 import math
 import string
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
-from numerate.metrics.score import Score
+from numerate.metrics.score import MetricError, Score, import_scipy
 from numerate.reading import find
 
 if TYPE_CHECKING:
@@ -20,21 +21,21 @@ __all__ = ["answer_tokens", "exact_match", "pair_f1", "spans_f1", "token_f1"]
 _ARTICLES = frozenset(["a", "an", "the"])
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _BY_VALUE = frozenset(["quantity", "percent", "money", "year", "ordinal"])
-"""Kinds of numeral that are their value; a date or a version is what is written."""
+"""Kinds of numeral that are compared by value; dates, versions and others are compared as text."""
 _MARK = "="
-"""Begins a number's token; punctuation is gone from all others, so no word is taken for a number."""
+"""First character of a number's token; other tokens contain no punctuation, so no word can equal a number token."""
 
 
 def answer_tokens(text: str, numbers: bool = False, decimals: int | None = None) -> list[str]:
-    """An answer as comparable tokens: lower case, without punctuation and articles.
+    """Splits an answer into normalised tokens: lower case, without punctuation and articles.
 
-    That is SQuAD's way, by which -5 equals 5 and 3.5 equals 35. With `numbers`, each number is one token, its value,
-    however it is written: `$1,500`, `1500` and `1.5 thousand` are one, `(134)` is negative, `12%` is 0.12.
+    This is SQuAD's normalisation, by which -5 equals 5 and 3.5 equals 35. With `numbers`, each number becomes one token
+    with its value: `$1,500`, `1500` and `1.5 thousand` are equal, `(134)` is negative, `12%` is 0.12.
 
     Args:
         text: The answer.
         numbers: Whether numbers are compared by value.
-        decimals: Values are rounded to so many decimals (TAT-QA: 4); to 12 significant digits by default.
+        decimals: Number of decimals to round values to (TAT-QA: 4); 12 significant digits by default.
 
     Example:
         >>> answer_tokens("The -3.5 degrees."), answer_tokens("The -3.5 degrees.", numbers=True)
@@ -46,7 +47,7 @@ def answer_tokens(text: str, numbers: bool = False, decimals: int | None = None)
     found = find(text, words=True)
     for number in found:
         if number.kind in _BY_VALUE and math.isfinite(number.value):
-            # A bracketed number that is all of the answer is a book-keeper's minus; within a sentence, a remark.
+            # An answer that is one number in parentheses is an accounting negative; in a sentence it is a remark.
             alone = len(found) == 1 and text.strip() == f"({number.text})"
             value = -number.value if alone else number.value
             tokens += [*_words(text[done : number.start]), _number_token(value, decimals)]
@@ -55,9 +56,9 @@ def answer_tokens(text: str, numbers: bool = False, decimals: int | None = None)
 
 
 def pair_f1(predicted: str, gold: str, numbers: bool = False, decimals: int | None = None) -> float:
-    """F1 of the tokens of one answer; of two empty answers 1, of one 0.
+    """Token F1 of one answer; 1 if both answers are empty, 0 if one is.
 
-    With `numbers`, an answer that has none of the gold answer's numbers is wrong, whatever words it shares (DROP).
+    With `numbers`, an answer that contains none of the gold answer's numbers scores 0 (as in DROP).
 
     Example:
         >>> round(pair_f1("5 million dollars", "6 million dollars"), 4)
@@ -78,7 +79,7 @@ def pair_f1(predicted: str, gold: str, numbers: bool = False, decimals: int | No
 def spans_f1(
     predicted: Sequence[str], gold: Sequence[str], numbers: bool = False, decimals: int | None = None
 ) -> float:
-    """F1 of an answer of several spans: pairs of spans are aligned for the best sum, and spans left over count 0.
+    """Token F1 of an answer of several spans: spans are paired for the best sum, unpaired spans count 0.
 
     Example:
         >>> spans_f1(["2019", "net sales"], ["sales", "2019", "2018"])
@@ -87,19 +88,24 @@ def spans_f1(
     if not predicted or not gold:
         return float(len(predicted) == len(gold))
     table = [[pair_f1(ours, theirs, numbers, decimals) for theirs in gold] for ours in predicted]
-    return _best_alignment(table) / max(len(predicted), len(gold))
+    if len(predicted) == 1 or len(gold) == 1:
+        best = max(max(row) for row in table)
+    else:
+        rows, columns = import_scipy("optimize").linear_sum_assignment(table, maximize=True)
+        best = math.fsum(table[row][column] for row, column in zip(rows, columns, strict=True))
+    return best / max(len(predicted), len(gold))
 
 
 def exact_match(
     predicted: Sequence[str | None], gold: Sequence[Gold], numbers: bool = False, decimals: int | None = None
 ) -> Score:
-    """Share of answers whose tokens equal a gold answer's.
+    """Share of answers whose tokens equal those of a gold answer.
 
     Args:
-        predicted: (N) answers; a missing one (None) is wrong, and counted as not finite.
-        gold: (N) right answers, or several right ones each, of which one is enough; with none, the example is skipped.
+        predicted: (N) answers; a missing answer (None) is wrong and counted in `non_finite`.
+        gold: (N) gold answers; an item may be a list of accepted answers, and an empty list skips the example.
         numbers: Whether numbers are compared by value; see `answer_tokens`.
-        decimals: To how many decimals.
+        decimals: Number of decimals to round values to; see `answer_tokens`.
 
     Example:
         >>> exact_match(["the 1,500", "12 %"], ["1500", ["0.12", "x"]]).value
@@ -107,28 +113,25 @@ def exact_match(
         >>> exact_match(["the 1,500", "12 %"], ["1500", ["0.12", "x"]], numbers=True).value
         1.0
     """
-
-    def equal(one: str, other: str) -> float:
-        return float(answer_tokens(one, numbers, decimals) == answer_tokens(other, numbers, decimals))
-
-    return _over(predicted, gold, equal)
+    tokens = partial(answer_tokens, numbers=numbers, decimals=decimals)
+    return _mean_of_best(predicted, gold, lambda one, other: float(tokens(one) == tokens(other)))
 
 
 def token_f1(
     predicted: Sequence[str | None], gold: Sequence[Gold], numbers: bool = False, decimals: int | None = None
 ) -> Score:
-    """Mean F1 over tokens, of each answer with the gold answer that it is nearest to; see `exact_match`, `pair_f1`.
+    """Mean token F1 of each answer with its best-matching gold answer; see `exact_match` and `pair_f1`.
 
     Example:
         >>> token_f1(["net sales", None], [["sales", "profit"], "3"])
         Score(value=0.3333333333333333, count=2, skipped=0, non_finite=1)
     """
-    return _over(predicted, gold, lambda one, other: pair_f1(one, other, numbers, decimals))
+    return _mean_of_best(predicted, gold, lambda one, other: pair_f1(one, other, numbers, decimals))
 
 
-def _over(predicted: Sequence[str | None], gold: Sequence[Gold], measure: Callable[[str, str], float]) -> Score:
+def _mean_of_best(predicted: Sequence[str | None], gold: Sequence[Gold], measure: Callable[[str, str], float]) -> Score:
     if len(predicted) != len(gold):
-        raise ValueError(f"answers and gold answers must be equally many, got {len(predicted)} and {len(gold)}")
+        raise MetricError(f"answers and gold answers must be equally many, got {len(predicted)} and {len(gold)}")
     total, count, missing = 0.0, 0, 0
     for answer, right in zip(predicted, gold, strict=True):
         options = [right] if isinstance(right, str) else list(right)
@@ -147,35 +150,3 @@ def _words(text: str) -> list[str]:
 def _number_token(value: float, decimals: int | None) -> str:
     rounded = value if decimals is None else round(value, decimals)
     return f"{_MARK}{rounded + 0.0:.12g}"  # -0 becomes 0
-
-
-def _best_alignment(table: list[list[float]]) -> float:
-    """The largest sum of entries, at most one a row and a column (the Hungarian method, in cubic time)."""
-    rows = table if len(table) <= len(table[0]) else [list(column) for column in zip(*table, strict=True)]
-    height, width = len(rows), len(rows[0])
-    row_price, column_price = [0.0] * (height + 1), [0.0] * (width + 1)
-    owner = [0] * (width + 1)  # which row a column belongs to; rows and columns from 1, 0 is none
-    for row in range(1, height + 1):
-        owner[0], column = row, 0
-        slack, came_from, seen = [math.inf] * (width + 1), [0] * (width + 1), [False] * (width + 1)
-        while owner[column]:
-            seen[column] = True
-            here, nearest, step = owner[column], 0, math.inf
-            for other in range(1, width + 1):
-                if seen[other]:
-                    continue
-                cost = -rows[here - 1][other - 1] - row_price[here] - column_price[other]
-                if cost < slack[other]:
-                    slack[other], came_from[other] = cost, column
-                if slack[other] < step:
-                    step, nearest = slack[other], other
-            for other in range(width + 1):
-                if seen[other]:
-                    row_price[owner[other]] += step
-                    column_price[other] -= step
-                else:
-                    slack[other] -= step
-            column = nearest
-        while column:  # along the path back, every column goes to its neighbour's row
-            owner[column], column = owner[came_from[column]], came_from[column]
-    return sum(rows[owner[column] - 1][column - 1] for column in range(1, width + 1) if owner[column])

@@ -1,4 +1,4 @@
-"""Whether predicted distributions can be believed: CRPS, PIT, coverage, calibration error."""
+"""Calibration of predicted distributions: CRPS, PIT, coverage of intervals, calibration error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from numerate.heads.base import LARGEST
-from numerate.metrics.score import Score, as_floats, as_pair
+from numerate.metrics.score import MetricError, Score, as_floats, as_pair, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def pinball(quantiles: Numbers, levels: Numbers, gold: Numbers) -> Tensor:
-    """The pinball loss of predicted quantiles: (level - [y < q]) (y - q).
+    """Pinball loss of predicted quantiles: (level - [y < q]) (y - q).
 
     Shape:
         Quantiles (N, C), levels (C,) or (N, C), gold (N,). Output: (N, C) float64.
@@ -46,10 +46,10 @@ def crps_of_samples(samples: Numbers, gold: Numbers, fair: bool = False) -> Scor
     """Mean continuous ranked probability score of samples: E|X - y| - E|X - X'| / 2; lower is better.
 
     Args:
-        samples: (S, N), S of each distribution. An example with a sample that is not finite is left out and counted.
-        gold: (N,).
-        fair: Whether the pairs (X, X') are of different samples: unbiased for the distribution behind the samples, and
-            then at least 2 are needed. If not, it is the score of the samples themselves as a distribution.
+        samples: (S, N) S samples per distribution. Examples with a sample that is not finite are left out and counted.
+        gold: (N,) gold values.
+        fair: Whether pairs (X, X') are of different samples only, which gives an unbiased estimate for the underlying
+            distribution and needs at least 2 samples. If False, it is the score of the empirical distribution.
 
     Example:
         >>> crps_of_samples([[0.0], [2.0]], [1.0]).value, crps_of_samples([[0.0], [2.0]], [1.0], fair=True).value
@@ -59,12 +59,12 @@ def crps_of_samples(samples: Numbers, gold: Numbers, fair: bool = False) -> Scor
     truth = as_floats(gold, "gold values").to(drawn.device)
     size, count = drawn.shape
     if count != len(truth):
-        raise ValueError(f"samples must be (S, N) for N gold values, got {tuple(drawn.shape)} for {len(truth)}")
+        raise MetricError(f"samples must be (S, N) for N gold values, got {tuple(drawn.shape)} for {len(truth)}")
     if size < 1 + fair and count:
-        raise ValueError(f"at least {1 + fair} samples are needed, got {size}")
+        raise MetricError(f"at least {1 + fair} samples are needed, got {size}")
     known = truth.isfinite()
     good = known & drawn.isfinite().all(dim=0)
-    # From the gold value on, and not from 0: spread is not lost beside a large number.
+    # Subtract the gold value first, so that a small spread around a large number keeps its digits.
     away = (drawn[:, good] - truth[good]).sort(dim=0).values
     ranks = torch.arange(size, dtype=torch.float64, device=away.device)[:, None]
     pairs = ((2 * ranks - size + 1) * away).sum(dim=0) * 2  # sum of |x_i - x_j| over all ordered pairs
@@ -75,17 +75,17 @@ def crps_of_samples(samples: Numbers, gold: Numbers, fair: bool = False) -> Scor
 def crps_of_quantiles(
     quantile: Callable[[Tensor], Tensor], gold: Numbers, at_gold: Numbers | None = None, nodes: int = 64
 ) -> Score:
-    """Mean CRPS of distributions known by their quantile function: twice the integral of the pinball loss over levels.
+    """Mean CRPS of distributions given by their quantile function: twice the integral of the pinball loss over levels.
 
-    The loss has a kink at the level of the gold value; the integral is taken on both sides of it by Gauss's rule, with
-    nodes that crowd at its ends, where heavy tails grow. Distributions with jumps come out to about 1 / nodes
-    of their largest jump.
+    The loss has a kink at the level of the gold value. It is integrated on both sides of the kink by Gauss-Legendre
+    quadrature with nodes concentrated at the ends, for heavy tails. For distributions with jumps the error is about
+    1 / nodes of the largest jump.
 
     Args:
-        quantile: Takes levels (N, C), gives values (N, C).
-        gold: (N,).
-        at_gold: (N,) the probability up to the gold value, cdf(y); found by bisection of `quantile` if not given.
-        nodes: How many nodes on each side.
+        quantile: Function from levels (N, C) to values (N, C).
+        gold: (N,) gold values.
+        at_gold: (N,) cumulative probability of the gold values, cdf(y); found by bisection of `quantile` by default.
+        nodes: Number of quadrature nodes on each side.
 
     Example:
         >>> uniform = crps_of_quantiles(lambda levels: levels, [0.5])
@@ -93,7 +93,7 @@ def crps_of_quantiles(
         0.083333333333
     """
     if nodes < 2:
-        raise ValueError(f"nodes must be at least 2, got {nodes=}")
+        raise MetricError(f"nodes must be at least 2, got {nodes=}")
     truth = as_floats(gold, "gold values")
     known = truth.isfinite()
     safe = torch.where(known, truth, 0.0)
@@ -101,14 +101,14 @@ def crps_of_quantiles(
     split = split.nan_to_num(0.5).clamp(0.0, 1.0)[:, None]
     places, weights = np.polynomial.legendre.leggauss(nodes)
     u = (places + 1) / 2
-    # Nodes crowd at both ends: next to the gold value in a tail, the quantile grows as fast as at the end itself.
+    # Concentrate nodes at both ends: if the gold value lies in a tail, the quantile grows fast near it, too.
     share = torch.from_numpy(u**3 * (10 - 15 * u + 6 * u**2)).to(truth.device)
     weight = torch.from_numpy(weights / 2 * 30 * (u * (1 - u)) ** 2).to(truth.device)
     levels = torch.cat([split * share, split + (1 - split) * share], dim=1)
-    levels = levels.clamp(5e-324, 1 - 2**-53)  # no quantile is asked for at 0 or 1, which is infinite in most cases
+    levels = levels.clamp(5e-324, 1 - 2**-53)  # the quantiles at 0 and 1 are usually infinite
     losses = pinball(quantile(levels), levels, safe)
     below, above = (losses[:, :nodes] * weight).sum(1), (losses[:, nodes:] * weight).sum(1)
-    # A side without probability has no loss, even if the quantile there is infinite.
+    # A side with probability 0 has no loss, even if its quantile is infinite.
     below, above = torch.where(split[:, 0] > 0, below, 0.0), torch.where(split[:, 0] < 1, above, 0.0)
     scores = 2 * (split[:, 0] * below + (1 - split[:, 0]) * above)
     good = known & scores.isfinite()
@@ -117,7 +117,7 @@ def crps_of_quantiles(
 
 @torch.no_grad()
 def crps(distribution: NumberDistribution, gold: Numbers, nodes: int = 64) -> Score:
-    """Mean CRPS of a head's distributions, one for each gold value (N,); see `crps_of_quantiles`.
+    """Mean CRPS of a head's distributions, one per gold value (N,); see `crps_of_quantiles`.
 
     Example:
         >>> from numerate.registry import heads
@@ -125,26 +125,26 @@ def crps(distribution: NumberDistribution, gold: Numbers, nodes: int = 64) -> Sc
         >>> crps(head(torch.zeros(2, 4)), [0.0, 3.0]).count
         2
     """
-    truth = as_floats(gold, "gold values").to(distribution.device)
-    _check_rows(distribution, truth)
+    truth = _gold_values(distribution, gold)
     return crps_of_quantiles(distribution.quantile, truth, distribution.cdf(truth.nan_to_num(0.0)), nodes)
 
 
 @torch.no_grad()
 def pit(distribution: NumberDistribution, gold: Numbers, precision: Numbers | None = None, seed: int = 0) -> Tensor:
-    """Randomised probability integral transform: uniform on [0, 1] if the distributions are right.
+    """Randomised probability integral transform (PIT): uniform on [0, 1] if the distributions are right.
 
-    Where the probability jumps at the gold value, a random place within the jump is taken. With a precision, the gold
-    value stands for all that is written as it is: 3.1 for [3.05, 3.15), and the place is random within that.
+    If the cumulative probability jumps at the gold value, the result is a random value within the jump. With
+    `precision`, a gold value stands for its rounding interval ([3.05, 3.15) for 3.1), and the result is a random value
+    within the probability of that interval.
 
     Args:
         distribution: N distributions.
-        gold: (N,); NaN where it is not finite.
+        gold: (N,) gold values; the result is NaN where they are not finite.
         precision: (N,) powers of ten of the last written digits, as in `NumberTable.precision`; none by default.
-        seed: Of the random places.
+        seed: Random seed.
 
     Returns:
-        (N,) float64 on the distributions' device.
+        (N,) float64 on the device of the distributions.
 
     Example:
         >>> from numerate.registry import heads
@@ -152,22 +152,22 @@ def pit(distribution: NumberDistribution, gold: Numbers, precision: Numbers | No
         >>> pit(head(torch.zeros(3, 4)), [0.0, 3.1, float("nan")], precision=[0, -1, 0]).isnan().tolist()
         [False, False, True]
     """
-    truth = as_floats(gold, "gold values").to(distribution.device)
-    _check_rows(distribution, truth)
+    truth = _gold_values(distribution, gold)
     low = high = torch.where(truth.isfinite(), truth, 0.0)
     if precision is not None:
         power = as_floats(precision, "precisions").to(truth.device)
         half = 0.5 * torch.pow(10.0, power.clamp(-330.0, 308.0))
         low, high = (low - half).clamp(-LARGEST, LARGEST), _before((high + half).clamp(-LARGEST, LARGEST))
-        high = torch.maximum(high, truth.nan_to_num(0.0, 0.0, 0.0))  # a number far finer than its float is still itself
+        # A precision finer than float64 must not move the upper end below the value itself.
+        high = torch.maximum(high, truth.nan_to_num(0.0, 0.0, 0.0))
     below, above = distribution.cdf(_before(low)), distribution.cdf(high)
-    generator = torch.Generator().manual_seed(seed)  # on the CPU: the same on every device
+    generator = torch.Generator().manual_seed(seed)  # on the CPU, so that results do not depend on the device
     place = torch.rand(len(truth), generator=generator, dtype=torch.float64).to(truth.device)
     return torch.where(truth.isfinite(), below + place * (above - below).clamp_min(0.0), torch.nan)
 
 
 def coverage(lower: Numbers, upper: Numbers, gold: Numbers) -> Score:
-    """Share of gold values within their intervals, ends included; an interval with a NaN end holds nothing.
+    """Share of gold values within their intervals, ends included; an interval with a NaN end contains nothing.
 
     Example:
         >>> coverage([0.0, 0.0], [1.0, 1.0], [1.0, 2.0]).value
@@ -178,30 +178,29 @@ def coverage(lower: Numbers, upper: Numbers, gold: Numbers) -> Score:
     known = truth.isfinite()
     inside = ((low <= truth) & (truth <= high.to(low.device)))[known]
     broken = (low.isnan() | high.to(low.device).isnan())[known]
-    value = float(inside.to(torch.float64).mean()) if len(inside) else math.nan
-    return Score(value, len(inside), int((~known).sum()), int(broken.sum()))
+    return Score(mean_of(inside.double()), len(inside), int((~known).sum()), int(broken.sum()))
 
 
 def pit_coverage(places: Numbers, level: float = 0.9) -> Score:
-    """Share of PIT values within the central interval of that level: its coverage, right for jumps and rounding too.
+    """Coverage of the central interval of a level, computed from PIT values; also correct for jumps and rounding.
 
     Example:
         >>> pit_coverage([0.01, 0.2, 0.5, 0.97], level=0.9).value
         0.5
     """
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level=}")
+        raise MetricError(f"level must be between 0 and 1, got {level=}")
     values = as_floats(places, "PIT values")
     known = values.isfinite()
     inside = (values[known] - 0.5).abs() <= level / 2
-    return Score(float(inside.to(torch.float64).mean()) if len(inside) else math.nan, len(inside), int((~known).sum()))
+    return Score(mean_of(inside.double()), len(inside), int((~known).sum()))
 
 
 def calibration_error(places: Numbers, levels: Numbers | None = None) -> Score:
     """Expected calibration error of distributions: mean over levels p of |share of PIT values up to p - p|.
 
     Args:
-        places: (N,) PIT values; those that are NaN are skipped.
+        places: (N,) PIT values; NaN is skipped.
         levels: The levels p; 0.05, 0.10 ... 0.95 by default.
 
     Example:
@@ -228,15 +227,15 @@ def expected_calibration_error(
     Args:
         confidence: (N,) probability of the chosen class, in [0, 1]; NaN is counted and left out.
         correct: (N,) whether the chosen class was right.
-        bins: How many; of equal width, a boundary belonging to the bin below it.
-        equal_mass: Bins of equally many examples instead (equal confidences may be parted).
+        bins: Number of bins of equal width; a boundary belongs to the bin below it.
+        equal_mass: Use bins with equal numbers of examples instead (equal confidences may be split).
 
     Example:
         >>> round(expected_calibration_error([0.9, 0.9, 0.6, 0.6], [True, True, True, False], bins=10).value, 12)
         0.1
     """
     if bins < 1:
-        raise ValueError(f"bins must be positive, got {bins=}")
+        raise MetricError(f"bins must be at least 1, got {bins=}")
     sure, right = as_pair(confidence, correct)
     known = ~right.isnan()
     good = known & ~sure.isnan()
@@ -246,7 +245,7 @@ def expected_calibration_error(
     if not len(sure):
         return Score(math.nan, 0, skipped, broken)
     if not 0 <= float(sure[0]) <= float(sure[-1]) <= 1:
-        raise ValueError(f"confidences must lie in [0, 1], got {float(sure[0])} to {float(sure[-1])}")
+        raise MetricError(f"confidences must be in [0, 1], got {float(sure[0])} to {float(sure[-1])}")
     if equal_mass:
         index = torch.arange(len(sure), device=sure.device) * bins // len(sure)
     else:
@@ -262,17 +261,19 @@ def _mean(scores: Tensor, known: Tensor, good: Tensor) -> Score:
 
 
 def _before(values: Tensor) -> Tensor:
-    """The float64 right below each."""
+    """The next smaller float64 of each value."""
     return torch.nextafter(values, torch.full_like(values, -torch.inf))
 
 
-def _check_rows(distribution: NumberDistribution, gold: Tensor) -> None:
-    if len(distribution) != len(gold):
-        raise ValueError(f"there must be one gold value a row, got {len(gold)} for {len(distribution)} rows")
+def _gold_values(distribution: NumberDistribution, gold: Numbers) -> Tensor:
+    truth = as_floats(gold, "gold values").to(distribution.device)
+    if len(distribution) != len(truth):
+        raise MetricError(f"there must be one gold value per row, got {len(truth)} for {len(distribution)} rows")
+    return truth
 
 
 def _level_of(quantile: Callable[[Tensor], Tensor], gold: Tensor) -> Tensor:
-    """The level up to which the quantiles do not exceed the gold value, to all digits of float64."""
+    """The level up to which the quantiles do not exceed the gold value, by bisection to float64 precision."""
     low, high = torch.zeros_like(gold), torch.ones_like(gold)
     for _ in range(60):
         middle = (low + high) / 2

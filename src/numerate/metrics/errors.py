@@ -1,19 +1,20 @@
-"""How far predicted numbers lie from the true ones.
+"""Errors of predicted numbers: absolute, relative, logarithmic and squared errors, accuracies of sign and exponent.
 
-All take predictions (N,) and gold values (N,), of any type and device, compute in float64 and give a `Score`. Examples
-whose gold value is not finite are skipped and counted. Of predictions that are not finite, means take no account but
-count them; medians take their error as infinite; shares and bounded errors take them as wrong as can be.
+All functions take predictions (N,) and gold values (N,) of any type and device, compute in float64 and return a
+`Score`. Examples with a gold value that is not finite are skipped and counted. Predictions that are not finite are
+counted; means leave them out, medians use an infinite error, accuracies and bounded errors use the worst value.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from numerate.metrics.score import Score, as_pair, mean_of
+from numerate.metrics.score import MetricError, Score, as_pair, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,26 +27,26 @@ __all__ = [
 ]  # fmt: skip
 
 _TINY = 1e-100
-"""Keeps sMAPE's quotient defined at 0; BitTokens' value."""
+"""Avoids 0 / 0 in sMAPE; the value is that of BitTokens."""
 _LEAST, _MOST = -324, 308
 _POWERS = [float(f"1e{power}") for power in range(_LEAST, _MOST + 1)]
-"""The float64 nearest to each power of ten (10^-324 is 0)."""
+"""The float64 nearest to each power of ten (0 for 10^-324)."""
 
 
 def rmse(predicted: Numbers, gold: Numbers) -> Score:
-    """Root of the mean squared error, without overflow of the squares.
+    """Root mean squared error, computed without overflow of the squares.
 
     Example:
         >>> float(rmse([1.0, 2.0], [4.0, 6.0])), float(rmse([3e200, 4e200], [0.0, 0.0]))
         (3.5355339059327378, 3.53553390593273...e+200)
     """
     errors, score = _finite_errors(*as_pair(predicted, gold))
-    if score.count == 0:
+    if not score.count:
         return score
     largest = errors.max()
     if largest == 0 or not bool(largest.isfinite()):
-        return _with(score, float(largest))
-    return _with(score, float((errors / largest).square().mean().sqrt() * largest))
+        return replace(score, value=float(largest))
+    return replace(score, value=float((errors / largest).square().mean().sqrt() * largest))
 
 
 def mae(predicted: Numbers, gold: Numbers) -> Score:
@@ -56,11 +57,11 @@ def mae(predicted: Numbers, gold: Numbers) -> Score:
         Score(value=3.5, count=2, skipped=0, non_finite=1)
     """
     errors, score = _finite_errors(*as_pair(predicted, gold))
-    return _with(score, mean_of(errors))
+    return replace(score, value=mean_of(errors))
 
 
 def mdae(predicted: Numbers, gold: Numbers) -> Score:
-    """Median absolute error; a prediction that is not finite has an infinite one.
+    """Median absolute error; the error of a prediction that is not finite is infinite.
 
     Example:
         >>> float(mdae([1.0, 2.0, 9.0], [4.0, 6.0, 9.0]))
@@ -96,10 +97,9 @@ def mdape(predicted: Numbers, gold: Numbers) -> Score:
 
 
 def log_mae(predicted: Numbers, gold: Numbers) -> Score:
-    """Mean of |log10 |x| - log10 |y||: how many orders of magnitude a prediction is off, whatever the signs.
+    """Mean of |log10 |x| - log10 |y||: the error in orders of magnitude, ignoring signs (see `sign_accuracy`).
 
-    Gold values of 0 are skipped; predictions of 0, infinitely many orders away from any other number, are counted with
-    those that are not finite. What the signs are worth is `sign_accuracy`'s.
+    Gold values of 0 are skipped; predictions of 0, whose error is infinite, are counted in `non_finite`.
 
     Example:
         >>> log_mae([10.0, -1000.0, 0.0], [1000.0, 1000.0, 1.0])
@@ -112,7 +112,7 @@ def log_mae(predicted: Numbers, gold: Numbers) -> Score:
 
 
 def exponent_accuracy(predicted: Numbers, gold: Numbers) -> Score:
-    """Share of predictions of the gold value's order of magnitude, whatever the signs; 0 is of its own order.
+    """Share of predictions with the gold value's order of magnitude, ignoring signs; 0 is an order of its own.
 
     Example:
         >>> exponent_accuracy([999.0, 1000.0, -0.2, 0.0], [100.0, 999.0, 0.9, 0.0]).value
@@ -126,7 +126,7 @@ def exponent_accuracy(predicted: Numbers, gold: Numbers) -> Score:
 
 
 def sign_accuracy(predicted: Numbers, gold: Numbers) -> Score:
-    """Share of predictions of the gold value's sign: negative, 0, positive.
+    """Share of predictions with the gold value's sign (negative, zero or positive).
 
     Example:
         >>> sign_accuracy([1.0, -2.0, 0.0], [5.0, 2.0, -0.0]).value
@@ -139,12 +139,12 @@ def sign_accuracy(predicted: Numbers, gold: Numbers) -> Score:
 
 
 def order_of_magnitude(values: Tensor) -> Tensor:
-    """Power of ten of the first significant digit, exactly: int64; -400 for 0, 400 for what is not finite.
+    """Exact power of ten of the first significant digit; -400 for 0, 400 for NaN and infinity.
 
-    The rounded logarithm alone would put 1000 or 999.9999999999999 on the wrong side.
+    A rounded logarithm alone would be wrong near powers of ten, such as 999.9999999999999.
 
     Shape:
-        Input: any, float64. Output: the same, int64.
+        Input: any shape, float64. Output: the same shape, int64.
 
     Example:
         >>> order_of_magnitude(torch.tensor([1000, 999.9999999999999, -0.02, 0, 5e-324], dtype=torch.float64)).tolist()
@@ -155,7 +155,7 @@ def order_of_magnitude(values: Tensor) -> Tensor:
     safe = torch.where(inside, sizes, 1.0)
     powers = torch.tensor(_POWERS, dtype=torch.float64, device=values.device)
     guess = safe.log10().floor().to(torch.int64).clamp(_LEAST, _MOST)
-    for _ in range(2):  # the guess is at most one off on either side
+    for _ in range(2):  # the guess is at most one too small or too large
         guess = torch.where(safe < powers[guess - _LEAST], guess - 1, guess).clamp_min(_LEAST)
         above = powers[(guess + 1 - _LEAST).clamp_max(_MOST - _LEAST)]
         guess = torch.where((safe >= above) & (guess < _MOST), guess + 1, guess)
@@ -163,29 +163,29 @@ def order_of_magnitude(values: Tensor) -> Tensor:
 
 
 def smape(predicted: Numbers, gold: Numbers) -> Score:
-    """Mean of |y^ - y| / (|y| + |y^| + 1e-100), from 0 to 1; 1 for a prediction that is not finite.
+    """Symmetric MAPE: mean of |y^ - y| / (|y| + |y^| + 1e-100), from 0 to 1; 1 for predictions that are not finite.
 
     Example:
         >>> smape([1.0, 0.0, float("nan")], [3.0, 0.0, 2.0])
         Score(value=0.5, count=3, skipped=0, non_finite=1)
     """
     shares, score = _symmetric(*as_pair(predicted, gold))
-    return _with(score, mean_of(shares))
+    return replace(score, value=mean_of(shares))
 
 
 def log_smape(predicted: Numbers, gold: Numbers) -> Score:
-    """Mean of min(1, -log10(sMAPE + 1e-100) / 15), about the share of right leading digits; higher is better.
+    """Mean of min(1, -log10(sMAPE + 1e-100) / 15), roughly the share of correct leading digits; higher is better.
 
     Example:
         >>> round(log_smape([1.0, 1.001], [1.0, 1.0]).value, 4)
         0.61
     """
     shares, score = _symmetric(*as_pair(predicted, gold))
-    return _with(score, mean_of(_right_digits(shares)))
+    return replace(score, value=mean_of(_right_digits(shares)))
 
 
 def right_digit_shares(predicted: Numbers, gold: Numbers) -> Tensor:
-    """What `log_smape` is the mean of: (N,) float64, NaN where the gold value is none.
+    """The terms whose mean is `log_smape`: (N,) float64, NaN for gold values that are not finite.
 
     Example:
         >>> right_digit_shares([1.0, 1.001, 5.0], [1.0, 1.0, float("nan")]).tolist()
@@ -202,7 +202,7 @@ def _right_digits(shares: Tensor) -> Tensor:
 
 
 def r2(predicted: Numbers, gold: Numbers) -> Score:
-    """Share of the gold values' variance that is explained: 1 - SSE / SST; NaN where they do not vary.
+    """Coefficient of determination 1 - SSE / SST; NaN if the gold values do not vary.
 
     Example:
         >>> r2([1.0, 2.0, 4.0], [1.0, 2.0, 3.0]).value
@@ -213,12 +213,10 @@ def r2(predicted: Numbers, gold: Numbers) -> Score:
     good = known & one.isfinite()
     counts = int(good.sum()), int((~known).sum()), int((known & ~good).sum())
     one, other = one[good], other[good]
-    if not len(one):
+    # Compare values instead of testing the variance for 0: rounding can make the variance of equal values positive.
+    if not len(one) or not bool((other != other[0]).any()):
         return Score(math.nan, *counts)
-    # A gold column that does not vary would leave a rounding error in the variance, not 0.
-    if not bool((other != other[0]).any()):
-        return Score(math.nan, *counts)
-    # Both sums are of numbers up to 1: neither a tiny variance nor a wild prediction is lost.
+    # Scale both sums to terms of at most 1, so that neither tiny variances underflow nor large errors overflow.
     own = float(other.abs().max())
     both = max(float(one.abs().max()), own)
     spread, gaps = other / own - (other / own).mean(), one / both - other / both
@@ -229,25 +227,21 @@ def r2(predicted: Numbers, gold: Numbers) -> Score:
 
 
 def adjusted_r2(predicted: Numbers, gold: Numbers, predictors: int) -> Score:
-    """R2 less what `predictors` fitted parameters explain by chance: 1 - (1 - R2)(n - 1) / (n - p - 1).
+    """R2 adjusted for the number p of fitted predictors: 1 - (1 - R2)(n - 1) / (n - p - 1).
 
     Example:
         >>> adjusted_r2([1.0, 2.0, 4.0, 4.0], [1.0, 2.0, 3.0, 4.0], predictors=1).value
         0.7000000000000001
     """
     if predictors < 0:
-        raise ValueError(f"predictors must not be negative, got {predictors=}")
+        raise MetricError(f"predictors must be at least 0, got {predictors=}")
     plain = r2(predicted, gold)
     left = plain.count - predictors - 1
-    return _with(plain, 1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)
-
-
-def _with(score: Score, value: float) -> Score:
-    return Score(value, score.count, score.skipped, score.non_finite)
+    return replace(plain, value=1 - (1 - plain.value) * (plain.count - 1) / left if left > 0 else math.nan)
 
 
 def _distance(one: Tensor, other: Tensor) -> Tensor:
-    """|one - other|, infinite where `one` is not finite."""
+    """|one - other|; infinite where `one` is not finite."""
     return torch.where(one.isfinite(), (one - other).abs(), torch.inf)
 
 
@@ -259,13 +253,13 @@ def _finite_errors(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
 
 
 def _nonzero(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor, int]:
-    """The pairs whose gold value is finite and not 0, and how many the others are."""
+    """Pairs with a gold value that is finite and not 0, and the number of other pairs."""
     good = other.isfinite() & (other != 0)
     return one[good], other[good], int((~good).sum())
 
 
 def _median(errors: Tensor, predicted: Tensor, skipped: int) -> Score:
-    """The median, of an even number the mean of the middle two."""
+    """The median; for an even count the mean of the two middle errors."""
     count = len(errors)
     ordered = errors.sort().values
     value = math.nan
@@ -276,8 +270,7 @@ def _median(errors: Tensor, predicted: Tensor, skipped: int) -> Score:
 
 
 def _share(right: Tensor, predicted: Tensor, skipped: int) -> Score:
-    value = float(right.to(torch.float64).mean()) if len(right) else math.nan
-    return Score(value, len(right), skipped, int((~predicted.isfinite()).sum()))
+    return Score(mean_of(right.double()), len(right), skipped, int((~predicted.isfinite()).sum()))
 
 
 def _symmetric(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
@@ -285,7 +278,7 @@ def _symmetric(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
     one, other = one[known], other[known]
     finite = one.isfinite()
     safe = torch.where(finite, one, 0.0)
-    # Halves, so that neither the difference nor the sum of the largest numbers overflows.
+    # Halve all terms, so that neither the difference nor the sum of the largest numbers overflows.
     share = (safe / 2 - other / 2).abs() / (safe.abs() / 2 + other.abs() / 2 + _TINY / 2)
     score = Score(math.nan, len(one), int((~known).sum()), int((~finite).sum()))
     return torch.where(finite, share, 1.0), score

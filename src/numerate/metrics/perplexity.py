@@ -1,4 +1,4 @@
-"""Perplexity, and perplexity adjusted for what a closed vocabulary does not spell out."""
+"""Perplexity, and perplexity adjusted for the unknown tokens of a closed vocabulary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from numerate.metrics.score import as_floats
+from numerate.metrics.score import MetricError, as_floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +19,14 @@ __all__ = ["Perplexity", "perplexities", "perplexity"]
 
 @dataclass(frozen=True, slots=True)
 class Perplexity:
-    """How surprised a model is by some tokens.
+    """Perplexity of a set of tokens.
 
     Attributes:
-        nats: Mean negative log-likelihood H, in nats; NaN of no token at all, or if one token's is NaN.
-        adjustment: What spelling out the unknown tokens would cost, in nats a token: log APP - log PP.
-        count: How many tokens.
-        unknown: How many of them were predicted as an unknown token.
-        non_finite: How many have a NaN or infinite log-likelihood. (Infinite: the model holds them for impossible.)
+        nats: Mean negative log-likelihood H in nats; NaN without tokens or if one token's is NaN.
+        adjustment: Cost of spelling out the unknown tokens, in nats per token: log APP - log PP.
+        count: Number of tokens.
+        unknown: Number of tokens that were predicted as an unknown token.
+        non_finite: Number of tokens with a NaN or infinite log-likelihood (infinite: probability 0).
 
     Example:
         >>> both = Perplexity(math.log(8), math.log(2), count=10, unknown=3)
@@ -52,11 +52,11 @@ class Perplexity:
 
     @property
     def pp_2nats(self) -> float:
-        """2^H with H in nats: what Thawani et al. 2021 printed as perplexity; 3.11 there is a perplexity of 5.14."""
+        """2^H with H in nats, which Thawani et al. 2021 report as perplexity; their 3.11 is a perplexity of 5.14."""
         return _power(2.0, self.nats)
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """JSON types: figures that are not finite become None."""
+        """The result as JSON types; NaN and infinity become None."""
         figures = {"pp": self.pp, "app": self.app, "nats": self.nats, "adjustment": self.adjustment}
         counts = {"count": self.count, "unknown": self.unknown, "non_finite": self.non_finite}
         return {**{name: value if math.isfinite(value) else None for name, value in figures.items()}, **counts}
@@ -67,13 +67,14 @@ def perplexity(
 ) -> Perplexity:
     """Perplexity of tokens of one class.
 
-    Adjusted, an unknown token stands for `unknown_types` types, each as probable as the others:
-    log APP = H + (unknown tokens / N) log(unknown types). Without it, a model that calls everything unknown looks best.
+    The adjusted perplexity spreads the probability of the unknown token evenly over `unknown_types` types:
+    log APP = H + (unknown tokens / N) log(unknown types). Without this, a model that predicts only the unknown token
+    would get the best perplexity.
 
     Args:
-        nll: (N,) negative log-likelihoods in nats, with the term of the token's class in them, if the model has one.
-        unknown: (N,) which tokens were predicted as the unknown token; none by default (open vocabulary).
-        unknown_types: How many types the unknown token stands for: distinct *training* types outside the vocabulary.
+        nll: (N,) negative log-likelihoods in nats, including the term of the token's class if the model has one.
+        unknown: (N,) whether a token was predicted as the unknown token; none by default (open vocabulary).
+        unknown_types: Number of distinct *training* types outside the vocabulary.
 
     Example:
         >>> result = perplexity([math.log(2), math.log(8)], unknown=[False, True], unknown_types=16)
@@ -92,20 +93,19 @@ def perplexities(
     unknown_types: Sequence[int] = (1, 1),
     names: Sequence[str] = ("words", "numerals"),
 ) -> dict[str, Perplexity]:
-    """Perplexity of each class of tokens, and of all.
+    """Perplexity of each class of tokens, and of all tokens.
 
-    Every token counts in its own class and in "all", and in no other: the published tables of 2018 adjusted the flat
-    models' words by their unknown numerals and the other way round, and all tokens twice. So for one vocabulary and one
-    text, log APP - log PP is the same for every model, flat or hierarchical.
+    Every token counts in its own class and in "all" only, so that for one vocabulary and one text log APP - log PP is
+    the same for every model, flat or hierarchical. (The published tables of 2018 adjust the words of flat models by
+    their unknown numerals and vice versa, and all tokens twice.)
 
     Args:
-        nll: (N,) negative log-likelihoods in nats, with the term of the token's class in them: both kinds of model then
-            give the probability of the token itself.
+        nll: (N,) negative log-likelihoods in nats, including the term of the token's class.
         classes: (N,) index of each token's class.
-        unknown: (N,) which tokens were predicted as their class's unknown token; none by default. A model that spells
-            numerals out has no unknown numerals.
-        unknown_types: How many types the unknown token of each class stands for; less than 1 counts as 1.
-        names: The classes' names, in the order of their indices.
+        unknown: (N,) whether a token was predicted as the unknown token of its class; none by default. A model that
+            spells out numerals has no unknown numerals.
+        unknown_types: Number of types behind the unknown token of each class; values below 1 count as 1.
+        names: Names of the classes, in the order of their indices.
 
     Example:
         >>> table = perplexities([0.0, math.log(4), math.log(2)], [0, 1, 1], [False, True, False], (7, 9))
@@ -119,19 +119,19 @@ def perplexities(
         hidden = torch.as_tensor(unknown, device=terms.device).bool()
     if kinds.shape != terms.shape or hidden.shape != terms.shape:
         shapes = f"{tuple(terms.shape)}, {tuple(kinds.shape)}, {tuple(hidden.shape)}"
-        raise ValueError(f"nll, classes and unknown must be of one shape, got {shapes}")
+        raise MetricError(f"nll, classes and unknown must have the same shape, got {shapes}")
     if len(unknown_types) != len(names):
-        raise ValueError(f"unknown_types must be one a class, got {unknown_types=} for {names=}")
+        raise MetricError(f"unknown_types must have one entry per class, got {unknown_types=} for {names=}")
     if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) < len(names):
-        raise ValueError(f"classes must lie from 0 to {len(names) - 1}, got {int(kinds.min())}..{int(kinds.max())}")
+        raise MetricError(f"classes must be from 0 to {len(names) - 1}, got {int(kinds.min())}..{int(kinds.max())}")
     costs = torch.tensor([math.log(max(1, n)) for n in unknown_types], dtype=torch.float64, device=terms.device)
     extra = torch.where(hidden, costs[kinds], 0.0)
     masks: dict[str, Any] = {name: kinds == index for index, name in enumerate(names)}
     masks.setdefault("all", torch.ones_like(hidden))
-    return {name: _one(terms[mask], extra[mask], hidden[mask]) for name, mask in masks.items()}
+    return {name: _perplexity(terms[mask], extra[mask], hidden[mask]) for name, mask in masks.items()}
 
 
-def _one(terms: Tensor, extra: Tensor, hidden: Tensor) -> Perplexity:
+def _perplexity(terms: Tensor, extra: Tensor, hidden: Tensor) -> Perplexity:
     count = len(terms)
     if not count:
         return Perplexity(math.nan, math.nan, 0)

@@ -1,7 +1,8 @@
-"""`Score`: a figure with what it was made of; and how every metric takes its input."""
+"""The result type `Score` of all metrics, and helpers that check their input."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,24 +10,32 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from numerate.errors import NumerateError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Score", "as_floats", "as_pair", "mean_of"]
+__all__ = ["MetricError", "ScipyMissingError", "Score", "as_floats", "as_pair", "import_scipy", "mean_of"]
+
+
+class MetricError(NumerateError, ValueError):
+    """An argument of a metric has a wrong shape or a value out of range."""
+
+
+class ScipyMissingError(NumerateError, ImportError):
+    """The package scipy, which computes the significance tests, is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One figure, and how many examples it stands on; `float(score)` is the figure.
-
-    Nothing is left out in silence: what does not enter the figure is counted here.
+    """The value of a metric and the number of examples behind it; `float(score)` is the value.
 
     Attributes:
-        value: The figure; NaN if nothing is left to compute it from.
-        count: How many examples it was computed from.
-        skipped: Examples left out because of their gold value: not finite, or 0 where the metric divides by it.
-        non_finite: Predictions that are NaN or infinite (or whose error is). Means leave them out; medians take their
-            error as infinite, shares take them as wrong.
+        value: The metric; NaN if no example is left.
+        count: Number of examples that enter the value.
+        skipped: Examples left out because of their gold value: not finite, or 0 if the metric divides by it.
+        non_finite: Predictions that are NaN or infinite (or whose error is). Means leave them out, medians count their
+            error as infinite, and accuracies count them as wrong.
 
     Example:
         >>> float(Score(0.5, 10)), str(Score(0.5, 10, skipped=2))
@@ -48,44 +57,52 @@ class Score:
         return f"{self.value:.6g} ({', '.join(notes)})"
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """The score as JSON types: a value that is not finite becomes None."""
+        """The score as JSON types; NaN and infinity become None."""
         value = self.value if math.isfinite(self.value) else None
         return {"value": value, "count": self.count, "skipped": self.skipped, "non_finite": self.non_finite}
 
 
+def import_scipy(part: str) -> Any:
+    """Imports `scipy.<part>`; it comes with the extra `eval` and is imported only by the metrics that need it."""
+    try:
+        return importlib.import_module(f"scipy.{part}")
+    except ImportError:
+        raise ScipyMissingError('this metric needs scipy: pip install "numerate[eval]"') from None
+
+
 def as_floats(values: Tensor | Sequence[Any], what: str = "values", dims: int = 1) -> Tensor:
-    """Numbers as a float64 tensor on their device, detached; a tensor of other dimensions is an error.
+    """Converts numbers to a detached float64 tensor on the same device; other than `dims` dimensions is an error.
 
     Example:
         >>> as_floats([1, 2.5])
         tensor([1.0000, 2.5000], dtype=torch.float64)
     """
-    # Lists straight to float64: PyTorch would read them as float32.
+    # Lists go directly to float64: PyTorch would convert them to float32.
     tensor = torch.as_tensor(values.detach() if isinstance(values, Tensor) else values, dtype=torch.float64)
     if tensor.numel() == 0 and tensor.dim() < dims:
         tensor = tensor.reshape((0,) * dims)
     if tensor.dim() != dims:
-        raise ValueError(f"{what} must have {dims} dimension{'s' * (dims > 1)}, got {tuple(tensor.shape)}")
+        raise MetricError(f"{what} must have {dims} dimension{'s' * (dims > 1)}, got {tuple(tensor.shape)}")
     return tensor
 
 
 def as_pair(predicted: Tensor | Sequence[Any], gold: Tensor | Sequence[Any]) -> tuple[Tensor, Tensor]:
-    """Predictions and gold values, both (N,) float64 on the predictions' device.
+    """Converts predictions and gold values to two (N,) float64 tensors on the device of the predictions.
 
     Example:
         >>> as_pair([1.0, 2.0], [1.0])
         Traceback (most recent call last):
-        ValueError: predictions and gold values must be equally many, got 2 and 1
+        numerate.metrics.score.MetricError: predictions and gold values must be equally many, got 2 and 1
     """
     one = as_floats(predicted, "predictions")
     other = as_floats(gold, "gold values").to(one.device)
     if len(one) != len(other):
-        raise ValueError(f"predictions and gold values must be equally many, got {len(one)} and {len(other)}")
+        raise MetricError(f"predictions and gold values must be equally many, got {len(one)} and {len(other)}")
     return one, other
 
 
 def mean_of(values: Tensor) -> float:
-    """The mean of non-negative values without overflow on the way: NaN of none, inf if one is infinite.
+    """Mean of non-negative values without overflow of their sum; NaN for no values, inf if one is infinite.
 
     Example:
         >>> mean_of(torch.tensor([1e308, 1.7e308], dtype=torch.float64)), mean_of(torch.tensor([]))

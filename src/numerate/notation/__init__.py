@@ -1,1 +1,1 @@
-"""Numeral to token pieces and back: one file a family, each registered in `numerate.notations`."""
+"""Notations convert numerals to token pieces and back; each is registered in `numerate.notations`."""

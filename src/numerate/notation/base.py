@@ -1,4 +1,4 @@
-"""What every notation is: a numeral in, the pieces that stand for it in the token sequence out, and back."""
+"""Base classes of notations: they convert a numeral to pieces of the token sequence and back."""
 
 from __future__ import annotations
 
@@ -6,33 +6,41 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from numerate.errors import NumerateError
 from numerate.numerals.numeral import Numeral
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numerate.config import Config
 
-__all__ = ["END", "NUM", "SPECIAL_TOKENS", "TEXT", "Notation", "Piece", "special_numeral", "special_of"]
+__all__ = [
+    "END", "NUM", "SPECIAL_TOKENS", "TEXT", "Notation", "NotationError", "Piece", "TokenNotation", "ValuelessNotation",
+    "special_numeral", "special_of",
+]  # fmt: skip
 
 NUM = "[NUM]"
-"""The token that stands for a number."""
+"""The token that represents a number."""
 END = ""
 """In a set of legal next pieces: the number may end here."""
 TEXT = "[TEXT]"
-"""In a set of legal next pieces: any text of the model's own tokens may stand here, unconstrained."""
+"""In a set of legal next pieces: any text in the model's own tokens may follow, unconstrained."""
 SPECIAL_TOKENS = {"nan": "[NAN]", "inf": "[INF]", "-inf": "[-INF]"}
-"""The token that stands alone for each special value, in every notation with tokens of its own for values."""
+"""The token of each special value, in all notations that write values with tokens of their own."""
 _SPECIAL_OF = {token: special for special, token in SPECIAL_TOKENS.items()}
+
+
+class NotationError(NumerateError, ValueError):
+    """Pieces that are not a number in a notation, or an option out of range."""
 
 
 class Piece(NamedTuple):
     """One piece of a written number.
 
     Attributes:
-        text: A token of the notation's own `vocabulary`, or plain text for the model's tokenizer.
-        own: Whether it is a token of the notation's own.
-        slot: Whether the number's vector belongs on this piece.
+        text: A token of the notation's `vocabulary`, or plain text for the model's tokenizer.
+        own: Whether the text is a token of the notation's `vocabulary`.
+        slot: Whether the number's vector is placed on this piece.
     """
 
     text: str
@@ -43,14 +51,13 @@ class Piece(NamedTuple):
 class Notation(ABC):
     """Writes numerals as pieces and reads them back.
 
-    Two laws hold for every notation, and the contract tests try them on every registered one. *Round trip*:
-    `read(texts of write(n)).value` lies within `tolerance(n.value)` of `n.value`, and equals it where `exact`.
-    *Legal pieces*: whatever `write` gives can be reached through `legal_next`, and whatever is reached through
-    `legal_next` up to an `END` is read without an error.
+    The contract tests check two laws for every registered notation. *Round trip*: `read(texts of write(n)).value` is
+    within `tolerance(n.value)` of `n.value`, and equal if `exact`. *Legal pieces*: every result of `write` is a path
+    through `legal_next`, and every path through `legal_next` to an `END` can be read.
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
-        vocabulary: The tokens of its own, in the order of their ids; empty where the model's tokens suffice.
+        vocabulary: The notation's own tokens in the order of their ids; empty if it uses only the model's tokens.
         exact: Whether `read(write(n)).value == n.value` for every finite value.
     """
 
@@ -63,53 +70,91 @@ class Notation(ABC):
 
     @classmethod
     def build(cls, **options: Any) -> Self:
-        """Builds the notation from its config's options."""
+        """Builds the notation from the options of its config."""
         return cls(cls.Config.from_dict(options))
 
     @abstractmethod
     def write(self, numeral: Numeral) -> list[Piece]:
-        """The pieces that stand for `numeral`."""
+        """The pieces that represent `numeral`."""
 
     @abstractmethod
     def read(self, pieces: Sequence[str]) -> Numeral | None:
-        """The numeral that the pieces' texts stand for; None where the pieces carry no value (a bare [NUM]).
+        """The numeral that the texts of pieces represent; None if they carry no value (a bare [NUM]).
 
         Raises:
-            ValueError: The pieces are no number in this notation; the message quotes them.
+            NotationError: The pieces are not a number in this notation; the message quotes them.
         """
 
     @abstractmethod
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """Which pieces may follow `prefix`; `END` is among them where the number may end.
+        """The pieces that may follow `prefix`; includes `END` if the number may end here.
 
-        The set holds tokens of `vocabulary`. Where text of the model's own may stand, it holds that text's possible
-        next *characters* (so a subword is legal if its characters are, one after the other), or `TEXT` where any
-        text will do. It is empty where `prefix` begins no number.
+        The set contains tokens of `vocabulary`. For text in the model's own tokens, it contains the possible next
+        *characters* (a subword is legal if its characters are, one after the other), or `TEXT` if any text is legal.
+        It is empty if no number begins with `prefix`.
         """
 
     def tolerance(self, value: float) -> float:
-        """How far `read(write(n)).value` may lie from `value`: 0 if exact, infinity if the value is not written."""
+        """Largest error of `read(write(n)).value`: 0 if exact, infinity if the value is not written."""
         del value
         return 0.0
 
-    def refusal(self, pieces: Sequence[str], why: str) -> ValueError:
-        """The error for pieces that are no number; it quotes them."""
+    def error(self, pieces: Sequence[str], why: str) -> NotationError:
+        """The error for pieces that are not a number; it quotes them."""
         quoted = repr(list(pieces[:40]))
         quoted = quoted if len(quoted) <= 300 else quoted[:297] + "..."
-        return ValueError(f"{self.Config.kind}: {quoted} is no number: {why}")
+        return NotationError(f"{self.Config.kind}: {quoted} is not a number: {why}")
 
     def check(self, pieces: Sequence[str], quote: Sequence[str] | None = None) -> None:
-        """Raises the `refusal` (of `quote`, if given) unless `legal_next` leads along all `pieces` to an end."""
+        """Raises a `NotationError` (quoting `quote`, if given) unless `pieces` is a complete path of `legal_next`."""
         if END not in pieces and END in self.legal_next(pieces):
             return
         for index, piece in enumerate(pieces):
             if piece == END or piece not in self.legal_next(pieces[:index]):
-                raise self.refusal(quote or pieces, f"{piece!r} may not stand at position {index}")
-        raise self.refusal(quote or pieces, "it is not complete")
+                raise self.error(quote or pieces, f"{piece!r} is not allowed at position {index}")
+        raise self.error(quote or pieces, "it is not complete")
+
+
+class TokenNotation(Notation):
+    """A notation that writes values with its own tokens only; NaN and infinity are one token each."""
+
+    def write(self, numeral: Numeral) -> list[Piece]:
+        """The tokens of the number."""
+        special = special_of(numeral)
+        slot = getattr(self.config, "slot", False)
+        return [Piece(token, slot=slot) for token in (self._tokens(numeral) if special is None else [special])]
+
+    def read(self, pieces: Sequence[str]) -> Numeral:
+        """The number that the tokens write."""
+        self.check(pieces)
+        return special_numeral(pieces[0]) if pieces[0] in _SPECIAL_OF else self._numeral(pieces)
+
+    @abstractmethod
+    def _tokens(self, numeral: Numeral) -> Iterable[str]:
+        """The tokens of a numeral that is not special."""
+
+    @abstractmethod
+    def _numeral(self, pieces: Sequence[str]) -> Numeral:
+        """The numeral of legal tokens that are not special."""
+
+
+class ValuelessNotation(Notation):
+    """A notation whose pieces do not carry the value."""
+
+    exact = False
+
+    def read(self, pieces: Sequence[str]) -> None:
+        """None: the pieces carry no value."""
+        self.check(pieces)
+
+    def tolerance(self, value: float) -> float:
+        """Infinity: the value is not written."""
+        del value
+        return math.inf
 
 
 def special_of(numeral: Numeral) -> str | None:
-    """The token for a numeral that is no finite number, or None.
+    """The token of a NaN or written infinity; None for other numerals.
 
     Example:
         >>> special_of(special_numeral("[-INF]"))
@@ -122,6 +167,6 @@ def special_of(numeral: Numeral) -> str | None:
 
 
 def special_numeral(token: str) -> Numeral:
-    """The numeral behind one of `SPECIAL_TOKENS`."""
+    """The numeral of one of the `SPECIAL_TOKENS`."""
     special = _SPECIAL_OF[token]
     return Numeral(special, 0, len(special), float(special), special=special)

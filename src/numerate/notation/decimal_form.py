@@ -1,8 +1,8 @@
-"""The decimal that a numeral writes, as strings from end to end: digits before and after the point, power of ten.
+"""The decimal form of a numeral as strings: digits before and after the point, and power of ten.
 
-Notations that spell digits start here. What was written stays as it was (`0.50` keeps its zero, 30 digits stay 30)
-wherever the text is a decimal; scale words and percent signs are worked into the digits, since a notation writes what
-the number *means*: `1.5 billion` becomes 1500000000, `3.2%` becomes 0.032.
+Notations that write digits use it. Decimals keep their digits as written (`0.50` keeps its zero, 30 digits stay 30);
+scale words and percent signs are applied to the digits, because a notation writes the *meaning* of a number:
+`1.5 billion` becomes 1500000000, `3.2%` becomes 0.032.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ from dataclasses import replace
 from decimal import ROUND_DOWN, ROUND_UP, Context
 from typing import NamedTuple
 
-from numerate.notation.base import SPECIAL_TOKENS, special_numeral
+from numerate.notation.base import SPECIAL_TOKENS, NotationError, special_numeral
 from numerate.numerals.numeral import Numeral
 from numerate.numerals.style import Exponent, render
 
-__all__ = ["MAX_EXPONENT", "MIN_DIGITS", "DecimalForm", "decimal_form", "numeral_of", "parse_numeral"]
+__all__ = [
+    "EXPONENT_DIGITS", "MAX_EXPONENT", "MIN_DIGITS", "DecimalForm", "check_max_digits", "decimal_form", "numeral_of",
+    "parse_numeral",
+]  # fmt: skip
 
+EXPONENT_DIGITS = 4
+"""Maximum number of digits of a written exponent."""
 MAX_EXPONENT = 9_999
-"""Larger written powers of ten are written as this one: float64 is at infinity or zero long before."""
+"""Larger exponents are written as this one: float64 overflows or underflows long before."""
 MIN_DIGITS = 17
-"""As many digits as tell any two float64 apart."""
+"""Number of digits that distinguish any two float64 values."""
 
 # Possessive quantifiers: one pass over the text, no backtracking.
 _DECIMAL = re.compile(r"[-+]?+([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([-+]?+[0-9]++))?+")
@@ -35,7 +40,7 @@ class DecimalForm(NamedTuple):
         negative: Whether it has a minus sign (-0 has one).
         integer: Digits before the point, at least one.
         fraction: Digits after the point.
-        exponent: The written power of ten, None where none is written.
+        exponent: The written power of ten; None without one.
 
     Example:
         >>> form = DecimalForm(True, "6", "02", 23)
@@ -50,7 +55,7 @@ class DecimalForm(NamedTuple):
 
     @classmethod
     def of_scientific(cls, negative: bool, digits: str, power: int) -> DecimalForm:
-        """From significant digits and the power of ten of the first of them; written without exponent where short.
+        """Builds the form from significant digits and the power of ten of the first digit; short without exponent.
 
         Example:
             >>> DecimalForm.of_scientific(False, "3141", 2).text, DecimalForm.of_scientific(False, "3", 40).text
@@ -67,29 +72,30 @@ class DecimalForm(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The number as Python would read it."""
+        """The number as text that Python's `float` reads."""
         fraction = f".{self.fraction}" if self.fraction else ""
         exponent = "" if self.exponent is None else f"e{self.exponent}"
         return f"{'-' if self.negative else ''}{self.integer}{fraction}{exponent}"
 
     def scientific(self) -> tuple[str, int]:
-        """Significant digits without leading zeros ("0" for zero), and the power of ten of the first of them."""
+        """Significant digits without leading zeros ("0" for zero), and the power of ten of the first digit."""
         digits = self.integer + self.fraction
         significant = digits.lstrip("0")
         if not significant:
             return "0", 0
-        return significant, (self.exponent or 0) + len(self.integer) - 1 - (len(digits) - len(significant))
+        power = (self.exponent or 0) + len(self.integer) - 1 - (len(digits) - len(significant))
+        return significant, max(-MAX_EXPONENT, min(MAX_EXPONENT, power))
 
 
 def decimal_form(numeral: Numeral, max_digits: int = 400) -> DecimalForm:
-    """The decimal that a finite numeral writes, with at most `max_digits` digits beside the exponent.
+    """The decimal form of a finite numeral with at most `max_digits` digits before the exponent.
 
-    A numeral with more digits is written with the shortest ones that keep its float64; a numeral that is no decimal
-    (`1/3`, `XIV`, `0xff`) with those of its value.
+    A numeral with more digits gets the shortest digits that keep its float64; a numeral that is not a decimal (`1/3`,
+    `XIV`, `0xff`) gets the digits of its value.
 
     Args:
         numeral: A numeral that is not special.
-        max_digits: At least `MIN_DIGITS`.
+        max_digits: Maximum number of digits, at least `MIN_DIGITS`.
 
     Example:
         >>> decimal_form(Numeral("1,234.50", 0, 8, 1234.5)).text
@@ -105,7 +111,7 @@ def decimal_form(numeral: Numeral, max_digits: int = 400) -> DecimalForm:
         form = _from_style(numeral, negative)
     if form is None or float(form.text.lstrip("-")) != value:
         if math.isinf(value):
-            raise ValueError(f"{numeral.text[:60]!r} is infinite, but neither special nor a decimal")
+            raise NotationError(f"{numeral.text[:60]!r} is infinite, but neither special nor a decimal")
         form = _from_value(value, negative)
     if len(form.integer) + len(form.fraction) > max_digits:
         form = _shortened(form, value, max_digits)
@@ -115,13 +121,13 @@ def decimal_form(numeral: Numeral, max_digits: int = 400) -> DecimalForm:
 
 
 def numeral_of(form: DecimalForm) -> Numeral:
-    """The numeral that a decimal stands for, written plainly."""
+    """The numeral of a decimal form."""
     text = form.text
     return Numeral(text, 0, len(text), float(text))
 
 
 def parse_numeral(text: str) -> Numeral | None:
-    """The numeral that `text` is from end to end, or None.
+    """The numeral that makes up the whole `text`; None if it is anything else.
 
     Example:
         >>> parse_numeral("-1e-05").value
@@ -133,10 +139,16 @@ def parse_numeral(text: str) -> Numeral | None:
         return Numeral(text, 0, len(text), float(form.text))
     if text in SPECIAL_TOKENS:
         return special_numeral(SPECIAL_TOKENS[text])
-    from numerate.reading import find  # the reader's tables are not needed for plain decimals
+    from numerate.reading import find  # a lazy import: plain decimals do not need the reader's tables
 
     found = find(text, words=True, roman=True)
     return found[0] if len(found) == 1 and found[0].text == text else None
+
+
+def check_max_digits(max_digits: int) -> None:
+    """Raises a `NotationError` if the option `max_digits` of a notation is out of range."""
+    if not MIN_DIGITS <= max_digits <= 400:
+        raise NotationError(f"max_digits must be in {MIN_DIGITS}..400, got {max_digits}")
 
 
 def _parsed(text: str, negative: bool) -> DecimalForm | None:
@@ -152,7 +164,7 @@ def _parsed(text: str, negative: bool) -> DecimalForm | None:
 
 
 def _from_style(numeral: Numeral, negative: bool) -> DecimalForm | None:
-    """What a decimal style writes once its marks, words and other scripts are taken away."""
+    """The digits of a decimal style without marks, words and other scripts."""
     style = numeral.style
     if style.family != "decimal" or (style.exponent is not None and style.exponent.bare):
         return None
@@ -169,7 +181,7 @@ def _from_style(numeral: Numeral, negative: bool) -> DecimalForm | None:
 
 
 def _shifted(form: DecimalForm, power: int) -> DecimalForm:
-    """Moves the point instead of multiplying: 0.07 is not 7 * 0.01 in float64."""
+    """Multiplies by a power of ten by moving the point: in float64, 7 * 0.01 is not 0.07."""
     integer, fraction = form.integer, form.fraction
     if power > 0:
         fraction = fraction.ljust(power, "0")
@@ -182,8 +194,7 @@ def _shifted(form: DecimalForm, power: int) -> DecimalForm:
 
 def _from_value(value: float, negative: bool) -> DecimalForm:
     form = _parsed(repr(value), negative)
-    if form is None:  # repr of a finite float always parses
-        raise ValueError(f"not finite: {value!r}")
+    assert form is not None, "the repr of a finite float always parses"  # noqa: S101
     return form._replace(fraction="") if form.fraction == "0" else form
 
 
@@ -197,7 +208,7 @@ def _shortened(form: DecimalForm, value: float, max_digits: int) -> DecimalForm:
         digits, exponent = form.scientific()
         if digits == "0":
             return DecimalForm(form.negative, "0")
-        # Away from float64's range, never back into it: truncating 1.79769313486231581e308 would make it finite.
+        # Round away from the range of float64: truncating 1.79769313486231581e308 would make it finite.
         rounding = ROUND_UP if value else ROUND_DOWN
         rounded = Context(prec=MIN_DIGITS, rounding=rounding).create_decimal(f"{digits[0]}.{digits[1:]}")
         exponent += rounded.adjusted()

@@ -1,7 +1,7 @@
-"""A number as its digits: one token a digit, or three-digit groups aligned at the decimal point.
+"""Notation `digits`: one token per digit, or per group of three digits aligned at the decimal point.
 
-Grouping slices the digit string by index, from the point outwards. A tokenizer's pre-split pattern cannot do that: such
-patterns scan from the left, and "groups from the right" needs a look-ahead that backtracks, or is silently ignored.
+Groups are cut by index from the point outwards. The pre-split pattern of a tokenizer cannot do that: such patterns scan
+from the left, and grouping from the right needs a look-ahead that backtracks or is silently ignored.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from numerate.config import Config
-from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
-from numerate.notation.decimal_form import MIN_DIGITS, DecimalForm, decimal_form, numeral_of
+from numerate.notation.base import END, SPECIAL_TOKENS, NotationError, TokenNotation
+from numerate.notation.decimal_form import EXPONENT_DIGITS, DecimalForm, check_max_digits, decimal_form, numeral_of
 from numerate.registry import notations
 
 if TYPE_CHECKING:
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Digits", "DigitsConfig"]
 
-_EXPONENT_DIGITS = 4
-
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsConfig(Config):
     """Options of `digits`.
 
     Attributes:
-        group: Digits a token: 1 or 3.
-        reverse: Least significant digits first (fraction, point, integer); the exponent stays as it is.
-        explicit_plus: Whether a positive number starts with `+`.
-        max_digits: The most digits before the exponent; a longer numeral is written with those of its float64.
-        slot: Whether the tokens are the number's slot: so that it is masked whole, and can be asked for.
+        group: Digits per token: 1 or 3.
+        reverse: Whether the least significant digits come first (fraction, point, integer, then the exponent as usual).
+        explicit_plus: Whether positive numbers start with `+`.
+        max_digits: Maximum number of digits before the exponent; longer numerals get the digits of their float64.
+        slot: Whether the tokens are the number's slot, so that it is masked as a whole and can be predicted.
     """
 
     kind: ClassVar[str] = "digits"
@@ -45,16 +43,21 @@ class DigitsConfig(Config):
 
     def __post_init__(self) -> None:
         if self.group not in (1, 3):
-            raise ValueError(f"group must be 1 or 3, got {self.group=}")
-        if not MIN_DIGITS <= self.max_digits <= 400:
-            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, got {self.max_digits=}")
+            raise NotationError(f"group must be 1 or 3, got {self.group}")
+        check_max_digits(self.max_digits)
 
 
 class _State(NamedTuple):
-    """Where a number stands after some tokens; `leads` and `ends` say where a short group may be in the run so far.
+    """State of a partly written number.
 
-    A run of groups *leads* short (integers: `1 234 567`) if all but its first are full, and *ends* short (fractions:
-    `.123 45`) if all but its last are; written in reverse, the two change places.
+    Attributes:
+        phase: `start`, `first` (digits before the point in writing order), `second` (digits after it), `e`, `e-`,
+            `power` (digits of the exponent) or `special`.
+        used: Number of digits so far.
+        begun: Whether the current run of digits has any group.
+        leads: Whether only the first group of the run may be short, as in integers (`1 234 567`).
+        ends: Whether only the last group of the run may be short, as in fractions (`.123 45`).
+        full: Whether the last group is full; in exponents, whether digits may follow.
     """
 
     phase: str = "start"
@@ -66,12 +69,12 @@ class _State(NamedTuple):
 
 
 @notations.register("digits")
-class Digits(Notation):
+class Digits(TokenNotation):
     """Digits, sign, point and exponent as tokens; exact for every float64.
 
-    Grammar: `[-] digits [. digits] [e [-] digits]`. What was written stays (`0.50` keeps its zero, `6.02e23` its
-    exponent); percent signs and scale words are worked into the digits. -0 keeps its sign; infinity and NaN are one
-    token each; a finite numeral beyond float64 (`1e400`) is written as such and read as an overflow.
+    Grammar: `[-] digits [. digits] [e [-] digits]`. Digits stay as written (`0.50` keeps its zero, `6.02e23` its
+    exponent); percent signs and scale words are applied to the digits. -0 keeps its sign; infinity and NaN are one
+    token each; a finite numeral beyond float64 (`1e400`) keeps its digits and is read as an overflow.
 
     The vocabulary: `0`..`9`; with groups of three also `00`..`99` and `000`..`999`; then
     `+ - . e [NAN] [INF] [-INF]`. Only the outermost group may have fewer than three digits.
@@ -98,11 +101,7 @@ class Digits(Notation):
         self.vocabulary = (*groups, "+", "-", ".", "e", *SPECIAL_TOKENS.values())
         self._legal: dict[_State, frozenset[str]] = {}
 
-    def write(self, numeral: Numeral) -> list[Piece]:
-        """Sign, digits, point, exponent."""
-        special = special_of(numeral)
-        if special is not None:
-            return [Piece(special, slot=self.config.slot)]
+    def _tokens(self, numeral: Numeral) -> list[str]:
         form = decimal_form(numeral, self.config.max_digits)
         sign = ["-"] if form.negative else ["+"] if self.config.explicit_plus else []
         integer, fraction = self._grouped(form.integer, from_right=True), self._grouped(form.fraction)
@@ -110,13 +109,9 @@ class Digits(Notation):
             mantissa = fraction[::-1] + (["."] if fraction else []) + integer[::-1]
         else:
             mantissa = integer + (["."] if fraction else []) + fraction
-        return [Piece(token, slot=self.config.slot) for token in (*sign, *mantissa, *self._exponent(form.exponent))]
+        return [*sign, *mantissa, *self._exponent(form.exponent)]
 
-    def read(self, pieces: Sequence[str]) -> Numeral:
-        """The decimal that the tokens spell."""
-        self.check(pieces)
-        if pieces[0] in SPECIAL_TOKENS.values():
-            return special_numeral(pieces[0])
+    def _numeral(self, pieces: Sequence[str]) -> Numeral:
         tokens = list(pieces[1:] if pieces[0] in ("+", "-") else pieces)
         exponent = None
         if "e" in tokens:
@@ -128,7 +123,7 @@ class Digits(Notation):
         return numeral_of(DecimalForm(pieces[0] == "-", integer, fraction, exponent))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """The tokens after which a number can still be completed within `max_digits`."""
+        """The tokens after which the number can still be completed within `max_digits`."""
         state = _State()
         for token in prefix:
             if token == END or token not in self._legal_in(state):
@@ -174,7 +169,7 @@ class Digits(Notation):
         return legal
 
     def _fits(self, state: _State, size: int) -> bool:
-        """Whether a group of `size` digits may follow, so that the number can still be completed."""
+        """Whether the number can still be completed after a group of `size` digits."""
         room = self.config.max_digits - state.used - size
         if room < 0:
             return False
@@ -183,7 +178,7 @@ class Digits(Notation):
             return after.ends
         if not self.config.reverse:
             return after.leads
-        # A first run that only leads short must be a fraction: keep room for a digit before the point.
+        # A reversed first run with a short first group must be a fraction: keep room for a digit before the point.
         return after.ends or (after.leads and room > 0)
 
     def _grown(self, state: _State, size: int) -> _State:
@@ -197,10 +192,10 @@ class Digits(Notation):
         )
 
     def _next_in_exponent(self, state: _State) -> set[str]:
-        """Powers of ten have no leading zeros, no -0, and at most four digits."""
+        """Tokens of the exponent: no leading zeros, no -0, and at most four digits."""
         legal = {END} if state.phase == "power" else {"-"} if state.phase == "e" else set()
         for size, tokens in self._groups.items():
-            if state.used + size > _EXPONENT_DIGITS:
+            if state.used + size > EXPONENT_DIGITS:
                 continue
             if state.phase == "power":
                 legal.update(tokens if state.full and size == self.config.group else ())
@@ -215,7 +210,6 @@ class Digits(Notation):
         if piece == "e":
             return _State("e")
         if state.phase in ("e", "e-", "power"):
-            # `full` says whether digits may follow: not behind a zero.
             more = state.phase == "power" or piece != "0"
             return _State("e-") if piece == "-" else _State("power", used=state.used + len(piece), full=more)
         if piece in ("+", "-"):

@@ -1,4 +1,4 @@
-"""A number as sign, exponent and mantissa digits in any base, most important first (RegressLM's IEEE-style tokens)."""
+"""Notation `ieee`: sign, exponent and mantissa digits in any base, most significant first (as in RegressLM)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from numerate.config import Config
-from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
+from numerate.notation.base import END, SPECIAL_TOKENS, NotationError, TokenNotation
 from numerate.notation.decimal_form import decimal_form
 from numerate.numerals.numeral import Numeral
 from numerate.registry import notations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Ieee", "IeeeConfig"]
 
 _MAX_LOG2 = 33_000
-"""Bound of the range, as a power of two: within 10^9999, where decimal forms end, and no power of it is expensive."""
+"""Largest magnitude as a power of two: below 10^9999, the limit of decimal forms, so that powers stay cheap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +31,8 @@ class IeeeConfig(Config):
 
     Attributes:
         base: Base of all digits.
-        exponent_digits: Digits of the exponent (n_e).
-        mantissa_digits: Digits of the mantissa, one of them before the point (n_m).
+        exponent_digits: Number of digits of the exponent (n_e).
+        mantissa_digits: Number of digits of the mantissa, one of them before the point (n_m).
     """
 
     kind: ClassVar[str] = "ieee"
@@ -41,23 +42,23 @@ class IeeeConfig(Config):
 
     def __post_init__(self) -> None:
         if not 2 <= self.base <= 1000:
-            raise ValueError(f"base must lie in 2..1000, got {self.base=}")
+            raise NotationError(f"base must be in 2..1000, got {self.base}")
         if self.exponent_digits < 1 or (self.base**self.exponent_digits) * math.log2(self.base) > _MAX_LOG2:
-            raise ValueError(f"exponent_digits must be positive and not give huge powers, got {self!r}")
+            raise NotationError(f"exponent_digits must be at least 1 and give powers below 10^9999, got {self!r}")
         if not 1 <= self.mantissa_digits <= 64:
-            raise ValueError(f"mantissa_digits must lie in 1..64, got {self.mantissa_digits=}")
+            raise NotationError(f"mantissa_digits must be in 1..64, got {self.mantissa_digits}")
 
 
 @notations.register("ieee")
-class Ieee(Notation):
+class Ieee(TokenNotation):
     """Sign, sign of the exponent, exponent digits, mantissa digits: ±m.mmm times base to the ±e.
 
-    The number is rounded half-even in exact arithmetic (the reference implementation truncates). Zero is all zeros with
-    a positive exponent, and -0 keeps its sign. Beneath the smallest magnitude a number goes to that or to zero,
-    whichever is nearer; on overflow, a finite number saturates at the largest one. Infinity and NaN are one token each.
+    Numbers are rounded half-even in exact arithmetic (the reference implementation truncates). Zero is all zeros with a
+    positive exponent, and -0 keeps its sign. Numbers below the smallest magnitude are rounded to it or to zero; on
+    overflow, a finite number becomes the largest one. Infinity and NaN are one token each.
 
-    The vocabulary: `+ -`, the digits `0`..`base - 1` (in decimal), `[NAN] [INF] [-INF]`; base + 2 tokens and 3 extra
-    ones, 2 + n_e + n_m tokens per number.
+    The vocabulary: `+ -`, the digits `0`..`base - 1` (in decimal), `[NAN] [INF] [-INF]`; base + 5 tokens, of which a
+    number takes 2 + n_e + n_m.
 
     Example:
         >>> tiny = Numeral("1.23456789e-222", 0, 15, 1.23456789e-222)
@@ -85,25 +86,16 @@ class Ieee(Notation):
 
     @property
     def tokens_per_number(self) -> int:
-        """How many tokens a finite number has."""
+        """Number of tokens of a finite number."""
         return 2 + self.config.exponent_digits + self.config.mantissa_digits
 
-    def write(self, numeral: Numeral) -> list[Piece]:
-        """Sign, exponent sign, exponent, mantissa."""
-        special = special_of(numeral)
-        if special is not None:
-            return [Piece(special)]
+    def _tokens(self, numeral: Numeral) -> list[str]:
         exponent, mantissa = self._rounded(numeral)
-        tokens = ["-" if math.copysign(1.0, numeral.value) < 0 else "+", "-" if exponent < 0 else "+"]
-        tokens += self._in_base(abs(exponent), self.config.exponent_digits)
-        tokens += self._in_base(mantissa, self.config.mantissa_digits)
-        return [Piece(token) for token in tokens]
+        signs = ["-" if math.copysign(1.0, numeral.value) < 0 else "+", "-" if exponent < 0 else "+"]
+        power = self._in_base(abs(exponent), self.config.exponent_digits)
+        return signs + power + self._in_base(mantissa, self.config.mantissa_digits)
 
-    def read(self, pieces: Sequence[str]) -> Numeral:
-        """The number that the digits write, as the float64 nearest to it."""
-        self.check(pieces)
-        if pieces[0] in SPECIAL_TOKENS.values():
-            return special_numeral(pieces[0])
+    def _numeral(self, pieces: Sequence[str]) -> Numeral:
         split = 2 + self.config.exponent_digits
         exponent = self._from_base(pieces[2:split])
         exponent = -exponent if pieces[1] == "-" else exponent
@@ -113,12 +105,12 @@ class Ieee(Notation):
         return Numeral(text, 0, len(text), float(text))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """The tokens of the next position: no exponent -0, and no mantissa with a leading zero but that of zero."""
+        """The tokens of the next position: no exponent -0, and no mantissa with a leading zero except 0 itself."""
         if prefix and prefix[0] in SPECIAL_TOKENS.values():
             return frozenset((END,) if len(prefix) == 1 else ())
         mantissa_at = 2 + self.config.exponent_digits
         legal = self._signs | frozenset(SPECIAL_TOKENS.values())
-        zero = True  # whether the digits of the exponent, and then those of the mantissa, are all 0 so far
+        zero = True  # whether all digits so far are 0
         for index, token in enumerate(prefix):
             if token == END or token not in legal:
                 return frozenset()
@@ -137,7 +129,7 @@ class Ieee(Notation):
         return legal
 
     def tolerance(self, value: float) -> float:
-        """Half a unit of the mantissa's last digit and one float64 step; beyond the range, the way to the bound."""
+        """Half a unit of the last mantissa digit plus one float64 step; out of range, the distance to the range."""
         if value == 0 or not math.isfinite(value):
             return 0.0
         size = Fraction(abs(value))
@@ -146,11 +138,11 @@ class Ieee(Notation):
         if size > self._largest:
             return min(float(size - self._largest) + math.ulp(value), sys.float_info.max)
         unit = Fraction(self.config.base) ** (self._floor_log(size) - self.config.mantissa_digits + 1)
-        # What rounds up to more than float64 holds is read as an overflow.
+        # A number that is rounded up beyond float64 is read as an overflow.
         return float(unit / 2) + math.ulp(value) if size + unit / 2 <= sys.float_info.max else math.inf
 
     def _rounded(self, numeral: Numeral) -> tuple[int, int]:
-        """Exponent and mantissa of the nearest number that can be written."""
+        """Exponent and mantissa of the nearest number that has a notation."""
         digits, power = decimal_form(numeral).scientific()
         if digits == "0":
             return 0, 0
@@ -183,14 +175,11 @@ class Ieee(Notation):
         return digits[::-1]
 
     def _from_base(self, digits: Sequence[str]) -> int:
-        number = 0
-        for digit in digits:
-            number = number * self.config.base + int(digit)
-        return number
+        return reduce(lambda number, digit: number * self.config.base + int(digit), digits, 0)
 
 
 def _text(size: Fraction) -> str:
-    """The shortest decimal of the float64 nearest to `size`; 17 digits where float64 runs out."""
+    """The shortest decimal of the float64 nearest to `size`; 17 digits if float64 overflows or underflows."""
     try:
         value = float(size)
     except OverflowError:

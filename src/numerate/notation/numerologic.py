@@ -1,4 +1,4 @@
-"""NumeroLogic: how many digits there are is said before the digits, as in {2:42} and {1.2:3.14}."""
+"""Notation `numerologic` (NumeroLogic): the number of digits before the digits, as in {2:42} and {1.2:3.14}."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from numerate.config import Config
-from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
-from numerate.notation.decimal_form import MIN_DIGITS, DecimalForm, decimal_form, numeral_of
+from numerate.notation.base import END, SPECIAL_TOKENS, TokenNotation
+from numerate.notation.decimal_form import EXPONENT_DIGITS, DecimalForm, check_max_digits, decimal_form, numeral_of
 from numerate.registry import notations
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["NumeroLogic", "NumeroLogicConfig"]
 
 _DIGITS = "0123456789"
-_EXPONENT_DIGITS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,24 +25,23 @@ class NumeroLogicConfig(Config):
     """Options of `numerologic`.
 
     Attributes:
-        max_digits: The most digits before the exponent; a longer numeral is written with those of its float64.
+        max_digits: Maximum number of digits before the exponent; longer numerals get the digits of their float64.
     """
 
     kind: ClassVar[str] = "numerologic"
     max_digits: int = 32
 
     def __post_init__(self) -> None:
-        if not MIN_DIGITS <= self.max_digits <= 400:
-            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, got {self.max_digits=}")
+        check_max_digits(self.max_digits)
 
 
 @notations.register("numerologic")
-class NumeroLogic(Notation):
-    """The counts of the digits, then the digits, between brackets of its own; exact for every float64.
+class NumeroLogic(TokenNotation):
+    """The numbers of digits, then the digits, between brackets; exact for every float64.
 
-    The paper counts the digits before and behind the point. We also count those of a written exponent, so that
-    `6.02e23` is `{1.2e2:6.02e23}` and no float64 needs hundreds of zeros. A minus sign stands before the bracket, and
-    -0 keeps it. Infinity and NaN are one token each; a finite numeral beyond float64 is read as an overflow.
+    The paper counts the digits before and after the point. We also count those of a written exponent: `6.02e23` is
+    `{1.2e2:6.02e23}`, so that no float64 needs hundreds of zeros. A minus sign comes before the bracket, and -0 keeps
+    it. Infinity and NaN are one token each; a finite numeral beyond float64 is read as an overflow.
 
     The vocabulary: `0`..`9`, then `- . e { : } [NAN] [INF] [-INF]`.
 
@@ -59,30 +57,21 @@ class NumeroLogic(Notation):
     config: NumeroLogicConfig
     vocabulary = (*_DIGITS, "-", ".", "e", "{", ":", "}", *SPECIAL_TOKENS.values())
 
-    def write(self, numeral: Numeral) -> list[Piece]:
-        """Sign, counts, digits."""
-        special = special_of(numeral)
-        if special is not None:
-            return [Piece(special)]
+    def _tokens(self, numeral: Numeral) -> str:
         form = decimal_form(numeral, self.config.max_digits)
         counts = str(len(form.integer))
         counts += f".{len(form.fraction)}" if form.fraction else ""
         counts += f"e{len(str(abs(form.exponent)))}" if form.exponent is not None else ""
-        text = f"{{{counts}:{form._replace(negative=False).text}}}"
-        return [Piece(token) for token in ("-" if form.negative else "") + text]
+        return ("-" if form.negative else "") + f"{{{counts}:{form._replace(negative=False).text}}}"
 
-    def read(self, pieces: Sequence[str]) -> Numeral:
-        """The decimal that the tokens spell, if it has as many digits as they announce."""
-        self.check(pieces)
-        if pieces[0] in SPECIAL_TOKENS.values():
-            return special_numeral(pieces[0])
+    def _numeral(self, pieces: Sequence[str]) -> Numeral:
         body = "".join(pieces).partition(":")[2].removesuffix("}")
         mantissa, mark, exponent = body.partition("e")
         integer, _, fraction = mantissa.partition(".")
         return numeral_of(DecimalForm(pieces[0] == "-", integer, fraction, int(exponent) if mark else None))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """Counts within `max_digits`, then exactly the digits that they announce."""
+        """Counts within `max_digits`, then exactly that many digits."""
         tokens = list(prefix)
         if any(token not in self.vocabulary for token in tokens):
             return frozenset()
@@ -102,7 +91,7 @@ class NumeroLogic(Notation):
         return self._next_in_body(counts, body)
 
     def _next_in_counts(self, counts: str) -> frozenset[str]:
-        """What may follow an unfinished `1.2e2`; nothing where it is no beginning of counts."""
+        """The characters that may follow incomplete counts such as `1.2e`; none if `counts` is not legal."""
         limit, marks, current = self.config.max_digits, ".e:", ""
         legal = self._count(current, limit)
         for char in counts:
@@ -111,11 +100,11 @@ class NumeroLogic(Notation):
             if char in _DIGITS:
                 current += char
             else:
-                limit, marks = (_EXPONENT_DIGITS, ":") if char == "e" else (limit - int(current), "e:")
+                limit, marks = (EXPONENT_DIGITS, ":") if char == "e" else (limit - int(current), "e:")
                 current = ""
             legal = self._count(current, limit)
             if current:
-                # Behind a point there is at least one digit, within the limit.
+                # A point must be followed by at least one digit within the limit.
                 legal |= frozenset(marks.removeprefix(".") if int(current) >= limit else marks)
         return legal
 
@@ -131,14 +120,10 @@ class NumeroLogic(Notation):
         integer, _, fraction = mantissa.partition(".")
         slots = [_DIGITS] * int(integer) + ([".", *[_DIGITS] * int(fraction)] if fraction else [])
         if mark:
-            # Powers of ten have no leading zeros and no -0.
+            # Exponents have no leading zeros and no -0.
             negative = body[len(slots) : len(slots) + 2] == "e-"
             first = _DIGITS if power == "1" and not negative else _DIGITS[1:]
-            sign = ["-"] if negative else []
-            choices = ["e", *sign, first, *[_DIGITS] * (int(power) - 1)]
-            if not negative:
-                choices[1] = first + "-"
-            slots += choices
+            slots += ["e", *(["-", first] if negative else [first + "-"]), *[_DIGITS] * (int(power) - 1)]
         slots.append("}")
         if len(body) > len(slots) or any(char not in slot for char, slot in zip(body, slots, strict=False)):
             return frozenset()

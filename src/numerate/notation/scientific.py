@@ -1,4 +1,4 @@
-"""NumBERT's scientific form: the significant digits, [EXP], the power of ten; both in the model's own subwords."""
+"""Notation `scientific` (NumBERT): significant digits, [EXP], exponent; the digits are in the model's own subwords."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from numerate.config import Config
 from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
-from numerate.notation.decimal_form import MAX_EXPONENT, MIN_DIGITS, DecimalForm, decimal_form, numeral_of
+from numerate.notation.decimal_form import EXPONENT_DIGITS, DecimalForm, check_max_digits, decimal_form, numeral_of
 from numerate.registry import notations
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ EXP = "[EXP]"
 """The token between significand and exponent."""
 
 _DIGITS = "0123456789"
-_EXPONENT_DIGITS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +28,8 @@ class ScientificConfig(Config):
     """Options of `scientific`.
 
     Attributes:
-        trailing_zeros: Whether the zeros that end a numeral stay: 1500 as `1500 [EXP] 3`, or as `15 [EXP] 3`.
-        max_digits: The most significant digits; a longer numeral is written with those of its float64.
+        trailing_zeros: Whether trailing zeros stay: 1500 is `1500 [EXP] 3` instead of `15 [EXP] 3`.
+        max_digits: Maximum number of significant digits; longer numerals get the digits of their float64.
     """
 
     kind: ClassVar[str] = "scientific"
@@ -38,17 +37,16 @@ class ScientificConfig(Config):
     max_digits: int = 32
 
     def __post_init__(self) -> None:
-        if not MIN_DIGITS <= self.max_digits <= 400:
-            raise ValueError(f"max_digits must lie in {MIN_DIGITS}..400, got {self.max_digits=}")
+        check_max_digits(self.max_digits)
 
 
 @notations.register("scientific")
 class Scientific(Notation):
     """`3141 [EXP] 2` for 314.1 (NumBERT): 3.141 times ten to the 2; exact for every float64.
 
-    The significand (with its sign) and the exponent are text for the model's own tokenizer; [EXP] is a token of ours.
+    The significand (with its sign) and the exponent are text for the model's own tokenizer; [EXP] is our own token.
     Zero is `0 [EXP] 0`, and -0 is `-0 [EXP] 0`. Infinity and NaN are one token each; a finite numeral beyond float64
-    is written as such and read as an overflow (powers beyond 9999 as 9999).
+    keeps its digits and is read as an overflow (exponents over 9999 are written as 9999).
 
     The vocabulary: `[EXP] [NAN] [INF] [-INF]`.
 
@@ -73,12 +71,11 @@ class Scientific(Notation):
         digits, exponent = form.scientific()
         if not self.config.trailing_zeros:
             digits = digits.rstrip("0") or "0"
-        exponent = max(-MAX_EXPONENT, min(MAX_EXPONENT, exponent))
         sign = "-" if form.negative else ""
         return [Piece(sign + digits, own=False), Piece(EXP), Piece(str(exponent), own=False)]
 
     def read(self, pieces: Sequence[str]) -> Numeral:
-        """The number behind the pieces, however the text is cut into subwords, and with or without spaces."""
+        """The number that the pieces write; the text may be split into subwords and contain spaces."""
         units = self._units(pieces)
         self.check(units, quote=pieces)
         if units[0] in SPECIAL_TOKENS.values():
@@ -89,7 +86,7 @@ class Scientific(Notation):
         return numeral_of(DecimalForm.of_scientific(text.startswith("-"), digits, power))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """Characters of significand and exponent, and the tokens between; no leading zeros, no exponent -0."""
+        """Characters of significand and exponent, and own tokens; no leading zeros, no exponent -0."""
         units = self._units(prefix)
         if not units:
             return frozenset((*_DIGITS, "-", *SPECIAL_TOKENS.values()))
@@ -100,10 +97,10 @@ class Scientific(Notation):
         mark = units.index(EXP)
         if END not in _continue(units[:mark], self.config.max_digits, "0"):
             return frozenset()
-        return _continue(units[mark + 1 :], _EXPONENT_DIGITS, "")
+        return _continue(units[mark + 1 :], EXPONENT_DIGITS, "")
 
     def _units(self, pieces: Sequence[str]) -> list[str]:
-        """The pieces with text cut into characters, white space left out."""
+        """The pieces, with text split into characters without white space."""
         units: list[str] = []
         for piece in pieces:
             units.extend([piece] if piece in self.vocabulary else "".join(piece.split()))
@@ -111,7 +108,7 @@ class Scientific(Notation):
 
 
 def _continue(written: Sequence[str], limit: int, minus_zero: str) -> frozenset[str]:
-    """What may follow in an integer of at most `limit` digits without leading zeros; `minus_zero`: is -0 one?"""
+    """The characters that may follow in an integer of at most `limit` digits; `minus_zero` is "0" if -0 is legal."""
     if not written:
         return frozenset((*_DIGITS, "-"))
     digits = written[1:] if written[0] == "-" else written

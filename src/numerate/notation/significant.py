@@ -1,9 +1,8 @@
-"""Three significant digits and a power of ten, in five, three, two or one token (Charton's family; xVal's Table 1).
+"""Notations with three significant digits and an exponent, in five, three, two or one token (Charton; xVal, Table 1).
 
-A number is ±ddd·10^e with an *integer* mantissa from 100 to 999 and 16 exponents, E-10 to E+5, so that
-1e-8 <= |x| < 1e8. xVal counts the tokens for that and nothing else (`core_vocabulary`). What lies outside has six
-tokens of its own (`extra_vocabulary`), each of which stands for a number alone: zero, overflow of either sign, infinity
-of either sign, NaN.
+A number is ±ddd·10^e with an *integer* mantissa from 100 to 999 and 16 exponents from E-10 to E+5, so that
+1e-8 <= |x| < 1e8. xVal counts only the tokens of these numbers (`core_vocabulary`). Six more tokens
+(`extra_vocabulary`) represent all other numbers, one token each: zero, overflow and infinity of either sign, NaN.
 
 | notation | tokens | -60.2 is | core | extra |
 |---|---|---|---|---|
@@ -24,7 +23,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config
-from numerate.notation.base import END, SPECIAL_TOKENS, Notation, Piece, special_numeral, special_of
+from numerate.notation.base import END, SPECIAL_TOKENS, NotationError, TokenNotation
 from numerate.notation.decimal_form import DecimalForm, decimal_form, numeral_of
 from numerate.registry import notations
 
@@ -41,12 +40,12 @@ OVER = ("[OVER]", "[-OVER]")
 
 @dataclass(frozen=True, kw_only=True)
 class _RangeConfig(Config):
-    """Options of the whole family.
+    """Options of all notations of this file.
 
     Attributes:
-        lowest: The least exponent of the integer mantissa,
-        highest: and the largest.
-        slot: Whether the tokens are the number's slot: so that it is masked whole, and can be asked for.
+        lowest: Smallest exponent of the integer mantissa.
+        highest: Largest exponent of the integer mantissa.
+        slot: Whether the tokens are the number's slot, so that it is masked as a whole and can be predicted.
     """
 
     lowest: int = -10
@@ -55,20 +54,19 @@ class _RangeConfig(Config):
 
     def __post_init__(self) -> None:
         if not -400 <= self.lowest <= self.highest <= 400:
-            raise ValueError(f"-400 <= lowest <= highest <= 400 must hold, got {self.lowest=}, {self.highest=}")
+            raise NotationError(f"-400 <= lowest <= highest <= 400 must hold, got {self.lowest=}, {self.highest=}")
 
 
-class _Significant(Notation):
-    """What the four notations share: rounding, range, specials; each adds how its tokens are cut.
+class _Significant(TokenNotation):
+    """Base class: rounding, range and special values; a subclass defines how a number is split into tokens.
 
-    A number is rounded half-even *as a decimal* to the mantissa's digits (9.995 is 1.00e1). Beneath the smallest
-    magnitude (1e-8) it goes to that or to zero, whichever is nearer; -0 and all that goes to zero lose their sign. What
-    rounds to 1e8 or more is [OVER] or [-OVER], read as ±1e8, the bound. Infinity and NaN have tokens of their own.
+    Numbers are rounded half-even *as decimals* to the digits of the mantissa (9.995 becomes 1.00e1). Numbers below the
+    smallest magnitude (1e-8) are rounded to it or to zero; zero has no sign. Numbers that are rounded to 1e8 or more
+    become [OVER] or [-OVER], which is read as ±1e8. Infinity and NaN have tokens of their own.
     """
 
     config: Any
     exact = False
-    digits: int = 3
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
@@ -90,22 +88,15 @@ class _Significant(Notation):
 
     @property
     def extra_vocabulary(self) -> tuple[str, ...]:
-        """The tokens for what has no mantissa: zero, overflow, infinity, NaN."""
+        """The tokens of numbers without mantissa: zero, overflow, infinity, NaN."""
         return (ZERO, *OVER, *SPECIAL_TOKENS.values())
 
     @property
     def tokens_per_number(self) -> int:
-        """How many tokens a number in range has."""
+        """Number of tokens of a number in range."""
         return len(self._steps)
 
-    def write(self, numeral: Numeral) -> list[Piece]:
-        """The tokens of the rounded number, or one extra token."""
-        return [Piece(token, slot=self.config.slot) for token in self._tokens(numeral)]
-
     def _tokens(self, numeral: Numeral) -> Sequence[str]:
-        special = special_of(numeral)
-        if special is not None:
-            return [special]
         negative = math.copysign(1.0, numeral.value) < 0
         number = abs(Decimal(decimal_form(numeral).text))
         rounded = self._context.plus(number)
@@ -119,12 +110,8 @@ class _Significant(Notation):
         mantissa = "".join(map(str, rounded.as_tuple().digits)).ljust(self.digits, "0")[: self.digits]
         return self._cut("-" if negative else "+", mantissa, f"E{exponent:+d}")
 
-    def read(self, pieces: Sequence[str]) -> Numeral:
-        """The number that the tokens write, with as many digits as its mantissa has."""
-        self.check(pieces)
+    def _numeral(self, pieces: Sequence[str]) -> Numeral:
         first = pieces[0]
-        if first in SPECIAL_TOKENS.values():
-            return special_numeral(first)
         if first == ZERO:
             return numeral_of(DecimalForm(False, "0"))
         if first in OVER:
@@ -134,7 +121,7 @@ class _Significant(Notation):
         return numeral_of(DecimalForm.of_scientific(mantissa[0] == "-", mantissa[1:], power))
 
     def legal_next(self, prefix: Sequence[str]) -> frozenset[str]:
-        """The tokens of the next position; at the first one the extra tokens too."""
+        """The tokens of the next position; at the first position also the extra tokens."""
         if not prefix:
             return self._first
         if prefix[0] in self._extra:
@@ -145,7 +132,7 @@ class _Significant(Notation):
         return steps[length] if length < len(steps) else frozenset((END,))
 
     def tolerance(self, value: float) -> float:
-        """Half a unit of the mantissa's last digit and one float64 step; beyond the range, the way to the bound."""
+        """Half a unit of the last mantissa digit plus one float64 step; out of range, the distance to the range."""
         size = abs(value)
         if not 0 < size < math.inf:
             return 0.0
@@ -154,23 +141,24 @@ class _Significant(Notation):
         if size > self._bound:
             return min(float(Decimal(size) - self._bound) + math.ulp(size), sys.float_info.max)
         half = float(Decimal(5).scaleb(Decimal(repr(size)).adjusted() - self.digits))
-        # What rounds up to more than float64 holds is read as an overflow.
+        # A number that is rounded up beyond float64 is read as an overflow.
         return half + math.ulp(size) if size + half <= sys.float_info.max else math.inf
 
     @abstractmethod
     def _positions(self) -> Sequence[Sequence[str]]:
-        """The tokens that may stand at each position, in vocabulary order."""
+        """The legal tokens of each position, in vocabulary order."""
 
     @abstractmethod
     def _cut(self, sign: str, mantissa: str, exponent: str) -> Sequence[str]:
-        """The number's parts as tokens."""
+        """Splits a number into tokens."""
 
     def _mantissas(self) -> list[str]:
         return [str(number) for number in range(10 ** (self.digits - 1), 10**self.digits)]
 
-    def _signed_mantissas(self) -> list[str]:
-        mantissas = self._mantissas()
-        return [f"-{mantissa}" for mantissa in reversed(mantissas)] + [f"+{mantissa}" for mantissa in mantissas]
+
+def _both_signs(sizes: list[str]) -> list[str]:
+    """Signed tokens in the order of their values."""
+    return [f"-{size}" for size in reversed(sizes)] + [f"+{size}" for size in sizes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +166,7 @@ class P10Config(_RangeConfig):
     """Options of `p10`.
 
     Attributes:
-        digits: Significant digits: 3 in xVal, 4 in RegressLM.
-        lowest: Smallest exponent of the integer mantissa.
-        highest: Largest exponent of the integer mantissa.
+        digits: Number of significant digits: 3 in xVal, 4 in RegressLM.
     """
 
     kind: ClassVar[str] = "p10"
@@ -189,12 +175,12 @@ class P10Config(_RangeConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.digits <= 17:
-            raise ValueError(f"digits must lie in 1..17, got {self.digits=}")
+            raise NotationError(f"digits must be in 1..17, got {self.digits}")
 
 
 @notations.register("p10")
 class P10(_Significant):
-    """Sign, three digits, exponent: five tokens, 28 in the vocabulary (and 6 extra ones, see the module).
+    """Sign, three digits, exponent: five tokens; 28 in the vocabulary, and 6 extra ones.
 
     0 and -0 are [ZERO]; overflow, infinity and NaN are one token each. The vocabulary: `+ -`, `0`..`9`,
     `E-10`..`E+5`, then the extra ones.
@@ -230,7 +216,7 @@ class P1000Config(_RangeConfig):
 
 @notations.register("p1000")
 class P1000(_Significant):
-    """Sign, mantissa, exponent: three tokens, 918 in the vocabulary (and 6 extra ones, see the module).
+    """Sign, mantissa, exponent: three tokens; 918 in the vocabulary, and 6 extra ones.
 
     0 and -0 are [ZERO]; overflow, infinity and NaN are one token each. The vocabulary: `+ -`, `100`..`999`,
     `E-10`..`E+5`, then the extra ones.
@@ -259,7 +245,7 @@ class B1999Config(_RangeConfig):
 
 @notations.register("b1999")
 class B1999(_Significant):
-    """Signed mantissa, exponent: two tokens, 1816 in the vocabulary (and 6 extra ones, see the module).
+    """Signed mantissa, exponent: two tokens; 1816 in the vocabulary, and 6 extra ones.
 
     0 and -0 are [ZERO]; overflow, infinity and NaN are one token each. The vocabulary: `-999`..`-100`,
     `+100`..`+999`, `E-10`..`E+5`, then the extra ones.
@@ -273,7 +259,7 @@ class B1999(_Significant):
     Config = B1999Config
 
     def _positions(self) -> Sequence[Sequence[str]]:
-        return [self._signed_mantissas(), self._exponents]
+        return [_both_signs(self._mantissas()), self._exponents]
 
     def _cut(self, sign: str, mantissa: str, exponent: str) -> Sequence[str]:
         return [sign + mantissa, exponent]
@@ -288,7 +274,7 @@ class FP15Config(_RangeConfig):
 
 @notations.register("fp15")
 class FP15(_Significant):
-    """The whole number in one token, 28800 in the vocabulary (and 6 extra ones, see the module).
+    """The whole number in one token; 28800 in the vocabulary, and 6 extra ones.
 
     0 and -0 are [ZERO]; overflow, infinity and NaN are one token each. The vocabulary is in order of value, from
     `-999E+5` over `-100E-10` and `+100E-10` to `+999E+5`; then the extra ones.
@@ -302,8 +288,7 @@ class FP15(_Significant):
     Config = FP15Config
 
     def _positions(self) -> Sequence[Sequence[str]]:
-        sizes = [mantissa + exponent for exponent in self._exponents for mantissa in self._mantissas()]
-        return [[f"-{size}" for size in reversed(sizes)] + [f"+{size}" for size in sizes]]
+        return [_both_signs([mantissa + exponent for exponent in self._exponents for mantissa in self._mantissas()])]
 
     def _cut(self, sign: str, mantissa: str, exponent: str) -> Sequence[str]:
         return [sign + mantissa + exponent]

@@ -1,1 +1,1 @@
-"""What a number is: `Numeral`, its style and rendering, units, number words."""
+"""The `Numeral` data type: a number in a text, its writing style and rendering, units, number words."""

@@ -1,6 +1,6 @@
-"""Numbers written in letters: English words, Roman numerals, and the names of what is no finite number.
+"""Writes numbers in letters: English words, Roman numerals, and the names of NaN and infinity.
 
-The word lists stand here, so that the writer below and the reader in `numerate.reading.words` cannot disagree.
+The reader in `numerate.reading.words` uses the word lists of this file, so that reading and writing agree.
 """
 
 from __future__ import annotations
@@ -13,51 +13,44 @@ from functools import lru_cache
 __all__ = ["ORDINALS", "SCALES", "SMALL", "TENS", "render_roman", "render_special", "render_words"]
 
 
-def _list(words: str) -> list[str]:
+def _split(words: str) -> list[str]:
     return words.split()
 
 
-SMALL = _list(
+SMALL = _split(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
 )
-TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
-SCALES = _list(
+TENS = _split("twenty thirty forty fifty sixty seventy eighty ninety")
+SCALES = _split(
     "thousand million billion trillion quadrillion quintillion sextillion septillion octillion nonillion decillion "
     "undecillion duodecillion tredecillion quattuordecillion quindecillion sexdecillion septendecillion octodecillion "
     "novemdecillion vigintillion"
 )
-_IRREGULAR = {
-    "one": "first",
-    "two": "second",
-    "three": "third",
-    "five": "fifth",
-    "eight": "eighth",
-    "nine": "ninth",
-    "twelve": "twelfth",
-}
+_IRREGULAR = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
+_IRREGULAR["twelve"] = "twelfth"
 ORDINALS = {
     word: _IRREGULAR.get(word) or (word[:-1] + "ieth" if word.endswith("y") else word + "th")
     for word in (*SMALL, *TENS, "hundred", *SCALES)
 }
-"""Each cardinal word with its ordinal: `twenty` with `twentieth`."""
+"""Cardinal word -> ordinal word: `twenty` -> `twentieth`."""
 
 _LIMIT = 10 ** (3 * len(SCALES) + 3)
 _TINY = 1e-15
 _DENOMINATORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16)
-_ROMAN_WORTHS = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
-_ROMAN = tuple(zip(_ROMAN_WORTHS, _list("M CM D CD C XC L XL X IX V IV I"), strict=True))
+_ROMAN = {"M": 1000, "CM": 900, "D": 500, "CD": 400, "C": 100, "XC": 90, "L": 50, "XL": 40, "X": 10}
+_ROMAN |= {"IX": 9, "V": 5, "IV": 4, "I": 1}
 
 
 def render_words(value: float, form: str, power: int = 0) -> str:
     """Writes a number in English words.
 
     Args:
-        value: Any float. Where words would not help (1e66 and more, less than 1e-15), digits are written.
-        form: A case (`lower`, `capital`, `upper`) and after it the joints: `-` for twenty-one or a space for twenty
-            one; `&` for one hundred and five; `.` for point five where one half would do; `#` for the ordinal.
-        power: 6 for a number of millions, 9 of billions ...: 2.5e6 is "two and a half million" then, where else it is
-            "two million five hundred thousand". Values that read badly so are written without.
+        value: Any float. Values from 1e66 and below 1e-15 are written in digits.
+        form: A case (`lower`, `capital`, `upper`) followed by style marks: `-` for "twenty-one" or a space for "twenty
+            one"; `&` for "one hundred and five"; `.` for "zero point five" instead of "one half"; `#` for ordinals.
+        power: 6 to count in millions, 9 in billions, and so on: with 6, 2.5e6 is "two and a half million" instead of
+            "two million five hundred thousand". Ignored for values below 1 or from 1000 in that unit.
 
     Example:
         >>> render_words(-121, "capital-&"), render_words(2.75, "lower-&"), render_words(1.3e9, "lower-.", 9)
@@ -67,7 +60,7 @@ def render_words(value: float, form: str, power: int = 0) -> str:
     case = form.rstrip("-& .#")
     if not math.isfinite(value):
         return render_special("", value)
-    # The cache sees no negative zero, which is equal to zero and would get its words.
+    # The cached function gets the absolute value only: as a cache key, -0.0 equals 0.0.
     words = _spell(abs(value), form[len(case) :], power)
     if words is None:
         return _digits(value)
@@ -77,7 +70,7 @@ def render_words(value: float, form: str, power: int = 0) -> str:
 
 
 def render_roman(value: float, upper: bool) -> str:
-    """Writes a Roman numeral; what Rome had no letters for (zero, fractions, 4000 and more) is written in digits.
+    """Writes a Roman numeral; zero, negative numbers, fractions and values from 4000 are written in digits.
 
     Example:
         >>> render_roman(1984, True), render_roman(0.5, True)
@@ -86,16 +79,16 @@ def render_roman(value: float, upper: bool) -> str:
     if not 1 <= value <= 3999 or value != int(value):
         return _digits(float(value))
     rest, letters = int(value), ""
-    for worth, sign in _ROMAN:
+    for sign, worth in _ROMAN.items():
         letters += sign * (rest // worth)
         rest %= worth
     return letters if upper else letters.lower()
 
 
 def render_special(like: str, value: float) -> str:
-    """Writes nan or an infinity in the manner of `like`, another spelling of one of them.
+    """Writes NaN or an infinity in the style of `like`, another spelling of one of them.
 
-    Programs agree within themselves: who writes `NaN` writes `Infinity`, who writes `nan` writes `inf`.
+    Spellings come in families: programs that write `NaN` write `Infinity`, those that write `nan` write `inf`.
 
     Example:
         >>> render_special("NaN", -math.inf), render_special("inf", math.nan), render_special("inf", 3.0)
@@ -103,7 +96,7 @@ def render_special(like: str, value: float) -> str:
     """
     if math.isfinite(value):
         return _digits(value)
-    meant = _meaning(like)
+    meant = _special_value(like)
     if meant == value or (math.isnan(meant) and math.isnan(value) and like):
         return like
     body = like.lstrip("+-−")
@@ -112,18 +105,18 @@ def render_special(like: str, value: float) -> str:
     if math.isinf(meant):
         name = body
     else:
-        # `null` is JSON's, whose dialects spell infinity out.
+        # `null` is JSON, whose dialects write `Infinity`.
         spelled_out = body == "null" or not (body.islower() or body.isupper() or not body)
         name = "Infinity" if spelled_out else "INF" if body.isupper() else "inf"
     minus = "−" if like.startswith("−") else "-"
     return (minus if value < 0 else "+" if like.startswith("+") else "") + name
 
 
-def _meaning(like: str) -> float:
+def _special_value(like: str) -> float:
     try:
         return float(like.replace("−", "-").replace("∞", "inf"))
     except ValueError:
-        return math.nan  # null, NA, n/a: whatever stands for a missing number
+        return math.nan  # null, NA, n/a and other names for a missing number
 
 
 def _digits(value: float) -> str:
@@ -132,8 +125,8 @@ def _digits(value: float) -> str:
 
 @lru_cache(maxsize=4096)
 def _spell(value: float, joints: str, power: int) -> str | None:
-    """Words of a value that is not negative, in lower case; None where digits are better."""
-    # The shortest decimal, not the binary value: 1e23 is one hundred sextillion, not 99 sextillion and so on.
+    """Words of a non-negative value in lower case; None if it has to be written in digits."""
+    # The shortest decimal, not the binary value: 1e23 is "one hundred sextillion", not "ninety-nine sextillion ...".
     decimal = Decimal(repr(value))
     if decimal >= _LIMIT or 0 < value < _TINY:
         return None
@@ -160,7 +153,7 @@ def _plain(number: Decimal, joints: str) -> str:
 
 
 def _simple_fraction(value: float, power: int) -> tuple[int, int, int] | None:
-    """Whole, numerator and denominator, if `value` is the float nearest to such a fraction of 10**power."""
+    """Whole part, numerator and denominator, if `value` is the float nearest to a simple fraction of 10**power."""
     scale = 10**power
     whole, rest = divmod(Fraction(repr(value)) / scale, 1)
     if rest == 0:
@@ -180,7 +173,7 @@ def _fraction_of(whole: int, numerator: int, denominator: int, scale: str, joint
         return f"{words} {scale}" if scale else words
     if scale and denominator == 2:
         return f"half a {scale}"
-    # "one half", not "half" or "a half": those two are seldom numbers in running text, and the reader skips them.
+    # "one half", not "half" or "a half": those two are rarely numbers in running text, and the reader skips them.
     words = f"{SMALL[numerator]} {part}{'s' * (numerator > 1)}"
     return f"{words} of a {scale}" if scale else words
 
@@ -194,7 +187,7 @@ def _integer(number: int, joints: str) -> str:
         rest, group = divmod(rest, 1000)
         if group:
             words = _group(group, joints)
-            # "one thousand and five": the last group has an 'and' of its own only if it has hundreds.
+            # "one thousand and five": a last group without hundreds gets its "and" here.
             alone = position == 0 and "&" in joints and group < 100 and rest
             groups.append(f"and {words}" if alone else f"{words} {SCALES[position - 1]}" if position else words)
         position += 1

@@ -1,9 +1,9 @@
-"""How a number is written: `Style` describes a surface form, `render` writes any value in it.
+"""Writing styles of numbers: `Style` describes how a number is written, `render` writes any value in a style.
 
-A style holds no text of its own, only conventions (sign form, grouping, decimals, scale word ...), so that the number
-in `$1,234.50` can be replaced by another one *written the same way*. The one exception is `anchor`: where float64 does
-not hold the digits that were written (more than 15 significant ones, overflow, underflow), they are kept beside the
-value they stood for and used when that very value is rendered again.
+A style holds conventions only (sign form, grouping, decimals, scale word ...), not the text, so that the number in
+`$1,234.50` can be replaced by another value *written in the same way*. The one exception is `anchor`: if float64 cannot
+hold the written digits (more than 15 significant digits, overflow, underflow), the style keeps the value together with
+its digits and uses them when the same value is rendered again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from numerate.numerals.number_words import render_roman, render_special, render_words
 
-__all__ = ["Exponent", "Style", "render"]
+__all__ = ["Exponent", "Style", "ordinal_suffix", "render"]
 
 MINUS_SIGNS = "-−"
 VULGAR: dict[str, tuple[int, int]] = {
@@ -25,15 +25,14 @@ VULGAR: dict[str, tuple[int, int]] = {
     for parts in [unicodedata.normalize("NFKC", char).split("⁄")]
 }
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+", strict=True))
+FROM_SUPERSCRIPT = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
 _VULGAR_OF = {pair: char for char, pair in VULGAR.items()}
 _TO_SUPERSCRIPT = {ord(plain): char for char, plain in SUPERSCRIPTS.items()}
-
-_FORMATS = {"x": "x", "o": "o", "b": "b"}
 
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """The power-of-ten part of a number in scientific form: `e-09`, `×10^6`, `×10⁶`."""
+    """The exponent part of a number in scientific form: `e-09`, `×10^6`, `×10⁶`."""
 
     mark: str
     minus: str = "-"
@@ -44,12 +43,27 @@ class Exponent:
     lead: int = 0
     """Power of ten of the mantissa's first significant digit: 0 in 1.5e3, 1 in 15e2, -1 in 0.15e4."""
     bare: bool = False
-    """True for a power with no mantissa, as in 10^6."""
+    """Whether there is no mantissa, as in 10^6."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """All conventions that `render` needs to write a value; see the module's docstring."""
+    """All conventions that `render` needs to write a value; `style_of` derives them from a numeral's text.
+
+    Attributes:
+        family: `decimal`, `fraction`, `radix`, `words`, `roman` or `special`.
+        inner: Text between sign and digits, such as a currency sign.
+        zero: The digit zero of the script.
+        width: Minimum number of integer digits.
+        indian: Whether all groups but the last have two digits.
+        bare_point: Whether a zero before the point is left out.
+        trailing_point: Whether the point is written without decimals.
+        suffix: Text after the digits; for words, their form; for specials, their spelling.
+        outer: Text after a closing parenthesis or after words.
+        joint: Text between whole number and fraction, followed by `+` if there is a whole number.
+        slash: Fraction slash, or the letter of a radix prefix (`0x`).
+        anchor: A value with its integer, fraction and exponent digits as written; see the module docstring.
+    """
 
     family: str = "decimal"
     negative: str = "-"
@@ -87,7 +101,7 @@ def render(style: Style, value: float) -> str:
         return render_special(style.suffix if style.family == "special" else "", value)
     negative = math.copysign(1.0, value) < 0
     if style.family == "words":
-        return _words(style, value)
+        return _words_text(style, value)
     if style.family == "roman":
         return render_roman(value, style.upper)
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
@@ -97,7 +111,7 @@ def render(style: Style, value: float) -> str:
     return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
 
 
-def _words(style: Style, value: float) -> str:
+def _words_text(style: Style, value: float) -> str:
     if style.anchor is not None and style.anchor[0] == value:
         return style.anchor[1] + style.outer
     if style.outer:  # percent
@@ -109,11 +123,9 @@ def _decimal_body(style: Style, value: float) -> str:
     anchor = style.anchor
     if anchor is not None and anchor[0] == value:
         integer, fraction, exponent_digits = anchor[1:]
-        if style.exponent is not None and not style.exponent.bare:
-            return _assemble(style, integer, fraction, _exponent_text(style.exponent, exponent_digits))
-        if style.exponent is None:
-            return _assemble(style, integer, fraction, "")
-        return _exponent_text(style.exponent, exponent_digits) + style.suffix
+        exponent = "" if style.exponent is None else _exponent_text(style.exponent, exponent_digits)
+        bare = style.exponent is not None and style.exponent.bare
+        return exponent + style.suffix if bare else _assemble(style, integer, fraction, exponent)
     number = Decimal(repr(value)).scaleb(-style.power)
     if style.exponent is None:
         integer, _, fraction = format(number, f".{style.decimals}f").partition(".")
@@ -123,7 +135,7 @@ def _decimal_body(style: Style, value: float) -> str:
     power = number.adjusted() - style.exponent.lead if number else 0
     written = format(number.scaleb(-power), f".{style.decimals}f")
     if number and Decimal(written).adjusted() > style.exponent.lead:
-        power += 1  # rounding gave one digit more: 9.99 written with one decimal is 1.0e1
+        power += 1  # rounding added a digit: 9.99 with one decimal is 1.0e1
         written = format(number.scaleb(-power), f".{style.decimals}f")
     integer, _, fraction = written.partition(".")
     return _assemble(style, integer, fraction, _exponent_text(style.exponent, str(power)))
@@ -133,7 +145,7 @@ def _assemble(style: Style, integer: str, fraction: str, exponent: str) -> str:
     integer = integer.zfill(style.width) if style.width else integer
     suffix = style.suffix
     if style.ordinal:
-        suffix = _ordinal_suffix(int(integer[-2:]), suffix)
+        suffix = ordinal_suffix(integer).upper() if suffix.isupper() else ordinal_suffix(integer)
     if style.bare_point and integer.strip("0") == "":
         integer = ""
     if style.group:
@@ -148,7 +160,7 @@ def _bare_power(style: Style, number: Decimal) -> str:
     if form is None or not number:
         return "0" + style.suffix
     digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
-    # A value that is no power of ten needs a mantissa in front, whatever the first writer did without.
+    # A value that is not a power of ten needs a mantissa.
     mantissa = "" if digits == "1" else f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}×"
     return mantissa + _exponent_text(form, str(number.adjusted())) + style.suffix
 
@@ -171,7 +183,7 @@ def _fraction_body(style: Style, value: float) -> str:
         return _to_script(str(whole).zfill(style.width), style.zero) + style.suffix
     char = _VULGAR_OF.get((numerator, style.denominator)) if not style.slash else None
     part = char or f"{numerator}{style.slash or '⁄'}{style.denominator}"
-    # `0½` keeps its nought; `½` has no whole part until the value needs one.
+    # `0½` keeps its zero; `½` gets a whole part only if the value has one.
     head = f"{str(whole).zfill(style.width)}{style.joint[:-1]}" if whole or style.width else ""
     return _to_script(head + part, style.zero) + style.suffix
 
@@ -181,14 +193,14 @@ def _radix_body(style: Style, value: float) -> str:
     if style.anchor is not None and style.anchor[0] == value:
         digits = style.anchor[1]
     else:
-        digits = format(round(value), _FORMATS[letter.lower()]).zfill(style.width)
+        digits = format(round(value), letter.lower()).zfill(style.width)
         digits = digits.upper() if style.upper else digits
     return f"0{letter}{digits}{style.suffix}"
 
 
-def _ordinal_suffix(last_two: int, like: str) -> str:
-    suffix = "th" if last_two // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(last_two % 10, "th")
-    return suffix.upper() if like.isupper() else suffix
+def ordinal_suffix(digits: str) -> str:
+    """The ordinal suffix of ASCII `digits`: 1st, 2nd, 3rd, 11th."""
+    return "th" if digits[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")
 
 
 def _grouped(integer: str, separator: str, indian: bool) -> str:

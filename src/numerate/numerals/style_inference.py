@@ -1,4 +1,4 @@
-"""Finds the `Style` in which a numeral's text is written."""
+"""Derives the `Style` of a numeral from its text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from numerate.numerals.number_words import render_words
-from numerate.numerals.style import MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style
+from numerate.numerals.style import FROM_SUPERSCRIPT, MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style
 
 __all__ = ["style_of"]
 
 SEPARATORS = ".,'’٫٬\u00a0\u2009\u202f ．，"
-_FROM_SUPERSCRIPT = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
-
-# Nine numbers of ten: their style takes one match and one look-up.
+# The fast path for plain numbers, about nine of ten: one regex match and one cached lookup.
 _PLAIN = re.compile(
     r"([-−+]?)(?:([1-9][0-9]{0,2}(?:,[0-9]{3})++)|([0-9]++))(?:\.([0-9]++))?([ -]?(?:%|[A-Za-z]++))?"
 ).fullmatch
@@ -37,15 +35,15 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
     """Finds the style in which `text` writes `value`.
 
     Args:
-        text: A numeral's own text, as a reader cut it out.
-        value: What it means.
-        point: The decimal mark in use.
+        text: The numeral's own text.
+        value: Its value.
+        point: The decimal mark.
         power: Power of ten of the scale word or percent sign (9 for `billion`, -2 for `%`).
         ordinal: Whether the suffix follows the value (`1st`, `2nd`).
     """
     if point == "." and (plain := _PLAIN(text)):
         sign, grouped, digits, fraction, suffix = plain.groups("")
-        # Floats keep 15 digits; a nought with letters behind it may be 0xff.
+        # float64 holds 15 digits; a zero followed by letters may be 0xff.
         if len(digits or grouped) + len(fraction) <= 15 and digits != "0":
             width = len(digits) if digits[:1] == "0" else 0
             return _plain_style(sign, grouped != "", width, len(fraction), suffix, power, ordinal)
@@ -82,7 +80,7 @@ def _plain_style(sign: str, grouped: bool, width: int, decimals: int, suffix: st
 
 
 def _describe_letters(text: str, value: float, power: int) -> Style:
-    """Styles of number words, Roman numerals and specials such as NaN."""
+    """The style of number words, Roman numerals and special values such as NaN."""
     if not math.isfinite(value):
         return Style(family="special", suffix=text)
     if text.strip("IVXLCDM") == "" or text.strip("ivxlcdm") == "":
@@ -97,7 +95,7 @@ def _describe_letters(text: str, value: float, power: int) -> Style:
             if render_words(value, f"{form}{joints}", power) == text:
                 return Style(family="words", suffix=f"{form}{joints}", power=power)
     form = "upper" if text.isupper() else "capital" if text[:1].isupper() else "lower"
-    # Words leave a choice ("fifteen hundred") that no convention captures: the value keeps its words.
+    # Some words follow no convention ("fifteen hundred"): keep them for this value.
     return Style(family="words", suffix=f"{form}-&", power=power, anchor=(value, text, "", ""))
 
 
@@ -136,7 +134,7 @@ def _describe_fraction(match: re.Match[str], rest: str, value: float) -> dict[st
         "zero": _zero_of(whole or match["num"] or "0"),
         "width": len(whole) if whole and int(whole[0]) == 0 else 0,
         "suffix": rest[match.end() :],
-        # Zero thirds: no value asks for them.
+        # Zero thirds: rendering never produces this character from a value.
         "anchor": (abs(value), match.group(), "", "") if vulgar == "↉" else None,
     }
 
@@ -157,7 +155,7 @@ def _describe_decimal(rest: str, value: float, decimal_point: str) -> dict[str, 
     significant = len("".join(plain).strip("0"))
     exponent, exponent_digits, suffix = _describe_exponent(mantissa, tail, zero, plain if significant else None)
     lost = significant > 15 or (significant > 0 and not 2.3e-308 < abs(value) < math.inf)
-    # Neither the exponent of a zero nor the sign of a zero exponent (`1e-0`) can be told from the value.
+    # The value tells neither the exponent of a zero nor the sign of a zero exponent (`1e-0`).
     kept = lost or (exponent is not None and (value == 0 or not exponent_digits.strip("-0")))
     return {
         "zero": zero,
@@ -176,14 +174,14 @@ def _describe_decimal(rest: str, value: float, decimal_point: str) -> dict[str, 
 def _describe_exponent(
     mantissa: str, tail: str, zero: str, plain_mantissa: tuple[str, str] | None
 ) -> tuple[Exponent | None, str, str]:
-    """The exponent that follows a mantissa, its digits as written (ASCII, with sign), and what comes after."""
+    """The exponent after a mantissa, its digits as written (ASCII, with sign), and the rest of the text."""
     match = _EXPONENT.match(tail)
     if match is None or (zero != "0" and not match["mark"]):
         return None, "", tail
     bare = match["mark"][:1] in ("", "^")
     digits, sign = match["digits"], match["sign"]
     superscript = digits[0] in SUPERSCRIPTS
-    plain = _to_ascii(digits.translate(_FROM_SUPERSCRIPT))
+    plain = _to_ascii(digits.translate(FROM_SUPERSCRIPT))
     minus = sign if sign and sign in "-−⁻" else "⁻" if superscript else "-"
     exponent = Exponent(
         mark=mantissa + match["mark"] if bare else match["mark"],

@@ -1,4 +1,4 @@
-"""Text to numerals: `find`, `find_batch` and `find_columns` over the registered readers."""
+"""Finding numerals in text: `find`, `find_batch` and `find_columns`, with any registered reader."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numerate.errors import NumerateError
 from numerate.numerals.numeral import KINDS, Numeral
 from numerate.registry import readers
 
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
 
     from numerate.reading.base import Reader
 
-__all__ = ["Columns", "find", "find_batch", "find_columns", "make_reader"]
+__all__ = ["Columns", "ReaderTypeError", "find", "find_batch", "find_columns", "make_reader"]
+
+
+class ReaderTypeError(NumerateError, TypeError):
+    """A text of the wrong type, or an option that the reader does not have."""
 
 
 class Columns(NamedTuple):
-    """Numerals of many texts as arrays of one length: no object per numeral."""
+    """Numerals of many texts as arrays of equal length, without one object per numeral."""
 
     text_index: np.ndarray
     start: np.ndarray
     end: np.ndarray
     value: np.ndarray
     kind: np.ndarray
-    """Codes into `numerate.KINDS`."""
+    """Positions in `numerate.KINDS`."""
 
 
 def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[Numeral]:
@@ -36,31 +41,30 @@ def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[N
 
     Args:
         text: Any string.
-        reader: A registered reader's name (`numerate.readers.names()`), or a reader.
-        **options: The reader's own; for `standard`: `words`, `roman`, `locale`.
+        reader: The name of a registered reader (`numerate.readers.names()`), or a reader object.
+        **options: Options of the reader; those of `standard` are `words`, `roman` and `locale`.
 
     Example:
         >>> [(n.text, n.value, n.kind) for n in find("Revenue rose 3.2% to $1.5 billion in 2023.")]
         [('3.2%', 0.032, 'percent'), ('1.5 billion', 1500000000.0, 'money'), ('2023', 2023.0, 'year')]
     """
     if not isinstance(text, str):
-        raise TypeError(f"find() takes a string, got {type(text).__name__}; for many texts use find_batch()")
+        raise ReaderTypeError(f"find() takes a string, got {type(text).__name__}; for many texts use find_batch()")
     return make_reader(reader, **options).find(text)
 
 
 def find_batch(texts: Iterable[str], reader: str | Reader = "standard", **options: Any) -> list[list[Numeral]]:
     """Finds the numerals of each text; see `find`."""
     if isinstance(texts, str):
-        raise TypeError("find_batch() takes an iterable of strings, got one string; for one text use find()")
-    find_one = make_reader(reader, **options).find
-    return [find_one(text) for text in texts]
+        raise ReaderTypeError("find_batch() takes an iterable of strings, got one string; for one text use find()")
+    return list(map(make_reader(reader, **options).find, texts))
 
 
 def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **options: Any) -> Columns:
-    """Finds the numerals of many texts without an object for each.
+    """Finds the numerals of many texts as arrays.
 
     Returns:
-        `Columns` of int64 text indices, starts and ends, float64 values and uint8 kinds, in reading order.
+        `Columns` of int64 text indices, starts and ends, float64 values and uint8 kinds, in order of the text.
 
     Example:
         >>> columns = find_columns(["7 of 12", "none", "3.5%"])
@@ -70,7 +74,7 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     import numpy as np
 
     if isinstance(texts, str):
-        raise TypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
+        raise ReaderTypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
     spans = make_reader(reader, **options).spans
     codes = {kind: code for code, kind in enumerate(KINDS)}.__getitem__
     counts, rows, done = array("q"), [], []
@@ -86,7 +90,7 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
         found = spans(text)
         counts.append(len(found))
         rows += found
-        if len(rows) > 2_000:  # rows are short-lived: memory stays that of the arrays
+        if len(rows) > 2_000:  # convert rows to arrays early to save memory
             flush()
     flush()
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
@@ -94,14 +98,14 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
 
 
 def make_reader(reader: str | Reader, **options: Any) -> Reader:
-    """The reader itself, or the registered one of that name with `options`."""
+    """The reader with a registered name, built with `options`; a reader object is returned as it is."""
     if isinstance(reader, str):
         try:
             return _cached_reader(reader, tuple(sorted(options.items())))
         except TypeError as error:
-            raise TypeError(f"reader {reader!r}: {error}") from None
+            raise ReaderTypeError(f"reader {reader!r}: {error}") from None
     if options:
-        raise TypeError(f"options {sorted(options)} belong to a reader's name; this reader is built already")
+        raise ReaderTypeError(f"options {sorted(options)} need the name of a reader, got a reader object")
     return reader
 
 

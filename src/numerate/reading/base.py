@@ -1,33 +1,36 @@
-"""What every reader is: text in, numerals out."""
+"""The base class `Reader` of all readers, which find numerals in text."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from numerate.errors import NumerateError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "ReaderError"]
+
+
+class ReaderError(NumerateError, ValueError):
+    """An option of a reader has an unknown value, or a text is not a number."""
 
 
 class Reader(ABC):
     """Finds the numerals of a text.
 
     The contract, tested for every registered reader: the numerals are sorted and disjoint,
-    `text[n.start:n.end] == n.text`, `render(n.style, n.value) == n.text`, the time is linear in the text, and no string
-    whatever makes it raise.
+    `text[n.start:n.end] == n.text`, `render(n.style, n.value) == n.text`, the time is linear in the length of the text,
+    and no string raises an error.
     """
 
     @abstractmethod
     def find(self, text: str) -> list[Numeral]:
-        """All numerals of `text`, in order."""
+        """All numerals of `text` in order."""
 
     def spans(self, text: str) -> Sequence[Sequence[Any]]:
-        """The numerals of `text` as rows that begin with start, end, value and kind.
-
-        A reader may have a quicker way than `find`, and longer rows.
-        """
+        """The numerals of `text` as rows that begin with start, end, value and kind; may be faster than `find`."""
         return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]

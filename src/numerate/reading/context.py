@@ -1,117 +1,103 @@
-"""The words and marks round a number that say what it is."""
+"""Words and marks around a number that tell its kind, loaded from `data/context_words.json`."""
 
 from __future__ import annotations
 
-__all__ = [
-    "BARRIERS",
-    "CONNECTORS",
-    "DATE_JOINTS",
-    "LABELS",
-    "MONTHS",
-    "NAME_PREFIXES",
-    "ORDINAL_SUFFIXES",
-    "SCALE_SUFFIXES",
-    "SCALE_WORDS",
-    "SCORE_WORDS",
-    "SIGN_LEADERS",
-    "VERSION_WORDS",
-    "YEAR_CUES",
-    "counts_things",
-]
+import json
+from importlib import resources
+from typing import Any
+
+from numerate.numerals.units import CURRENCY_CUES
+
+_TABLES: dict[str, Any] = json.loads((resources.files("numerate") / "data" / "context_words.json").read_text("utf-8"))
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def word_set(key: str) -> frozenset[str]:
+    """A word list of `data/context_words.json` as a set."""
+    return frozenset(_TABLES[key].split())
 
 
-_MONTH_NAMES = "January February March April May June July August September October November December"
-_SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
-MONTHS = frozenset(
-    form for name in _set(f"{_MONTH_NAMES} {_SHORT_MONTHS}") for form in (name, name.upper())
-)  # never lower case: "may 5 people" and "march 3 miles" are no dates
-
+MONTHS = frozenset(form for name in word_set("months") for form in (name, name.upper()))
+"""Month names, never in lower case: "may 5 people" and "march 3 miles" are not dates."""
 SCALE_WORDS = {
-    "hundred": 2,
-    "thousand": 3,
-    "lakh": 5,
-    "lakhs": 5,
-    "million": 6,
-    "millions": 6,
-    "mln": 6,
-    "mlns": 6,
-    "mn": 6,
-    "crore": 7,
-    "crores": 7,
-    "billion": 9,
-    "billions": 9,
-    "bln": 9,
-    "bn": 9,
-    "Bn": 9,
-    "BN": 9,
-    "trillion": 12,
-    "trillions": 12,
-    "trn": 12,
-    "tn": 12,
-    "quadrillion": 15,
+    form: int(power)
+    for power, words in _TABLES["scale_words"].items()
+    for word in words.split()
+    for form in (word, word.capitalize(), word.upper())
 }
-SCALE_WORDS |= {form: power for word, power in SCALE_WORDS.items() for form in (word.capitalize(), word.upper())}
-
+"""Scale word -> power of ten."""
 SCALE_SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9}
-"""Only directly behind the digits: `10M`; with a currency also m, b, T (`$5m`)."""
+"""Scale letters directly after the digits: `10M`."""
 MONEY_SUFFIXES = SCALE_SUFFIXES | {"m": 6, "b": 9, "T": 12, "MM": 6}
-
+"""Scale letters directly after the digits of an amount of money: `$5m`."""
 ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
-
-LABELS = _set(
-    "table tables tab tabs figure figures fig figs section sections sec secs chapter chapters page pages pp no nos "
-    "equation equations eq eqs eqn theorem theorems lemma lemmas corollary definition proposition algorithm algorithms "
-    "appendix step steps layer layers column columns row rows line lines day part parts vol volume volumes issue act "
-    "article articles rule rules route highway interstate flight boeing airbus experiment experiments room phase "
-    "stage episode season series example examples case type item version question footnote note ref refs "
-    "channel area district ward zone unit exhibit clause paragraph para resolution psalm opus op under timeslot "
-    "period group model task scenario config configuration iteration node property assumption claim remark "
-    "subsection # §"
-)
-"""Words that point at a numbered thing: `Table 3`, `page 14`."""
-
-VERSION_WORDS = frozenset(["v", "v.", "ver", "ver.", "version", "versions", "release"])
-
-YEAR_CUES = _set(
-    "in since until till during by from of before after circa c ca early late mid summer winter spring autumn fall "
-    "year years born died b d fy annual christmas between ended ending anno ad"
-)
-"""Words after which four digits are a year even where a counted thing could follow."""
-
-SCORE_WORDS = (
-    "won", "win", "beat", "defeat", "lost", "loss", "score", "record", "victory", "draw", "drew", "tie", "final",
-    "lead", "vote", "triumph", "down",
-)  # fmt: skip
-
-NAME_PREFIXES = _set("mid pre post early late non sub top over under multi semi anti inter intra about of to in and up")
-"""What may stand before a hyphen without making a name of it: `mid-1990s`, `top-5`."""
-
+LABELS = word_set("labels")
+"""Words before the number of a numbered thing: `Table 3`, `page 14`."""
+DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p", "example", "examples"])
+"""Labels that are often ordinary words."""
+VERSION_WORDS = word_set("version_words")
+YEAR_CUES = word_set("year_cues")
+"""Words after which four digits are a year even before a plural noun."""
+SCORE_WORDS = tuple(_TABLES["score_words"].split())
+NAME_PREFIXES = word_set("name_prefixes")
+"""Words before a hyphen that do not make the number part of a name: `mid-1990s`, `top-5`."""
 SIGN_LEADERS = frozenset(" \t\n\r\v\f([{=<>:;,*/|×÷≈~≤≥\"“”‘'`&\u00a0\u2009\u202f")
-"""Behind these a minus is a sign, not a hyphen."""
-
+"""Characters after which a minus is a sign, not a hyphen."""
 BARRIERS = frozenset('\t\r,;:<>|~*"/&?!%)')
-"""Directly before a number, these part it from the word before them."""
-
+"""Characters directly before a number that separate it from the preceding word."""
 CONNECTORS = frozenset(
     [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"]
 )
-"""What joins a list of references: `Tables 5 and 6`."""
-
+"""Text between the numbers of a list of references: `Tables 5 and 6`."""
 DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd, ", "th, "])
-"""What stands between the day and the year of a written date."""
+"""Text between the day and the year of a written date."""
+_NOT_PLURAL = word_set("not_plural")
 
-_UNCOUNTED = _set(
-    "was is has as its his this us thus plus versus series census status virus across news always towards afterwards "
-    "besides perhaps less unless does sometimes includes excludes reflects represents shows remains"
+
+def _written_forms(words: frozenset[str]) -> frozenset[str]:
+    """All forms of a cue in a text: `fig`, `Fig`, `(Fig.`, `FIG:`."""
+    cases = {case for word in words for case in (word, word.capitalize(), word.upper())}
+    return frozenset(lead + case + tail for case in cases for lead in ("", "(", "[") for tail in ("", ".", ",", ":"))
+
+
+CUE_KINDS: dict[str, str] = (
+    dict.fromkeys(_written_forms(VERSION_WORDS | DOUBTFUL_LABELS), "?")
+    | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
+    | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
+    | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
+    | {"to": "to", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
 )
+"""Word before a number -> kind of the number; "?" if the slow path has to decide."""
 
 
 def counts_things(word: str) -> bool:
-    """Whether a word behind a number looks like a plural noun, so that the number counts: `2000 sentences`."""
+    """Whether a word after a number looks like a plural noun, so that the number is a count: `2000 sentences`."""
     return word in ("people", "men", "women", "children", "feet") or (
-        len(word) > 3 and word[-1] == "s" and word[-2] != "s" and word.islower() and word not in _UNCOUNTED
+        len(word) > 3 and word[-1] == "s" and word[-2] != "s" and word.islower() and word not in _NOT_PLURAL
     )
+
+
+def word_before(text: str, begin: int) -> str:
+    """The last 20 characters of the word that ends at `begin` or one space before it; empty if there is none."""
+    if begin and text[begin - 1] in BARRIERS:
+        return ""
+    if begin and text[begin - 1].isspace():
+        begin -= 1
+        if begin and text[begin - 1].isspace():
+            return ""  # another table cell or paragraph
+    words = text[begin - 20 if begin > 20 else 0 : begin].split()
+    return words[-1] if words else ""
+
+
+def key_of(cue: str) -> str:
+    """The bare word of a cue: `fig` for `(Fig.`."""
+    key = cue[1:] if cue[:1] in ("(", "[") else cue
+    key = key[:-1] if key[-1:] in (".", ",", ":") else key
+    return key.lower() if key != "=" else cue
+
+
+def cue_after_line_end(cue: str) -> str | None:
+    """The kind by the last word of `cue`, for text before a number that contains a line end or a special space."""
+    if cue == "" or cue[-1].isspace():
+        return None
+    kind = CUE_KINDS.get(cue.split()[-1])
+    return "?" if kind == "to" else kind

@@ -1,12 +1,12 @@
-"""Reader `luna`: NumTok, the number tokenizer of LUNA (2022), reproduced with its quirks.
+"""Reader `luna`: NumTok, the number tokenizer of LUNA (2022), reproduced exactly.
 
-Three steps. *Filter*: runs of digits and `+ - , . %` that hold a digit. *Check*: is the whole run a number? *Split*: if
-not, try one separator after the other until every part is a number. A run that no separator resolves is dropped; NumTok
-does so without a word, `LunaReader.dropped` names such runs.
+NumTok has three steps. *Filter*: find runs of digits and `+ - , . %` with at least one digit. *Check*: test whether the
+whole run is a number. *Split*: if not, try one separator after the other until every part is a number. Runs that no
+separator resolves are dropped; `LunaReader.dropped` lists them.
 
-The alphabet is ASCII: `−5` (U+2212) is 5 and `½` is nothing. A sign counts only behind white space or at the start of
-the text, accounting parentheses never do, and a `%` behind a space is lost. Where a reader is wanted that understands
-these, use `standard`; this one is for results that must be comparable with the paper's.
+Only ASCII is read: `−5` (U+2212) is 5, and `½` is nothing. Signs count only after white space or at the start of the
+text, accounting parentheses are ignored, and a `%` after a space is lost. Use this reader for results that must be
+comparable with the paper, and `standard` otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LunaReader"]
 
 _MARKS = "+-,.%"
-# No "contains a digit" in the pattern: on a run of points alone it would try again from every one of them.
+# The pattern does not require a digit: on a run of points it would then start again from every point.
 _RUN = re.compile(r"[0-9+\-,.%]++")
 _LEGAL = re.compile(
     r"[+-]?"
@@ -41,7 +41,7 @@ _DROPPABLE = frozenset(",-.+")
 class LunaReader(Reader):
     """Finds numbers as LUNA's NumTok does.
 
-    The kind is `percent` where a `%` is part of the number and `quantity` otherwise: NumTok knows no others.
+    The kind is `percent` if a `%` is part of the number and `quantity` otherwise.
 
     Example:
         >>> reader = LunaReader()
@@ -52,32 +52,29 @@ class LunaReader(Reader):
     """
 
     def find(self, text: str) -> list[Numeral]:
-        """All numbers that NumTok keeps, in order."""
+        """All numbers that NumTok keeps."""
         return [
             Numeral(text[start:end], start, end, value, kind, power=-2 if kind == "percent" else 0)
             for start, end, value, kind in self.spans(text)
         ]
 
     def spans(self, text: str) -> list[tuple[int, int, float, str]]:
-        """The numbers as bare `(start, end, value, kind)`."""
+        """The numbers as `(start, end, value, kind)`."""
         rows = []
         for offset, run, parts in _resolved_runs(text):
             for start, end in parts or ():
-                digits = run[start:end].replace(",", "")
-                if digits[-1] == "%":
-                    # An exponent, not a division: 1.76 / 100 is not the float64 nearest to 0.0176.
-                    rows.append((offset + start, offset + end, float(f"{digits[:-1]}e-2"), "percent"))
-                else:
-                    rows.append((offset + start, offset + end, float(digits), "quantity"))
+                # For percent, append an exponent: 1.76 / 100 is not the float64 nearest to 0.0176.
+                value = float(run[start:end].replace(",", "").replace("%", "e-2"))
+                rows.append((offset + start, offset + end, value, "percent" if run[end - 1] == "%" else "quantity"))
         return rows
 
     def dropped(self, text: str) -> list[tuple[int, int]]:
-        """The runs with digits in which NumTok finds no number at all, as `(start, end)`."""
+        """The runs with digits in which NumTok finds no number, as `(start, end)`."""
         return [(offset, offset + len(run)) for offset, run, parts in _resolved_runs(text) if parts is None]
 
 
 def _resolved_runs(text: str) -> Iterator[tuple[int, str, list[tuple[int, int]] | None]]:
-    """Every run that holds a digit: its offset, itself, and the spans of its numbers inside it (None: dropped)."""
+    """Yields each run with a digit: its offset, its text, and the spans of its numbers in it (None if dropped)."""
     for match in _RUN.finditer(text):
         run, offset = match.group(), match.start()
         if run.strip(_MARKS):
@@ -87,27 +84,21 @@ def _resolved_runs(text: str) -> Iterator[tuple[int, str, list[tuple[int, int]] 
 
 
 def _legal_from(part: str, free: bool) -> int | None:
-    """Where the number in `part` begins if all the rest of it is one number, else None.
+    """Start of the number in `part` (a run or part of a run) if the rest of `part` is one number, else None.
 
-    Args:
-        part: A run, or a part of one.
-        free: Whether white space stands before it. If not, one leading mark is no part of the number.
+    Without white space before it (`free` is False), one leading mark does not belong to the number.
     """
     skip = 0 if free or part[:1] not in _DROPPABLE else 1
     return skip if _LEGAL.fullmatch(part, skip) else None
 
 
 def _split(run: str, free: bool) -> list[tuple[int, int]] | None:
-    """Cuts a run at the first separator that leaves only numbers; gives their spans, or None."""
+    """Splits a run at the first separator that leaves only numbers; returns their spans, or None."""
     for separator in _SEPARATORS:
-        # The last one stands for either sign; all separators are one character wide, so offsets stay true.
+        # "-+" means both signs. Every separator is one character wide, so that offsets are kept.
         pieces = run.replace("+", "-").split("-") if separator == "-+" else run.split(separator)
-        start = 0
-        while not pieces[-1]:
-            pieces.pop()
-        while not pieces[start]:
-            start += 1
-        spans = _numbers_of(pieces[start:], start, free)
+        filled = [index for index, piece in enumerate(pieces) if piece]
+        spans = _numbers_of(pieces[filled[0] : filled[-1] + 1], filled[0], free)
         if spans is not None:
             return spans
     return None
@@ -121,5 +112,5 @@ def _numbers_of(pieces: list[str], offset: int, free: bool) -> list[tuple[int, i
             return None
         spans.append((offset + skip, offset + len(piece)))
         offset += len(piece) + 1
-        free = True  # NumTok lets every part but the first keep its sign
+        free = True  # in NumTok every part except the first keeps its sign
     return spans

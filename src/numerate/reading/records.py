@@ -1,22 +1,20 @@
-r"""Reader `records`: the numbers of JSON-like text, each with the key path that leads to it.
+"""Reader `records`: finds the numbers of JSON-like text, each with its key path.
 
-It reads what `json.dumps` and Python's `repr` write, JSON5, JSON lines, and broken versions of all of them:
+It reads the output of `json.dumps` and Python's `repr`, JSON5, JSON lines, and malformed versions of them:
 
-* Numbers have JSON's grammar, and also a leading `+`, `.5`, `5.`, `0x1F` and leading zeros. A sign glued to what stands
-  before it is none: `2019-12-31` without quotes is 2019, 12 and 31.
-* `NaN`, `Infinity`, `nan` and `inf` are values with `special` set; outside all brackets only JSON's own two spellings
-  are, since `nan` is a word there. `true`, `false`, `null` and other names are no numbers, nor are the digits in them.
-* Strings in either quote, with escapes, are left alone. One that is not closed ends with its line, because a raw line
-  break ends a string in JSON and in Python alike.
-* Keys may be quoted, bare names or numbers. A number that is a key is read too (nothing is lost) and has the path of
-  its object.
+* Numbers follow JSON's grammar; a leading `+`, `.5`, `5.`, `0x1F` and leading zeros are also allowed. A sign directly
+  after a letter, digit or bracket is not a sign: `2019-12-31` without quotes is 2019, 12 and 31.
+* `NaN`, `Infinity`, `nan` and `inf` are values with `special` set. Outside all brackets only `NaN` and `Infinity` are,
+  because `nan` is a word there. `true`, `false`, `null`, other names and digits in names are not numbers.
+* Strings in either quote, with escapes, are skipped. An unclosed string ends at the end of its line, because neither
+  JSON nor Python strings contain raw line breaks.
+* Keys may be quoted, bare names or numbers. A number that is a key is found too, with the path of its object.
 
-Paths look like `description.planet0.m`, `data[3][0]` and `["my key"][0]`; the last form, a JSON string, is for all keys
-that are no identifiers. What lies outside all brackets has the path `''`, and each of several records starts anew. A
-list counts its commas; where only white space divides values, as numpy prints them, it counts the values. `(1, 2)` is
-a list too.
-A closing bracket closes all that was left open inside it; one that closes nothing is passed over.
-A path of more than `MAX_PATH` characters (absurd depth, absurd keys) is cut there and ends in `…` and the last index.
+Paths look like `description.planet0.m`, `data[3][0]` and `["my key"][0]`; keys that are not identifiers are written as
+JSON strings. Outside all brackets the path is empty, and each record starts anew. Indices count commas, or values where
+only white space separates them, as numpy prints them. `(1, 2)` is a list, too. A closing bracket also closes all
+unclosed brackets inside it; a closing bracket without an opening one is ignored. Paths of more than `MAX_PATH`
+characters are truncated and end with `…` and the last index.
 """
 
 from __future__ import annotations
@@ -24,32 +22,35 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.reading.base import Reader
 from numerate.registry import readers
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["MAX_PATH", "RecordsReader"]
 
 MAX_PATH = 1_000
-"""Longest path that is written out: without a limit, n nested numbers would need n²/2 characters."""
+"""Maximum length of a path: without a limit, n nested numbers would need n²/2 characters."""
 
-# In the look-behinds the character itself comes first: most positions are then refused without looking back.
+# Look-behinds follow the character itself, so that most positions fail without looking back.
 _SIGN = r"[-+](?<![\w.)\]+-][-+])"
 _NUMBER = (
     rf"((?:{_SIGN}|)(?:0[xX][0-9a-fA-F]++|[0-9]++(?:\.[0-9]*+|)|\.(?<![\w.]\.)[0-9]++)"
     r"(?:[eE][-+]?+[0-9]++|))"
 )
-# The closing quote is optional: were it needed, every quote of an unclosed line would be tried to the line's end.
-# A single quote behind a letter is an apostrophe, unless the letter is one of Python's string prefixes.
+# The closing quote is optional: otherwise every quote of an unclosed string would be tried up to the line end.
+# A single quote after a letter is an apostrophe, unless the letter is a string prefix of Python.
 _STRING = (
     r"""((?:(?<!\w)[uUbBrR]?+(?=["'])|(?="))"""
     r"""(?:"(?:[^"\\\r\n]++|\\.)*+"?+|'(?:[^'\\\r\n]++|\\.)*+'?+))"""
 )
 _SPECIAL = rf"((?:{_SIGN}(?=[Ii])|)(?<![\w.])(?:NaN|nan|Infinity|inf)(?!\w|\s*+:))"
 _NAME = r"([^\W0-9]\w*+)"
-# What stands between tokens is taken along at the end of one: a failed attempt at every bracket and space costs more.
+# A token includes the brackets and spaces after it: failing matches at each of them would cost more.
 _TOKEN = re.compile(rf"(?:{_NUMBER}|{_STRING}|{_SPECIAL}|{_NAME})[\s,:\[\](){{}}]*+", re.DOTALL)
 _IS_NUMBER, _IS_STRING, _IS_SPECIAL = 1, 2, 3
 
@@ -59,7 +60,7 @@ _ESCAPE = re.compile(r"""\\(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|(.))|(")""", r
 
 @readers.register("records", "json")
 class RecordsReader(Reader):
-    """Finds the numbers of JSON-like text and their key paths; all are of kind `quantity`.
+    """Finds the numbers of JSON-like text and their key paths; their kind is `quantity`.
 
     Example:
         >>> text = "{'description': {'planet0': {'m': 2.38}}, 'data': [[1.0, -.5], [nan, '7']], 'my key': [3e2]}"
@@ -70,24 +71,20 @@ class RecordsReader(Reader):
     """
 
     def find(self, text: str) -> list[Numeral]:
-        """All numbers in order, with their paths."""
+        """All numbers with their paths, in order."""
         found: list[Any] = []
-        walk = _Walk()
+        walk = _Position()
         before = last = 0
         for match in _TOKEN.finditer(text):
             which: int = match.lastindex  # type: ignore[assignment]
             start, end = match.span(which)
-            # Most numbers follow another one in a list, and `walk.step` counts those by itself.
+            # Most numbers follow another one in a list; `walk.step` counts those without `walk.cross`.
             if which != _IS_NUMBER or not walk.filled or text[last:start] != ", ":
                 walk.cross(text, before, last, start)
             before, last = start, end
             if which == _IS_NUMBER:
                 written = match[1]
-                try:
-                    value = float(written)
-                except ValueError:
-                    value = _hexadecimal(written)
-                found.append(make_numeral(written, start, end, value, path=walk.step()))
+                found.append(make_numeral(written, start, end, _value(written), path=walk.step()))
             elif which == _IS_STRING:
                 walk.step()
             elif which == _IS_SPECIAL:
@@ -97,34 +94,30 @@ class RecordsReader(Reader):
                     found.append(make_numeral(written, start, end, float(written), special=special, path=path))
         return found
 
-    def spans(self, text: str) -> list[tuple[int, int, float, str]]:
-        """The numbers as bare `(start, end, value, kind)`: twice as fast or more, since no path is followed."""
+    def spans(self, text: str) -> Sequence[Sequence[Any]]:
+        """The numbers as `(start, end, value, kind)`, without paths: at least twice as fast as `find`."""
         rows = []
         for match in _TOKEN.finditer(text):
             which = match.lastindex
             if which == _IS_NUMBER:
                 written, start = match[1], match.start(1)
-                try:
-                    value = float(written)
-                except ValueError:
-                    value = _hexadecimal(written)
-                rows.append((start, start + len(written), value, "quantity"))
+                rows.append((start, start + len(written), _value(written), "quantity"))
             elif which == _IS_SPECIAL:
-                # Whether a special is a value depends on the brackets around it: only `find` follows those.
-                return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
+                # Whether `nan` is a value depends on the brackets around it, which only `find` follows.
+                return super().spans(text)
         return rows
 
 
-class _Walk:
-    """Where in a record the reader stands. The stack is explicit: depth costs memory, never recursion.
+class _Position:
+    """The reader's position in a record. The stack is explicit, so that deep nesting needs no recursion.
 
     Attributes:
-        stack: The open brackets, each with the state of the one around it.
+        stack: The open brackets, each with the state of the bracket around it.
         bracket: The innermost open bracket, or empty.
-        prefix: Its path.
-        index: The place in it if it is a list, else -1.
-        here: The path of the next value if it is no list.
-        filled: Whether the place in the list is taken, so that the next value has the next one.
+        prefix: Path of the innermost bracket.
+        index: Current index if the innermost bracket is a list, else -1.
+        here: Path of the next value if the innermost bracket is not a list.
+        filled: Whether the current index has a value, so that the next value gets the next index.
     """
 
     __slots__ = ("_open", "_pieces", "bracket", "filled", "here", "index", "prefix", "stack")
@@ -136,7 +129,7 @@ class _Walk:
         self._pieces: dict[str, str] = {}
 
     def step(self) -> str:
-        """Takes the place of one value; gives its path."""
+        """Moves past one value and returns its path."""
         if self.index < 0:
             return self.here
         if self.filled:
@@ -145,7 +138,7 @@ class _Walk:
         return f"{self.prefix}[{self.index}]"
 
     def cross(self, text: str, before: int, last: int, start: int) -> None:
-        """Follows the marks in `text[last:start]`, between the token that began at `before` and the next one."""
+        """Processes the marks in `text[last:start]`, between the token that starts at `before` and the next token."""
         gap = text[last:start]
         if gap == "], [" and self.bracket == "[" and self.stack[-1][2] >= 0:
             self._enter_next_row()
@@ -160,7 +153,7 @@ class _Walk:
             elif mark in "]})":
                 self._leave(_OPENER[mark])
             elif mark == ":" and position == 0 and self.bracket == "{":
-                # `10:30` behind a key is no second key, but a string there means that a comma is missing.
+                # `10:30` after a key is not a second key, but a string after a value means that a comma is missing.
                 if self.here == self.prefix or text[before] not in "+-.0123456789":
                     self.here = self._name(text[before:last])
             else:
@@ -175,14 +168,14 @@ class _Walk:
         self.index = -1 if bracket == "{" else 0
 
     def _enter_next_row(self) -> None:
-        """Does what `],[` does, at a third of the cost: matrices are what most records consist of."""
+        """Processes `], [` three times as fast as `cross`, because most records consist of matrices."""
         bracket, prefix, index, here = self.stack[-1]
         self.stack[-1] = bracket, prefix, index + 1, here
         self.prefix = _lengthen(prefix, f"[{index + 1}]")
         self.index, self.filled = 0, False
 
     def _leave(self, bracket: str) -> None:
-        """Leaves the nearest open `bracket` and all that is open in it, if there is one."""
+        """Closes the nearest open `bracket` and all brackets inside it; does nothing if none is open."""
         if self._open[bracket]:
             opened = ""
             while opened != bracket:
@@ -192,7 +185,7 @@ class _Walk:
             self.filled = self.index >= 0
 
     def _name(self, token: str) -> str:
-        """The path of a key's value. Keys come again in every record, so their piece of path is kept."""
+        """Path of the value of a key. Path pieces are cached, because keys recur in every record."""
         piece = self._pieces.get(token)
         if piece is None:
             piece = self._pieces[token] = _piece(token)
@@ -207,19 +200,19 @@ def _lengthen(prefix: str, piece: str) -> str:
 
 
 def _piece(token: str) -> str:
-    """A key as part of a path: `.name`, or `["any other"]` as JSON writes it."""
+    """A key as part of a path: `.name` for identifiers, else a JSON string in brackets."""
     quote = token[-1]
     body = token[token.index(quote) + 1 : -1] if quote in "\"'" else token
     if "\\" in body:
         body = _unescaped(body)
     if body.isidentifier():
         return f".{body}"
-    # What cannot be printed (lone surrogates, control characters) is escaped, so that a path can be written anywhere.
+    # Unprintable characters (lone surrogates, control characters) are escaped, so that paths can always be printed.
     return f"[{json.dumps(body, ensure_ascii=not body.isprintable())}]"
 
 
 def _unescaped(body: str) -> str:
-    """Resolves the escapes of a JSON or Python string; gives the body itself if one of them is unknown."""
+    """Resolves the escapes of a JSON or Python string; returns `body` itself if an escape is unknown."""
     try:
         return json.loads(f'"{_ESCAPE.sub(_as_json, body)}"', strict=False)
     except ValueError:
@@ -227,15 +220,18 @@ def _unescaped(body: str) -> str:
 
 
 def _as_json(match: re.Match[str]) -> str:
-    r"""An escape, or an unescaped quote, in JSON's way: it has neither `\'` nor `\x41` nor `\U0001f600`."""
+    r"""Converts an escape or unescaped quote to JSON, which has no `\'`, `\x41` and `\U0001f600`."""
     if code := match[1] or match[2]:
         return json.dumps(chr(int(code, 16)))[1:-1]
     return "'" if match[3] == "'" else '\\"' if match[4] else match[0]
 
 
-def _hexadecimal(written: str) -> float:
+def _value(written: str) -> float:
     try:
-        size = float(int(written.lstrip("+-"), 16))
+        return float(written)
+    except ValueError:  # hexadecimal
+        number = int(written, 16)
+    try:
+        return float(number)
     except OverflowError:
-        size = math.inf
-    return -size if written[0] == "-" else size
+        return math.copysign(math.inf, number)

@@ -1,4 +1,4 @@
-"""Roman numerals of two letters or more, in capitals: "Louis XIV", "Table III", "MCMLXXXIV"."""
+"""Finds Roman numerals of two or more letters in capitals: "Louis XIV", "Table III", "MCMLXXXIV"."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from numerate.numerals.numeral import Numeral
+from numerate.reading.context import word_set
 
 __all__ = ["find_roman"]
 
@@ -16,34 +17,21 @@ _ROMAN = re.compile(
 _LONGEST_NAME = 32
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-# Thing and number: "Table III" points at a table. With the usual short forms, which carry a full stop.
-_REFERENCES = _set(
-    "act annex app appendix article art book canto case category chapter chap ch class column division eq equation "
-    "exhibit experiment factor fig figure figs game grade group item lemma level line mark mk model no number page "
-    "part parts phase plate proposition pt quadrant rule scene schedule sec section stage step study tab table tables "
-    "theorem tier title type unit vol volume zone"
-)
-# Names that numbers follow; only needed for letters that are mostly something else.
-_NAMES = _set(
-    "alexander benedict bowl catherine charles clement edward elizabeth francis frederick george gregory henry "
-    "innocent james john king leo louis napoleon olympiad paul philip pius pope queen ramesses richard war wars "
-    "wilhelm william"
-)
-_FUNCTION_WORDS = _set("a an and as at but by for from if in is it no nor of on or than that the this to was with")
-# Words, states, units and titles first, numbers hardly ever.
-_OTHER_WORDS = _set("CC CD CI CIV CL CM CV DC DCI DI DIV DL DM LI MC MCI MD MDI MI MIX ML MM MMC MV XL XXX")
+_REFERENCES = word_set("roman_references")
+"""Words before the number of a numbered thing, with their abbreviations: `Table III`."""
+_NAMES = word_set("roman_names")
+"""Names that are often followed by a Roman numeral; they decide about letters that usually mean something else."""
+_FUNCTION_WORDS = word_set("roman_function_words")
+_OTHER_WORDS = word_set("roman_other_words")
+"""Roman numerals that usually are words, states, units or titles."""
 
 
 def find_roman(text: str) -> list[Numeral]:
-    """Finds Roman numerals: canonical ones only (no IIII), as whole words.
+    """Finds canonical Roman numerals (no IIII) that are whole words.
 
     Returns:
-        Numerals of kind `identifier` after a word such as Table, `ordinal` after another capitalised word
-        (Louis XIV), else `quantity`.
+        Numerals of kind `identifier` after a word such as Table, `ordinal` after other capitalised words (Louis XIV),
+        else `quantity`.
 
     Example:
         >>> [(n.text, n.value, n.kind) for n in find_roman("Table IV of Louis XIV in CD format")]
@@ -57,14 +45,14 @@ def find_roman(text: str) -> list[Numeral]:
         if letters in _OTHER_WORDS and not is_reference and before.lower() not in _NAMES:
             continue
         is_name = before[:1].isupper() and not stop and before.lower() not in _FUNCTION_WORDS
-        is_name = is_name and before.strip("IVXLCDM") != ""  # "II-III": a number is nobody's name
+        is_name = is_name and before.strip("IVXLCDM") != ""  # in "II-III" the word before is a number
         kind = "identifier" if is_reference else "ordinal" if is_name else "quantity"
         numerals.append(Numeral(letters, start, match.end(), float(_value(letters)), kind=kind))
     return numerals
 
 
 def _word_before(text: str, start: int) -> tuple[str, str]:
-    """The word before `start` and its full stop; none if it is too long to be a name."""
+    """The word before `start` and its full stop; empty if the word is too long for a name."""
     end = start - 1
     if end < 0 or text[end] not in " \u00a0\n-":
         return "", ""

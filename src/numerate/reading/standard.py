@@ -1,34 +1,21 @@
-"""The `standard` reader: numbers as people write them. The rules are in docs/reading.md."""
+"""Reader `standard`: finds numbers as people write them. The rules are in docs/reading.md."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_left
 from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
 from numerate.numerals.units import CURRENCIES, unit_after
-from numerate.reading import kinds, suffixes
-from numerate.reading.base import Reader
-from numerate.reading.bulk import NO_RUN, list_records, next_run, run_records
-from numerate.reading.context import DATE_JOINTS
-from numerate.reading.cues import CUE_KINDS, wrapped_kind
-from numerate.reading.number import Record, plain_value, read_number, read_telephone
-from numerate.reading.quick import (
-    BUSY_FOLLOWERS,
-    DIGITS,
-    GROUP_SIGNS,
-    JOINT_ENDS,
-    LEADER_KINDS,
-    LINKING_KINDS,
-    LINKS,
-    easy_follower,
-    may_be_date,
-    quick_pair,
-    sign_at_first_sight,
-)
-from numerate.reading.shapes import DASHES, SIMPLE, Part, plain_list, split_cluster
+from numerate.reading import fast_path, kinds, suffixes
+from numerate.reading.base import Reader, ReaderError
+from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
+from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
+from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
+from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, find_words
 from numerate.registry import readers
 
@@ -38,8 +25,8 @@ LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
 _LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
-# A cluster of digits (group 1); group 2 is the word or mark behind it and a space or hyphen, group 3 the one directly
-# behind it.
+# Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
+# directly after it.
 _ASCII = re.compile(
     r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z])))?"
 )
@@ -54,12 +41,12 @@ _WITH_VULGAR = re.compile(
 _RUN = re.compile(r"\d++")
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
 _PERCENT = re.compile(r"[ -](?:percent|per cent|pct)\b")
-# Where the digits are, at the speed of memchr: one byte a character, 0 for a digit or a vulgar fraction.
+# Maps a Latin-1 text to bytes with "0" for every digit or vulgar fraction, so that `bytes.find` can search them fast.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
 
 
 def _map_exotic(error: UnicodeError) -> tuple[str, int]:
-    """Maps characters beyond Latin-1: digits of other scripts to 0, the rest to spaces, one for one."""
+    """Codec error handler: maps digits beyond Latin-1 to 0 and all other characters to spaces, one by one."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     run = error.object[error.start : error.end]
@@ -71,51 +58,52 @@ codecs.register_error("numerate-digits", _map_exotic)
 
 @readers.register("standard")
 class StandardReader(Reader):
-    """Reads quantities, money, percentages, dates and all else that docs/reading.md lists.
+    """Finds quantities, money, percentages, dates and all other kinds of number that docs/reading.md lists.
 
     Args:
-        words: Also read number words ("twenty-one").
-        roman: Also read Roman numerals.
-        locale: "auto" takes European forms only where they are certain; "en", "eu", "in", "ch" decide.
+        words: Whether to find number words ("twenty-one").
+        roman: Whether to find Roman numerals.
+        locale: How to read points and commas: "en", "eu", "in", "ch", or "auto" (European forms only if unambiguous).
 
     Example:
         >>> [n.value for n in StandardReader().find("(1,234) of $3.2bn, 30bps, −5 °C")]
         [-1234.0, 3200000000.0, 0.003, -5.0]
     """
 
-    _leaders = LEADER_KINDS
-    """Empty in a test: then every number takes the careful way."""
+    _leaders = fast_path.LEADER_KINDS
+    """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 
     def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto") -> None:
         if locale not in LOCALES:
-            raise ValueError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
+            raise ReaderError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
         self.words, self.roman, self.locale = words, roman, locale
 
     def find(self, text: str) -> list[Numeral]:
-        """All numerals of `text`, in order."""
+        """All numerals of `text` in order."""
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in self._scan(text)]
         extra = [_with_unit(text, n) for n in find_words(text)] if self.words else []
         extra += find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
-        """The numerals of `text` as rows that begin with start, end, value and kind, without objects."""
+        """The numerals of `text` as rows that begin with start, end, value and kind."""
         if self.words or self.roman:
             return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
         return self._scan(text)
 
-    def _scan(self, text: str) -> list[Record]:
+    def _scan(self, text: str) -> list[kinds.Record]:
         """All records of a text.
 
-        Most numbers are plain: nothing but spaces and words round them. Those are read here, with a few look-ups each;
-        `read_number` and `_many` read the rest with care. Both ways give the same, which a test holds them to.
+        Most numbers are plain, with only spaces and words around them. They take the fast path in this function: a few
+        table lookups. `read_number` and `_read_cluster` are the slow path. A test checks that both paths agree.
         """
-        records: list[Record] = []
+        records: list[kinds.Record] = []
         ascii_only = text.isascii()
         pattern = (_ASCII if ascii_only else _UNICODE).match
         simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
-        find_back, append, busy = text.rfind, records.append, BUSY_FOLLOWERS
+        find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
+        busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
@@ -123,7 +111,7 @@ class StandardReader(Reader):
         run_start = run[0]
         start = next_digit(b"0")
         while start >= 0:
-            if start > run_start:  # the second number of a long list: the rest of it in one go
+            if start > run_start:  # the second number of a long list: read the rest of the list at once
                 if start < run[1]:
                     found, start = run_records(text, run)
                     records += found
@@ -136,16 +124,16 @@ class StandardReader(Reader):
             first, end = start, start + len(digits)
             before = text[start - 1 : start]
             calm = attached is None and (spaced is None or spaced not in busy)
-            # What stands before it says: a kind, nothing (None), or that it takes a closer look ("?").
+            # The text before the number gives its kind, None (no evidence) or "?" (take the slow path).
             if before == blank:
                 cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
                 kind = cue_kind(cue)
                 if kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
                 elif kind is None and spaces and not cue.isprintable():
-                    kind = wrapped_kind(cue)
+                    kind = cue_after_line_end(cue)
             elif before == line_end:
-                kind = wrapped_kind(text[start - 21 if start > 21 else 0 : start - 1])
+                kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
                 kind = leader_kind(before, "?")
                 if kind == "open":
@@ -156,17 +144,17 @@ class StandardReader(Reader):
                     else:
                         kind = "?"
                 elif kind == "sign":
-                    kind, first = sign_at_first_sight(text, start, end, before, calm)
+                    kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
             if not calm and attached is None:
                 if spaced == "in":
                     calm = text[end + 3 : end + 4] == " " and digits != "1"  # a preposition; `1 in 5` is a rate
-                elif spaced in DIGITS:
-                    calm = text[end + 2 : end + 3] not in GROUP_SIGNS  # no group of three: 816 000
-            if first - last_end <= 6 and last_kind in LINKING_KINDS and kind != "date" and kind != "identifier":
+                elif spaced in fast_path.DIGITS:
+                    calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
+            if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
                 if last_kind == "date":
                     if kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
                         kind = "date"
-                elif first != start or end - start == 4 or text[last_end:start] in LINKS:
+                elif first != start or end - start == 4 or text[last_end:start] in links:
                     kind = "?"
             whole = digits.isdecimal()
             if (whole or simple(digits)) and (ascii_only or digits.isascii()):
@@ -180,7 +168,7 @@ class StandardReader(Reader):
                             kind = "year"
                         else:
                             kind = kinds.four_digits(digits, spaced)
-                    elif kind == "date" and not (whole and may_be_date(digits)):
+                    elif kind == "date" and not (whole and fast_path.may_be_date(digits)):
                         kind = None
                     if kind is not None:
                         value = float(digits if whole else digits.replace(",", ""))
@@ -190,8 +178,8 @@ class StandardReader(Reader):
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
-                elif first - last_end > 6 or text[first - 2] not in JOINT_ENDS:
-                    kind, stop, power, unit, unit_span = easy_follower(text, end, digits, whole, kind, attached, spaced)
+                elif first - last_end > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
+                    kind, stop, power, unit, unit_span = follower(text, end, digits, whole, kind, attached, spaced)
                     if kind is not None:
                         plain = digits if whole else digits.replace(",", "")
                         value = float(f"{plain}e{power}" if power else plain)
@@ -208,19 +196,19 @@ class StandardReader(Reader):
             if stop is None:
                 if one:
                     stop = read_number(text, start, end, attached or spaced, records)
-                elif calm and kind is None and quick_pair(text, start, digits, records):
+                elif calm and kind is None and fast_path.read_pair(text, start, digits, records):
                     stop = end
                 else:
-                    stop = self._many(text, start, digits, attached or spaced, records)
+                    stop = self._read_cluster(text, start, digits, attached or spaced, records)
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
         return records
 
-    def _many(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
-        """Reads a cluster of several numbers, or of one with unusual marks."""
+    def _read_cluster(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:
+        """Reads a cluster of several numbers, or of one number with unusual marks."""
         end = start + len(cluster)
         if not cluster.isascii() and not VULGAR.keys().isdisjoint(cluster):
-            return self._vulgar(text, start, cluster, word, records)
+            return self._read_vulgar(text, start, cluster, word, records)
         if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
             records += list_records(items, start, "version" if "." in cluster else "quantity", ",")
             return end
@@ -241,18 +229,18 @@ class StandardReader(Reader):
             records[-2] = (*records[-2][:4], "ft", (mark, mark + 1), *records[-2][6:])
         return stop
 
-    def _vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[Record]) -> int:
-        """Reads a cluster with characters such as ½ in it: each ends a number."""
+    def _read_vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:
+        """Reads a cluster with characters such as ½, each of which ends a number."""
         stop = start
         for match in _WITH_VULGAR.finditer(cluster):
             begin, end = start + match.start(), start + match.end()
             last = match.end() == len(cluster)
             whole, char = match.groups()
             if char is None:
-                stop = max(stop, self._many(text, begin, match.group(), None, records))
+                stop = max(stop, self._read_cluster(text, begin, match.group(), None, records))
                 continue
             if len(whole) > 15 or len({ord(digit) - int(digit) for digit in whole}) > 1:
-                self._many(text, begin, whole, None, records)
+                self._read_cluster(text, begin, whole, None, records)
                 begin, whole = end - 1, ""
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
@@ -260,7 +248,7 @@ class StandardReader(Reader):
 
 
 def _with_unit(text: str, n: Numeral) -> Numeral:
-    """Number words with what follows them: `five miles`, `three million dollars`, `ten percent`."""
+    """Adds the unit or percent sign after number words: `five miles`, `three million dollars`, `ten percent`."""
     if n.kind != "quantity":
         return n
     if n.power == 0 and (percent := _PERCENT.match(text, n.end)) and n.exact is not None:
@@ -274,16 +262,11 @@ def _with_unit(text: str, n: Numeral) -> Numeral:
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
-    """Both lists in order; where two overlap, the numeral in digits stays, then the one that begins first."""
-    taken = sorted((n.start, n.end) for n in numerals)
-    result = list(numerals)
-    ends: list[tuple[int, int]] = []
-    index = 0
+    """Both lists in order; of overlapping numerals, the one in digits stays, then the one that begins first."""
+    starts, kept = [n.start for n in numerals], []
     for numeral in sorted(extra, key=lambda n: (n.start, -n.end)):
-        while index < len(taken) and taken[index][1] <= numeral.start:
-            index += 1
-        clash = index < len(taken) and taken[index][0] < numeral.end
-        if not clash and not (ends and ends[-1][1] > numeral.start):
-            ends.append((numeral.start, numeral.end))
-            result.append(numeral)
-    return sorted(result, key=lambda n: n.start)
+        earlier = bisect_left(starts, numeral.end)
+        overlaps = earlier and numerals[earlier - 1].end > numeral.start
+        if not overlaps and (not kept or kept[-1].end <= numeral.start):
+            kept.append(numeral)
+    return sorted(numerals + kept, key=lambda n: n.start)

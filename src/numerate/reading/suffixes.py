@@ -1,27 +1,12 @@
-"""What belongs to a number behind its digits: exponent, percent sign, scale word, ordinal suffix, am and pm."""
+"""Reads suffixes after the digits of a number: exponent, percent sign, scale word, ordinal suffix, am and pm."""
 
 from __future__ import annotations
 
 import re
 
-from numerate.numerals.style import SUPERSCRIPTS
+from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
-from numerate.reading.shapes import FRACTION_DENOMINATORS as DENOMINATORS
-
-__all__ = [
-    "ATTACHED_ONLY",
-    "DENOMINATORS",
-    "MARKS",
-    "POWER_MARKS",
-    "SIMPLE_SCALES",
-    "SPECIAL",
-    "has_exponent",
-    "ordinal_suffix",
-    "scale_after",
-    "suffix_after",
-    "word_at",
-]
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
@@ -35,47 +20,43 @@ _CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³�
 _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock)", re.IGNORECASE)
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
 MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
-"""Characters other than letters and ASCII that may follow a number and belong to it or its unit."""
+"""Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
 _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%{MARKS}]|/(?=[A-Za-z]))")
-_TO_ASCII = {ord(char): plain for char, plain in SUPERSCRIPTS.items()}
-
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = frozenset(
     [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
 )
-
+"""All words and marks that a suffix can begin with."""
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
+"""Suffixes that must follow the digits directly."""
 SIMPLE_SCALES = _PERCENTS | {word: power for word, power in (SCALE_WORDS | _PERCENT_WORDS).items() if len(word) > 1}
-"""Marks and words that shift the decimal point and need no closer look."""
+"""Marks and words that scale the number in every context -> power of ten."""
 
 Suffix = tuple[int, int, str, str | None, float | None]
+"""End of the number, power of its scale, digits of its exponent, its kind or None, value of a radix number or None."""
 
 
 def word_at(text: str, position: int) -> str | None:
-    """The word or mark that stands at `position`, directly or behind one space or hyphen."""
+    """The word or mark at `position`, or after one space or hyphen."""
     match = _WORD.match(text, position)
     return match[1] if match else None
 
 
 def has_exponent(text: str, end: int) -> bool:
-    """Whether an exponent follows digits that end at `end`: `e-9`."""
+    """Whether an exponent such as `e-9` begins at `end`."""
     return _EXPONENT.match(text, end) is not None
 
 
 def suffix_after(text: str, start: int, end: int, word: str, digits: str, money: bool) -> Suffix | None:
-    """Reads what follows text[start:end] and belongs to it.
+    """Reads the suffix of the number with the digits text[start:end]; None if there is none.
 
     Args:
         text: The whole text.
-        start: Where the digits begin.
-        end: Where they end.
-        word: The word or mark that follows, as `word_at` gives it.
+        start: Start of the digits.
+        end: End of the digits.
+        word: The following word or mark, as `word_at` returns it.
         digits: The digits, with a leading point if there is one.
-        money: Whether a currency stands before.
-
-    Returns:
-        Where the number ends, the power of its scale, its exponent's digits, its kind if this decides it, and the value
-        of a radix number; None if nothing belongs to it.
+        money: Whether a currency precedes the number.
     """
     if word not in SPECIAL:
         if word[0] in "bBoOxX" and digits == "0" and (radix := _RADIX.match(text, start)):
@@ -104,7 +85,7 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
 
 
 def scale_after(text: str, end: int, money: bool) -> tuple[int, int] | None:
-    """The scale word or suffix behind a closing parenthesis, `$(24.8) million`: where it ends, and its power."""
+    """End and power of a scale word or suffix after a closing parenthesis: `$(24.8) million`."""
     word = word_at(text, end)
     if word is None or (word not in SCALE_WORDS and not (money and word in MONEY_SUFFIXES)):
         return None
@@ -113,7 +94,7 @@ def scale_after(text: str, end: int, money: bool) -> tuple[int, int] | None:
 
 
 def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: int) -> Suffix | None:
-    """The less common suffixes, each by a pattern of its own."""
+    """Reads the less common suffixes, each with a pattern of its own."""
     at = end + gap
     if word == "e" or word == "E":
         match = _EXPONENT.match(text, end) if gap == 0 else None
@@ -142,10 +123,7 @@ def _braces_agree(opening: str | None, closing: str | None) -> bool:
 
 
 def _power_digits(match: re.Match[str]) -> str:
-    if match[5]:
-        plain = match[5].translate(_TO_ASCII)
-        return plain.lstrip("+")
-    return _signed(match[2], match[3])
+    return match[5].translate(FROM_SUPERSCRIPT).lstrip("+") if match[5] else _signed(match[2], match[3])
 
 
 def _signed(sign: str, digits: str) -> str:
@@ -153,15 +131,7 @@ def _signed(sign: str, digits: str) -> str:
 
 
 def _radix_value(text: str) -> float:
-    base = {"x": 16, "o": 8, "b": 2}[text[1].lower()]
     try:
-        return float(int(text[2:], base))
+        return float(int(text, 0))
     except OverflowError:
         return float("inf")
-
-
-def ordinal_suffix(digits: str) -> str:
-    """The letters that make an ordinal of `digits`: 1st, 2nd, 3rd, 11th."""
-    if len(digits) > 1 and digits[-2] == "1":
-        return "th"
-    return {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")

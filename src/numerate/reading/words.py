@@ -1,7 +1,7 @@
-"""Number words in running English text: "two and a half million", "minus five eighths", "twenty-first".
+"""Finds number words in English text: "two and a half million", "minus five eighths", "twenty-first".
 
-The `standard` reader calls `find_words` and `find_roman` under its options `words` and `roman`. The grammar is read by
-descent over the known words; no rule looks further ahead than a few of them, so the time is linear in the text.
+The `standard` reader uses this file if its option `words` is set. It is a recursive-descent parser over known words;
+each rule looks only a few words ahead, so that the time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNIT_ORDINALS = {ORDINALS[word]: number for word, number in _UNITS.items()}
 _TENS_ORDINALS = {ORDINALS[word]: number for word, number in _TENS.items()}
 _POWER_ORDINALS = {ORDINALS[word]: power for word, power in _POWERS.items()}
 
-# "Second" is a time far more often than a half; it divides only within a compound, as in five thirty-seconds.
+# "Second" is usually a time; as a denominator it is read only in compounds such as five thirty-seconds.
 _PARTS = {word: number for word, number in _UNIT_ORDINALS.items() if number > 2} | {"half": 2, "quarter": 4}
 _PARTS |= _TENS_ORDINALS | {"hundredth": 100} | {word: 10**power for word, power in _POWER_ORDINALS.items()}
 _PLURAL_PARTS = {word + "s": number for word, number in _PARTS.items() if word != "half"} | {"halves": 2}
@@ -34,14 +34,14 @@ _MINUS = {"minus", "negative"}
 _MULTIPLIERS = {"hundred", "dozen", *_POWERS}
 _STARTS = {*_UNITS, "zero", *_TENS, *_UNIT_ORDINALS, *_TENS_ORDINALS, *_POWER_ORDINALS, "hundredth", "zeroth", "half"}
 _STARTS |= _ARTICLES | _MINUS
-# What cannot go on after one to nineteen; most number words stand alone, and need no grammar.
+# Words after which a number from one to nineteen is complete: most number words need no grammar.
 _CLOSED = {"", *_UNITS, *_ARTICLES, *_MINUS, "zero", "of", "between"} - {"ten"}
 _KNOWN = {*_STARTS, *_DIGITS, *_MULTIPLIERS, *_PARTS, *_PLURAL_PARTS, "seconds", "and", "of", "point", "between"}
 
 _WORD = re.compile(r"\w++")
 _JOINTS = " -\n\u00a0\u2010\u2011"
 _HYPHENS = "-\u2010\u2011"
-_MAX_SCALES = 2  # "a thousand billion" is said; a page full of "million" is not, and must stay below 1e308
+_MAX_SCALES = 2  # "a thousand billion" is a number; a long sequence of "million" is not, and would exceed 1e308
 
 
 class _Parsed(NamedTuple):
@@ -72,7 +72,7 @@ def find_words(text: str) -> list[Numeral]:
         if parsed is None or (parsed.ordinal and first > i):
             i += 1
             continue
-        # "Ten minus five" and "10 minus five" are sums: the five is positive, as in 5−3.
+        # "Ten minus five" and "10 minus five" are subtractions: the five is positive.
         signed = first > i and i != last and not grammar.follows_digit(i)
         begin, end = starts[i if signed else first], grammar.end_of(parsed.end - 1)
         value = -float(parsed.value) if signed else float(parsed.value)
@@ -84,7 +84,7 @@ def find_words(text: str) -> list[Numeral]:
 
 
 def _is_regular(written: str, value: float, power: int) -> bool:
-    """Whether the scale word is a matter of style: "a million" is not, its words are kept as they stand."""
+    """Whether `render_words` with `power` writes these words; not for "a million", whose words are kept as written."""
     plain = written.lower()
     if written not in (plain, plain.capitalize(), plain.upper()):
         return False
@@ -93,9 +93,9 @@ def _is_regular(written: str, value: float, power: int) -> bool:
 
 
 class _Grammar:
-    """The known words of a text, with an empty word wherever two of them do not touch.
+    """The known words of a text, with an empty word between words that are not adjacent, and the grammar rules.
 
-    Each rule takes the position of its first word and gives the position behind its last one, or None.
+    Each rule takes the position of its first word and returns the position after its last word, or None.
     """
 
     def __init__(self, text: str) -> None:
@@ -115,22 +115,22 @@ class _Grammar:
             words.append(word)
             starts.append(start)
             last = end
-        words += [""] * 3  # the farthest look ahead
+        words += [""] * 3  # the longest look-ahead
 
     def end_of(self, i: int) -> int:
-        """Offset behind word `i`."""
+        """Offset after word `i`."""
         return self.starts[i] + len(self.words[i])
 
     def _hyphen_after(self, i: int) -> bool:
         return self.words[i + 1] != "" and self.text[self.end_of(i)] in _HYPHENS
 
     def follows_digit(self, i: int) -> bool:
-        """Whether a digit stands before word `i`."""
+        """Whether a digit precedes word `i`."""
         before = self.text[max(self.starts[i] - 2, 0) : self.starts[i]]
         return len(before) == 2 and before[1] in _JOINTS and before[0].isdecimal()
 
     def number(self, i: int, joins: bool) -> _Parsed | None:
-        """Any number without its sign; `joins`: whether an 'and' may be part of an integer."""
+        """Reads a number without its sign; `joins` tells whether "and" may be part of an integer."""
         words = self.words
         if words[i + 1] in _CLOSED and words[i] in _UNITS:
             return _Parsed(i + 1, _UNITS[words[i]])
@@ -146,7 +146,7 @@ class _Grammar:
         if words[end] == "point" and (decimals := self._decimals(end + 1)):
             end, digits = decimals
             end, power = (end, 0) if scaled else self._scale(end)
-            # Through the decimal string, which any number of digits leaves linear and correctly rounded.
+            # Convert the decimal string: linear time and correct rounding for any number of digits.
             return _Parsed(end, float(f"{total}.{digits}e{power}"), power=power)
         if words[end] == "and" and (part := self._fraction(end + 1, mixed=True)):
             end, exact = part[0], total + part[1]
@@ -160,14 +160,14 @@ class _Grammar:
         return integer
 
     def _integer(self, i: int, joins: bool) -> _Parsed | None:
-        """Groups with falling scales: three million | two hundred thousand | and five."""
+        """Reads groups with decreasing scales: three million | two hundred thousand | and five."""
         words = self.words
         if words[i] in ("zero", "zeroth"):
             return _Parsed(i + 1, 0, ordinal=words[i] == "zeroth")
         end, total, limit, only_power = i, 0, 0, 0
         while True:
             if end > i and words[end] == "and":
-                # Only a last small number joins: "one million and two million" are two.
+                # Only a small last number follows "and": "one million and two million" are two numbers.
                 last = self._below_hundred(end + 1, after_and=True) if joins else None
                 if last is None or words[last[0]] in _MULTIPLIERS or self._fraction(end + 1, mixed=True):
                     break
@@ -192,7 +192,7 @@ class _Grammar:
         return _Parsed(end, total, scaled=True, power=only_power) if end > i else None
 
     def _group(self, i: int, joins: bool, is_first: bool) -> tuple[int, int, bool] | None:
-        """What a scale word can follow: one to ninety-nine hundred and ninety-nine, or the 'a' of "a million"."""
+        """Reads the number before a scale word: 1 to 9999 ("fifteen hundred and five"), or the "a" of "a million"."""
         words = self.words
         if words[i] in _ARTICLES:
             if not is_first or words[i + 1] not in _MULTIPLIERS:
@@ -218,7 +218,7 @@ class _Grammar:
         return rest[0], number + rest[1], rest[2]
 
     def _below_hundred(self, i: int, after_and: bool = False) -> tuple[int, int, bool] | None:
-        """One to ninety-nine or first to ninety-ninth; a second by itself is a time."""
+        """Reads one to ninety-nine or first to ninety-ninth; "second" alone is a time."""
         word, following = self.words[i], self.words[i + 1]
         if word in _TENS:
             number = _TENS[word]
@@ -235,14 +235,14 @@ class _Grammar:
         return i + 1, number, True
 
     def _fraction(self, i: int, mixed: bool = False) -> tuple[int, Fraction] | None:
-        """One third, two-thirds, a third of; `mixed`: after "two and", where "a third" is no ordinal."""
+        """Reads one third, two-thirds, a third of; `mixed`: after "two and", where "a third" is not an ordinal."""
         word = self.words[i]
         if word == "one" or word in _ARTICLES:
             part = self._denominator(i + 1, _PARTS)
             if part is not None:
                 end, below = part
                 sure = mixed or self.words[end] == "of"
-                if word == "one":  # "one hundredth" can be the ordinal, one third cannot
+                if word == "one":  # "one hundredth" may be the ordinal, "one third" cannot
                     sure = sure or (end == i + 2 and (below <= 90 or self._hyphen_after(i)))
                 else:  # "a half million"
                     sure = sure or (self.words[i + 1] in ("half", "quarter") and self.words[end] in _MULTIPLIERS)
@@ -265,11 +265,11 @@ class _Grammar:
         return (i + 2, factor * parts[following]) if parts.get(following, 0) >= 1000 else None  # ten-thousandths
 
     def _portion(self, end: int, exact: Fraction, needs_scale: bool = False) -> _Parsed | None:
-        """A fraction of a scale, if one follows: half a million, three quarters of a million, a quarter million."""
+        """Multiplies a fraction by a following scale: half a million, three quarters of a million."""
         words = self.words
         at = end + (words[end] == "of")
         at += (at > end or needs_scale) and words[at] in _ARTICLES
-        # "Of" needs its article: in "three quarters of million-dollar homes" nothing is multiplied.
+        # "Of" needs an article: "three quarters of million-dollar homes" is not a product.
         if words[at] in _MULTIPLIERS and words[at - 1] != "of":
             return self._times(at, exact)
         return None if needs_scale else _Parsed(end, float(exact))
@@ -288,7 +288,7 @@ class _Grammar:
         return end, sum(_POWERS[word] for word in self.words[i:end])
 
     def _decimals(self, i: int) -> tuple[int, str] | None:
-        """What is said behind the point: digit by digit, or one number below a hundred."""
+        """Reads the decimals after "point": single digits, or one number below a hundred."""
         end = i
         while self.words[end] in _DIGITS:
             end += 1

@@ -1,19 +1,18 @@
-"""One number with all that stands round it: the careful way, for what the quick way of `standard` leaves."""
+"""The slow path of the `standard` reader: full analysis of one number and its context."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, currency_before, unit_after
 from numerate.reading import kinds, suffixes
-from numerate.reading.context import SIGN_LEADERS
-from numerate.reading.cues import CUE_KINDS, word_before
-from numerate.reading.shapes import DASHES, Part
+from numerate.reading.clusters import DASHES, FRACTION_DENOMINATORS, Part
+from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, word_before
+from numerate.reading.kinds import Record
 
-__all__ = ["Record", "plain_value", "read_number", "read_telephone"]
+__all__ = ["plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
@@ -28,20 +27,23 @@ _TELEPHONE = re.compile(
 _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
 
-Record = tuple[Any, ...]
-"""start, end, value, kind, unit, unit_span, power, point: a numeral before it is an object."""
+Records = list[Record]
 
 
 def read_number(
-    text: str,
-    start: int,
-    end: int,
-    word: str | None,
-    records: list[Record],
-    part: Part | None = None,
-    left: bool = True,
+    text: str, start: int, end: int, word: str | None, records: Records, part: Part | None = None, left: bool = True
 ) -> int:
-    """Reads one number: its digits are text[start:end]; appends a record and returns where reading goes on."""
+    """Reads the number with the digits text[start:end], appends its record and returns where reading continues.
+
+    Args:
+        text: The whole text.
+        start: Start of the digits.
+        end: End of the digits.
+        word: The following word or mark.
+        records: The records of the preceding numbers.
+        part: The number's part of a cluster, if it is one.
+        left: Whether the text before `start` is context (False after another number of the same cluster).
+    """
     digits, point, kind, fraction = text[start:end], ".", None, None
     if part is not None:
         point, kind, fraction = part.point, part.kind, part.fraction
@@ -55,12 +57,12 @@ def read_number(
         if before == "." and point == "." and fraction is None and digits.isdecimal() and _is_point(text, start, end):
             begin, digits = start - 1, "." + digits
             before = text[begin - 1] if begin else ""
-    # What stands before the digits: sign, currency.
+    # Before the digits: sign and currency.
     first, negative = _sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
     currency = None
     if left and first and text[first - 1] not in DASHES:
         currency = _currency_before(text, first)
-    # What follows them and belongs to the number: exponent, percent, scale word, ordinal suffix.
+    # After the digits: exponent, percent sign, scale word, ordinal suffix, unit.
     stop = resume = end
     power, exponent, radix = 0, "", None
     unit = unit_span = None
@@ -70,10 +72,10 @@ def read_number(
             stop, power, exponent, suffix_kind, radix = found
             kind = kind or suffix_kind
         if found is None or (found[3] is None and radix is None):
-            follower = _unit_behind(text, start, end, stop, digits)
+            follower = _unit_after(text, end, stop, digits)
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
-                resume = follower[2]  # km2: its digit is no number
+                resume = follower[2]  # the digit in km2 is not a number
     if currency is not None and (unit is None or unit not in CURRENCIES):
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
@@ -96,7 +98,7 @@ def read_number(
             kind = "percent"
     if kind is None or kind in ("range", "ratio", "year"):
         known = (first, stop, value, kind, unit, unit_span, power, point)
-        kind = kinds.kind_of(text, begin, end, digits, value, word, known, records, left)
+        kind = kinds.kind_of(text, begin, end, digits, word, known, records, left)
     record = (first, stop, value, kind, unit, unit_span, power, point)
     if records:
         record = kinds.share_with_partner(text, records, record)
@@ -105,12 +107,12 @@ def read_number(
 
 
 def _is_point(text: str, start: int, end: int) -> bool:
-    """Whether the full stop before text[start:end] is a decimal point: `.5`, not `sentence.5`, `...5`, `).5`."""
+    """Whether the full stop before text[start:end] is a decimal point: in `.5`, not in `sentence.5`, `...5`, `).5`."""
     return text[end : end + 1] != "." and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
 
 
 def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:
-    """The currency before a number; with a space between them it stands free: not in `for 10€ 5 times`."""
+    """The currency before a number; after a space it must be a word of its own, unlike in `for 10€ 5 times`."""
     found = currency_before(text, first)
     if found is not None and found[2] < first and word_before(text, first) not in CUE_KINDS:
         return None
@@ -118,25 +120,25 @@ def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:
 
 
 def _is_code(text: str, begin: int) -> bool:
-    """Whether the letter before a number makes a name of it, `i7 2700K`, and no size, `4x4 cm`."""
+    """Whether the letter before a number makes it part of a name (`i72700K`) and not of a size (`4x4 cm`)."""
     return text[begin - 1] not in "xX" or not text[begin - 2 : begin - 1].isdecimal()
 
 
-def _unit_behind(text: str, start: int, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
-    """The unit behind a number, unless it only looks like one."""
+def _unit_after(text: str, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
+    """The unit after a number, without letters and words that are rarely units after whole numbers."""
     found = unit_after(text, stop)
     if found is None or stop != end or not digits.isdecimal():
         return found
     _, begin, close = found
     if begin == end and close == end + 1 and text[end] in ("ANW" if len(digits) == 1 else "AN"):
-        return None  # 1A, 45N: more often a seat or a latitude than a current or a force
+        return None  # 1A, 45N: usually a seat or a latitude, not a current or a force
     if len(digits) == 4 and "1600" <= digits <= "2100" and text[end:close] == " year":
-        return None  # 1986 year net; a duration would have `years`
+        return None  # `1986 year net`; a duration would be written with `years`
     return found
 
 
-def read_telephone(text: str, start: int, records: list[Record]) -> int | None:
-    """Reads a telephone number whose first digit is text[start], behind `+` or `(`; None if there is none."""
+def read_telephone(text: str, start: int, records: Records) -> int | None:
+    """Reads a telephone number with the first digit text[start] after `+` or `(`; None if there is none."""
     mark = text[start - 1 : start]
     if mark != "(" and (mark != "+" or text[start - 2 : start - 1].isalnum()):
         return None
@@ -148,28 +150,28 @@ def read_telephone(text: str, start: int, records: list[Record]) -> int | None:
     return match.end()
 
 
-def _joined(text: str, start: int, end: int, digits: str, records: list[Record]) -> int | None:
-    """Numbers that go on behind a plain space: `816 000`, `1 1/2`."""
+def _joined(text: str, start: int, end: int, digits: str, records: Records) -> int | None:
+    """Reads a number that contains a plain space: `816 000`, `1 1/2`."""
     if (mixed := _SPACED_MIXED.match(text, start)) and kinds.may_be_mixed(text, start):
         whole, numerator, denominator, vulgar = mixed.groups()
         fraction = (int(numerator), int(denominator)) if numerator else VULGAR[vulgar]
         if fraction[0] < fraction[1] and digits.isascii():
             word = suffixes.word_at(text, mixed.end())
             part = Part(0, 0, fraction=(int(whole), *fraction))
-            if numerator is None or fraction[1] in suffixes.DENOMINATORS:
-                return max(_one_spaced(text, start, mixed.end(), word, records, part), mixed.end())
+            if numerator is None or fraction[1] in FRACTION_DENOMINATORS:
+                return max(_read_spaced(text, start, mixed.end(), word, records, part), mixed.end())
     if not (digits.isascii() and len(digits) <= 3 and digits.isdecimal()):
         return None
     spaced = _SPACED_GROUPS.match(text, start)
     if spaced is not None and kinds.may_be_grouped(text, start, spaced.group()):
         word = suffixes.word_at(text, spaced.end())
         part = Part(0, 0, spaced[1] or ".")
-        return max(_one_spaced(text, start, spaced.end(), word, records, part), spaced.end())
+        return max(_read_spaced(text, start, spaced.end(), word, records, part), spaced.end())
     return None
 
 
-def _one_spaced(text: str, start: int, end: int, word: str | None, records: list[Record], part: Part) -> int:
-    """`_one` for a number with a plain space inside, whose space must not be joined again."""
+def _read_spaced(text: str, start: int, end: int, word: str | None, records: Records, part: Part) -> int:
+    """Calls `read_number` for a number that contains a plain space, then adds sign and currency before it."""
     stop = read_number(text, start, end, word, records, part, left=False)
     record = records[-1]
     first, last, value, kind, unit, unit_span = record[:6]
@@ -186,7 +188,7 @@ def _one_spaced(text: str, start: int, end: int, word: str | None, records: list
 
 
 def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
-    """Where the number begins with its sign, and whether it is negative."""
+    """Start of the number including its sign, and whether it is negative."""
     if before not in "-−+":
         return begin, False
     leader = text[begin - 2] if begin > 1 else ""
@@ -196,7 +198,7 @@ def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
 
 
 def _enclosing_sign(text: str, begin: int, currency_start: int, stop: int) -> tuple[int, bool, int]:
-    """A sign or parenthesis before the currency: `-$5`, `($5)`. Gives start, negative, end."""
+    """Start, sign and end of a number with a sign or parenthesis before the currency: `-$5`, `($5)`."""
     mark = text[currency_start - 1] if currency_start else ""
     if mark and mark in "-−+":
         leader = text[currency_start - 2] if currency_start > 1 else ""
@@ -208,7 +210,7 @@ def _enclosing_sign(text: str, begin: int, currency_start: int, stop: int) -> tu
 
 
 def _accounting_close(text: str, first: int, stop: int, digits: str, point: str, money: bool) -> tuple[int, int] | None:
-    """Whether (digits) is a negative number: where it ends, and the power of a percent sign or scale behind it."""
+    """End of a negative number in parentheses, and the power of a percent sign or scale word after it; else None."""
     close = _NEGATIVE_PERCENT.match(text, stop)
     if close is not None:
         return close.end(), -2
@@ -222,18 +224,18 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
 
 def plain_value(digits: str, point: str) -> float:
     """The value of digits with grouping marks and at most one decimal mark."""
-    if digits.isdecimal():
-        return float(digits)
-    if point and point in digits:
-        whole, _, decimals = digits.rpartition(point)
-        return float(f"{''.join(filter(str.isdecimal, whole)) or '0'}.{decimals}")
-    return float("".join(filter(str.isdecimal, digits)))
+    return float(digits) if digits.isdecimal() else float(".".join(_whole_and_decimals(digits, point)))
+
+
+def _whole_and_decimals(digits: str, point: str) -> tuple[str, str]:
+    whole, _, decimals = digits.rpartition(point) if point and point in digits else (digits, "", "")
+    return "".join(filter(str.isdecimal, whole)) or "0", decimals or "0"
 
 
 def _value(
     digits: str, point: str, fraction: tuple[int, int, int] | None, exponent: str, power: int, negative: bool
 ) -> float:
-    """The float64 nearest to what is written: decimal text is never multiplied, only its exponent is moved."""
+    """The float64 nearest to the written number; scaling changes the decimal exponent instead of multiplying."""
     if fraction is not None:
         whole, numerator, denominator = fraction
         total = whole * denominator + numerator
@@ -244,8 +246,6 @@ def _value(
         except ValueError:  # grouping marks other than a comma
             value = plain_value(digits, point)
     else:
-        plain = "".join(filter(str.isdecimal, digits.rpartition(point)[0] if point and point in digits else digits))
-        decimals = digits.rpartition(point)[2] if point and point in digits else ""
-        shift = int(exponent or 0) + power if len(exponent) < 20 else exponent
-        value = float(f"{plain or '0'}.{decimals or '0'}e{shift}")
+        whole, decimals = _whole_and_decimals(digits, point)
+        value = float(f"{whole}.{decimals}e{int(exponent or 0) + power if len(exponent) < 20 else exponent}")
     return -value if negative else value

@@ -1,7 +1,7 @@
-"""Long machine-made lists of small numbers (`1,2,3,...`, `7 0 3 ...`), read without a look at each one's neighbours.
+"""Fast reading of long generated lists of small numbers (`1,2,3,...`, `7 0 3 ...`).
 
-A matrix or a row of pixels may hold a million numbers. Inside such a list every number has the same surroundings, a
-number and a mark on either side, so what the first ones are the rest are too.
+A matrix or a row of pixels may contain a million numbers. All inner numbers of such a list have the same context (a
+number and a separator on both sides), so that they have the same kind and need no analysis of their own.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.reading.number import Record
+    from numerate.reading.kinds import Record
 
 __all__ = ["NO_RUN", "list_records", "next_run", "run_records"]
 
 NO_RUN = (1 << 62, 1 << 62, "")
-_SHORTEST = 4096
-"""Shorter texts are not searched for lists: they are quick to read as they are."""
-# Items of one or two digits only: three may be a group of thousands, four a year. A letter between them makes codes.
-# `(`, `e+` and `+-` hardly occur in real lists: they keep hostile text of that shape cheap. Irregular dense text does
-# not come through here and pays the full price of the loop in `standard`.
+_MIN_TEXT = 4096
+"""Shorter texts are not searched for lists, because reading them is fast anyway."""
+# Items have one or two digits: three may be a group of thousands, four a year. Letters as separators make codes. The
+# separators `(`, `e+` and `+-` hardly occur in real lists; they limit the cost of adversarial texts. Dense text that is
+# not regular is read by the loop in `standard`.
 _RUN = re.compile(r"(?<![\d.,:/'])(?<!(?<!\+)-)[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?:[0-9]{1,2}+\1){62,}+")
 
 
 def next_run(text: str, position: int) -> tuple[int, int, str]:
-    """Where the next long list of small whole numbers begins and ends, and the mark that divides it; or NO_RUN."""
-    if len(text) < _SHORTEST:
+    """Start, end and separator of the next long list of small whole numbers; NO_RUN if there is none."""
+    if len(text) < _MIN_TEXT:
         return NO_RUN
     match = _RUN.search(text, position)
     return NO_RUN if match is None else (match.start(), match.end(), match[1])
 
 
 def run_records(text: str, run: tuple[int, int, str]) -> tuple[list[Record], int]:
-    """The numbers inside a list but for its first and its last two, whose neighbours matter; and where they end."""
+    """Records of a list without its first and last two numbers, whose kinds depend on the context; and their end."""
     start, end, mark = run
     begin = text.index(mark, start) + len(mark)
     stop = text.rindex(mark, start, text.rindex(mark, start, text.rindex(mark, start, end)))
@@ -44,7 +44,7 @@ def run_records(text: str, run: tuple[int, int, str]) -> tuple[list[Record], int
 
 
 def list_records(items: Sequence[str], start: int, kind: str, mark: str) -> list[Record]:
-    """Records of whole numbers that stand side by side with one mark between them."""
+    """Records of whole numbers with the same separator between all of them."""
     lengths = [len(item) for item in items]
     strides = accumulate([length + len(mark) for length in lengths], initial=start - len(mark))
     ends = list(strides)[1:]

@@ -1,6 +1,6 @@
-"""The quick way of the `standard` reader: what most numbers need is settled with a few look-ups.
+"""The fast path of the `standard` reader: table lookups that suffice for most numbers.
 
-Each function answers at first sight, or says that the number takes the careful way of `numerate.reading.number`.
+Each function either decides or returns None or "?", which sends the number to the slow path.
 """
 
 from __future__ import annotations
@@ -9,40 +9,26 @@ import re
 import string
 from typing import TYPE_CHECKING
 
-from numerate.numerals.style import VULGAR
+from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
+from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
-from numerate.reading.shapes import pair_kind
 
 if TYPE_CHECKING:
-    from numerate.reading.number import Record
-
-__all__ = [
-    "BUSY_FOLLOWERS",
-    "DIGITS",
-    "GROUP_SIGNS",
-    "JOINT_ENDS",
-    "LEADER_KINDS",
-    "LINKING_KINDS",
-    "LINKS",
-    "easy_follower",
-    "may_be_date",
-    "quick_pair",
-    "sign_at_first_sight",
-]
+    from numerate.reading.kinds import Record
 
 LEADER_KINDS: dict[str, str | None] = (
-    # Letters make a code of the digits behind them, but for those that may end a currency or begin a version.
+    # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
     dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
     | dict.fromkeys(["", *BARRIERS])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
-"""What the character directly before a number says at first sight; None: nothing, absent: a closer look is needed."""
+"""Character before a number -> kind; None: no evidence; a missing entry: take the slow path."""
 DIGITS = frozenset("0123456789")
 COUNTED = frozenset(["people", "men", "women", "children"])
-"""Plurals without an s: a number before them is no year."""
+"""Plurals without an s: a number before them is not a year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE"}
 """Words that may belong to the number before them."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s"])
@@ -51,15 +37,17 @@ SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
-"""What may stand between two numbers where the kind of the second depends on the first."""
+"""Text between two numbers where the kind of the second may depend on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
+Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
+"""Kind, end of the number, power, unit and span of the unit."""
 JOINT_ENDS = frozenset("±-–−o/+")
-"""What ends the gap between the two ends of a range, one character before the number."""
+"""Last characters of the text between the two ends of a range, without the final space."""
 
 
-def sign_at_first_sight(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
-    """The kind of a number behind `+` or `-` at first sight, and where it begins."""
+def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
+    """The kind of a number after `+` or `-`, and its start with or without the sign."""
     leader = text[start - 2] if start > 1 else ""
     if leader.isalpha():
         return (None if before == "+" else "?"), start
@@ -76,8 +64,8 @@ def may_be_date(digits: str) -> bool:
     return len(digits) <= 2 or (len(digits) == 4 and "1000" <= digits <= "2199")
 
 
-def quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
-    """Reads two whole numbers with a hyphen between them, `2018-19` or `3-1`, if that is all the cluster is."""
+def read_pair(text: str, start: int, cluster: str, records: list[Record]) -> bool:
+    """Reads a cluster of two whole numbers with a hyphen, `2018-19` or `3-1`; returns whether it is one."""
     first, mark, second = cluster.partition("-")
     if not (mark and first.isdecimal() and second.isdecimal() and cluster.isascii() and len(cluster) < 15):
         return False
@@ -90,12 +78,18 @@ def quick_pair(text: str, start: int, cluster: str, records: list[Record]) -> bo
     return True
 
 
+def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Follower | None:
+    if found is None:
+        return None
+    return ("money" if found[0] in CURRENCIES else "quantity"), end, power, found[0], found[1:]
+
+
 def easy_follower(
     text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
-) -> tuple[str | None, int, int, str | None, tuple[int, int] | None]:
-    """A percent sign, scale word, unit or ordinal suffix behind a plain number: kind, end, power, unit and its span.
+) -> Follower:
+    """Reads a percent sign, scale word, unit or ordinal suffix after a plain number.
 
-    The kind is None where it takes more than a look-up.
+    The kind in the result is None if the number has to take the slow path.
     """
     if attached is None:
         word = spaced or ""
@@ -119,20 +113,14 @@ def easy_follower(
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
         if text[stop : stop + 1] == " " and kind is None:
-            follower = unit_after(text, stop)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), stop, power, unit, (follower[1], follower[2])
-            return "quantity", stop, power, None, None
+            return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:
         if kind is None and word in SPACED_UNITS:
             if word == "year" and whole and len(digits) == 4:
                 return None, end, 0, None, None  # 1986 year net
-            follower = unit_after(text, end)
-            if follower is not None:
-                unit = follower[0]
-                return ("money" if unit in CURRENCIES else "quantity"), end, 0, unit, (follower[1], follower[2])
+            if (found := _with_unit(end, 0, unit_after(text, end))) is not None:
+                return found
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
                 return plain, end, 0, None, None
@@ -141,7 +129,7 @@ def easy_follower(
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
-        if word in ORDINAL_SUFFIXES and suffixes.ordinal_suffix(digits) == word.lower():
+        if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
             return "ordinal", stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s

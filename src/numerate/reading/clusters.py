@@ -1,13 +1,14 @@
-"""What a run of digits and separators is: one number, a range, a date, a time, a version, a telephone number ...
+"""Splits clusters of digits and separators into numbers, and recognises ranges, dates, times, versions and so on.
 
 A *cluster* is a maximal run of digits joined by single separators (`1,234.5`, `2019-12-31`, `12:30`, `120/80`).
-`split_cluster` cuts it into parts, each a number of its own. Only what is certain is joined; the rest is cut apart, and
-no digit is ever lost. Every pattern is possessive: the time is linear in the cluster.
+`split_cluster` splits it into parts, each of which is one number. Ambiguous separators split, and no digit is lost.
+All patterns are possessive, so that the time is linear in the length of the cluster.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import NamedTuple
 
 __all__ = ["DASHES", "SIMPLE", "THIN_SPACES", "Part", "pair_kind", "plain_list", "split_cluster"]
@@ -18,13 +19,13 @@ FRACTION_DENOMINATORS = frozenset([*range(2, 11), 12, 16, 20, 25, 32, 50, 64, 10
 
 
 class Part(NamedTuple):
-    """One number of a cluster, by offsets into the cluster.
+    """One number of a cluster.
 
     Attributes:
-        start: Offset of its first character.
-        end: Offset behind its last character.
-        point: Its decimal mark; empty where all marks group digits.
-        kind: What the cluster's shape says it is; None where the context decides.
+        start: Offset of its first character in the cluster.
+        end: Offset after its last character.
+        point: Its decimal mark; empty if all marks separate groups of digits.
+        kind: The kind by the shape of the cluster; None if the context decides.
         fraction: (whole, numerator, denominator) of a fraction.
     """
 
@@ -36,7 +37,7 @@ class Part(NamedTuple):
 
 
 SIMPLE = re.compile(r"\d++\.\d++|[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?")
-"""The two commonest shapes after a bare integer: a decimal, and English thousands."""
+"""The two most common shapes besides integers: decimals and English thousands."""
 
 _NUMBER = {
     "auto": (
@@ -64,7 +65,7 @@ _NUMBER["in"] = (_NUMBER["auto"][3], *_NUMBER["en"])
 _NUMBER["ch"] = (_NUMBER["auto"][4], *_NUMBER["en"])
 _SHAPES = {locale: [(re.compile(shape), point) for shape, point in rows] for locale, rows in _NUMBER.items()}
 
-# What may stand in a list that is no number as a whole: `12,34` is 12 and 34.
+# Items of a list that is not one number: `12,34` is 12 and 34.
 _LIST_ITEM = {
     locale: re.compile(r"\d{1,3}(?:\.\d{3})++(?!\d)|\d++,\d++(?![,\d])|\d++" if locale == "eu" else
                        r"(?!0)\d{1,3}(?:,\d{3})++(?![\d,])(?:\.\d++)?|\d++\.\d++(?!\.\d)|\d++")
@@ -85,8 +86,6 @@ _COLONS = re.compile(r"\d++(?:\.\d++)?(?::\d++(?:\.\d++)?)++")
 _ROW = re.compile(r"\d++(?:-\d++){2,}+")
 _LIST_CUTS = re.compile(rf"[{DASHES},]")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
-
-
 _DATES = ((_ISO_DATE, "date"), (_DAY_FIRST, "date"), (_MONTH_FIRST, "date"))
 _CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"))
 _DOTTED_SHAPES = (*_DATES, (_TELEPHONE, "identifier"), (_ADDRESS, "identifier"), (_DOTTED, "version"))
@@ -95,7 +94,7 @@ _DECIMAL_RUN = re.compile(r"\d++(?:([.,])\d++)?")
 
 
 def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
-    """Cuts a cluster into its numbers.
+    """Splits a cluster into its numbers.
 
     Example:
         >>> split_cluster("1,234.5")
@@ -104,7 +103,7 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
         [(0, 4, 'year'), (5, 9, 'year')]
     """
     if not cluster.isascii() and len({_script(char) for char in cluster if char.isdecimal()}) > 1:
-        return _one_script_each(cluster, locale)
+        return _split_scripts(cluster)
     cuts = [match.start() for match in _CUTS.finditer(cluster)]
     if not cuts:
         if cluster.isdecimal():
@@ -122,17 +121,13 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
         cuts = [match.start() for match in _LIST_CUTS.finditer(cluster)]
     if cuts:
         return _cut_apart(cluster, cuts, locale)
-    whole = _LIST_ITEM[locale].finditer(cluster)
-    return [
-        Part(
-            *match.span(), "." if match.group().isdecimal() else _number_point(match.group(), locale) or ".", None, None
-        )
-        for match in whole
-    ]
+    items = [(item.span(), item.group()) for item in _LIST_ITEM[locale].finditer(cluster)]
+    points = ("." if text.isdecimal() else _number_point(text, locale) or "." for _, text in items)
+    return [Part(*span, point) for (span, _), point in zip(items, points, strict=True)]
 
 
 def plain_list(cluster: str) -> list[str] | None:
-    """The items of a long list of whole numbers, `1,2,3,...` or `1.2.3...`; None if it may be anything else."""
+    """The items of a long list of whole numbers, `1,2,3,...` or `1.2.3...`; None if it can be something else."""
     mark = "." if "." in cluster else ","
     items = cluster.split(mark)
     if len(items) < 20 or not "".join(items).isdecimal() or any(len(item) == 3 for item in items):
@@ -141,11 +136,8 @@ def plain_list(cluster: str) -> list[str] | None:
 
 
 def _number_point(cluster: str, locale: str) -> str | None:
-    """The decimal mark of a cluster that is one number; None if it is not."""
-    for shape, point in _SHAPES[locale]:
-        if shape.fullmatch(cluster):
-            return point
-    return None
+    """The decimal mark of a cluster that is one number; None if it is not one number."""
+    return next((point for shape, point in _SHAPES[locale] if shape.fullmatch(cluster)), None)
 
 
 def _as_fraction(cluster: str) -> tuple[int, int, int] | None:
@@ -160,7 +152,7 @@ def _as_fraction(cluster: str) -> tuple[int, int, int] | None:
 
 
 def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
-    """Cuts at dashes, slashes and colons; each piece is a number or a list of them."""
+    """Splits a cluster at dashes, slashes and colons; each piece is a number or a list of numbers."""
     parts: list[Part] = []
     begin = 0
     for cut in [*cuts, len(cluster)]:
@@ -179,12 +171,12 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
 
 
 def _row_kind(cluster: str) -> str:
-    """Three or more whole numbers with hyphens that make no date: a code, 978-3-16-148410-0, or a record, 8-0-1."""
+    """The kind of three or more whole numbers with hyphens: a code (978-3-16-148410-0) or a record (8-0-1)."""
     return "ratio" if max(map(len, cluster.split("-"))) <= 3 else "identifier"
 
 
 def pair_kind(first: str, mark: str, second: str) -> str | None:
-    """What two numbers with one mark between them are."""
+    """The kind of two numbers with one mark between them."""
     if mark not in DASHES:
         return "ratio"
     whole = first.isdecimal() and second.isdecimal()
@@ -205,20 +197,17 @@ def _is_year(digits: str) -> bool:
 
 
 def _script(char: str) -> int:
-    """Where a decimal digit's script begins, so that digits of two scripts are never one number."""
+    """Code point of the digit 0 in the script of `char`: digits of two scripts are never one number."""
     return ord(char) - int(char)
 
 
-def _one_script_each(cluster: str, locale: str) -> list[Part]:
+def _split_scripts(cluster: str) -> list[Part]:
+    """Splits a cluster with digits of several scripts into runs of digits of one script."""
     parts: list[Part] = []
     begin = 0
-    while begin < len(cluster):
-        if not cluster[begin].isdecimal():
-            begin += 1
-            continue
-        end, script = begin, _script(cluster[begin])
-        while end < len(cluster) and cluster[end].isdecimal() and _script(cluster[end]) == script:
-            end += 1
-        parts.append(Part(begin, end))
+    for script, chars in groupby(cluster, lambda char: _script(char) if char.isdecimal() else None):
+        end = begin + len(list(chars))
+        if script is not None:
+            parts.append(Part(begin, end))
         begin = end
     return parts
