@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from doc_pages import PAGES, ROOT, blocks, commands, python_blocks, run_python
-from numerate.records.input_counts import Counts
 from tiny_models import new_backbone, tokenizer_of
 from typer.main import get_command
 
 from numerate import metrics, notations, readers, report
 from numerate.cli.app import app
 from numerate.modeling.attaching import recipe_table
+from numerate.records.field_table import Counts
 from numerate.registry import embedders, heads, objectives
 from numerate.training.run import run_names
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, ClassVar
 
+from numerate.files import read_yaml
 from numerate.modeling.options import AttachOptions, fill_defaults
 from numerate.registry import UnknownNameError, near_names
 
