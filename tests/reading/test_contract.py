@@ -1,4 +1,4 @@
-"""The contract of every registered reader; a new one is tested the moment it is registered."""
+"""The contract of `Reader`, checked for every registered reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numerate.reading import find_columns, make_reader
 
 NAMES = readers.names()
 
-ANY = st.text(st.characters(), max_size=60)  # every code point, lone surrogates too
+ANY = st.text(st.characters(), max_size=60)  # all code points, including lone surrogates
 ALPHABETS = [
     "0123456789" * 3 + "+-,.%$()[]{}:/'\"\\ \n\teExX_^*",
     "0159.,-+%eE ",
@@ -49,26 +49,26 @@ def check(reader, text):
         assert isinstance(n.precision, int)
         n.exact  # noqa: B018 - it must not raise
         n.to_dict()
-    # repr, because NaN is not itself and -0.0 is 0.0; a row may carry more behind the four
+    # compare repr, because NaN != NaN and -0.0 == 0.0; a row may have more than four fields
     rows = [tuple(row)[:4] for row in reader.spans(text)]
     assert repr(rows) == repr([(n.start, n.end, n.value, n.kind) for n in numerals])
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=ANY | HEAVY | JOINED)
-def test_any_text(name, text):
+def test_random_texts(name, text):
     check(make_reader(name), text)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", EXTREMES, ids=lambda text: f"{text[:4]}..{text[-4:]}" if text else "empty")
-def test_extremes(name, text):
-    check(make_reader(name), text)
+def test_extreme_texts(name):
+    for text in EXTREMES:
+        check(make_reader(name), text)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_columns_agree(name):
+def test_columns_equal_find(name):
     texts = ["7 of 12", "", "none", "[3.5%, 1e5]", "-0.0"]
     columns = find_columns(texts, reader=name)
     reader = make_reader(name)

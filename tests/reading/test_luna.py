@@ -1,6 +1,8 @@
-"""Reader `luna`, row by row against the corner-case table of the released NumTok."""
+"""Reader `luna` against the table of corner cases of the released NumTok."""
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import pytest
 
@@ -74,7 +76,7 @@ ROWS = [
     ("²", []),
     ("1\u00a0234", [("1", 1.0), ("234", 234.0)]),
     ("1\u2009234", [("1", 1.0), ("234", 234.0)]),
-    # Legal by the patterns of the check, though no row of the table shows them.
+    # Legal by the patterns of NumTok, but not in its table.
     ("5.", [("5.", 5.0)]),
     ("+10.%", [("+10.%", 0.1)]),
     ("0,123", [("0,123", 123.0)]),
@@ -88,7 +90,7 @@ DROPPED = ["3--2", "1..2", "1,,2", "5%%", "%50", "5%5", "1-2,3", "1,2-3", "1,234
 
 
 @pytest.mark.parametrize(("text", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_reads_as_numtok_does(text, expected):
+def test_finds_the_numbers_of_numtok(text, expected):
     numerals = find(text, reader="luna")
     assert [(n.text, repr(n.value)) for n in numerals] == [(written, repr(value)) for written, value in expected]
     assert LunaReader().dropped(text) == []
@@ -97,15 +99,15 @@ def test_reads_as_numtok_does(text, expected):
         assert (n.kind, n.power) == (("percent", -2) if "%" in n.text else ("quantity", 0))
 
 
-@pytest.mark.parametrize("run", DROPPED)
-def test_names_what_numtok_drops(run):
-    text = f"from {run} to 7"
-    assert [n.text for n in find(text, reader="numtok")] == ["7"]
-    assert LunaReader().dropped(text) == [(5, 5 + len(run))]
-    assert LunaReader().dropped(run) == [(0, len(run))]
+def test_dropped_lists_the_runs_that_numtok_drops():
+    for run in DROPPED:
+        text = f"from {run} to 7"
+        assert [n.text for n in find(text, reader="numtok")] == ["7"]
+        assert LunaReader().dropped(text) == [(5, 5 + len(run))]
+        assert LunaReader().dropped(run) == [(0, len(run))]
 
 
-def test_marks_without_digits_are_no_runs():
+def test_marks_without_digits_are_not_runs():
     assert find("... -- , % +", reader="luna") == []
     assert LunaReader().dropped("... -- , % +") == []
 
@@ -115,7 +117,7 @@ def test_marks_without_digits_are_no_runs():
     [(True, "Interest $2,082[NUM] vs 3%[NUM]"), (False, "Interest $[NUM] vs [NUM]")],
     ids=["addback", "replace"],
 )
-def test_spans_serve_addback_and_replace(keep, rewritten):
+def test_spans_give_addback_and_replace(keep, rewritten):
     text = "Interest $2,082 vs 3%"
     pieces, last = [], 0
     for n in find(text, reader="luna"):
@@ -124,17 +126,15 @@ def test_spans_serve_addback_and_replace(keep, rewritten):
     assert "".join(pieces) + text[last:] == rewritten
 
 
-@pytest.mark.parametrize("written", ["1.76", "2.50", "0.07", "110", "29", "57.3", "0.1", "123456789.123456789"])
-def test_percent_is_the_nearest_float(written):
-    from fractions import Fraction
-
-    (n,) = find(f"{written}%", reader="luna")
-    assert n.value == float(Fraction(written) / 100)
-    assert n.written == float(written)
-    assert n.exact == Fraction(written) / 100
+def test_percent_is_the_nearest_float():
+    for written in ("1.76", "2.50", "0.07", "110", "29", "57.3", "0.1", "123456789.123456789"):
+        (n,) = find(f"{written}%", reader="luna")
+        assert n.value == float(Fraction(written) / 100)
+        assert n.written == float(written)
+        assert n.exact == Fraction(written) / 100
 
 
-def test_absurd_lengths():
+def test_very_long_numbers():
     for text in ("9" * 5000, "9" * 5000 + "%", "0." + "0" * 5000 + "1", "1" + ",000" * 2000):
         (n,) = find(text, reader="luna")
         assert render(n.style, n.value) == text

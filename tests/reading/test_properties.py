@@ -1,11 +1,10 @@
-"""Properties of the `standard` reader: what holds for every text, every float64, and for both ways through it."""
+"""Properties of the `standard` reader on random texts and numbers; its fast and slow paths agree."""
 
 import gzip
 import json
 import math
 import random
 import tracemalloc
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -40,12 +39,12 @@ NUMBERS = [
 ]  # fmt: skip
 PIECES = WORDS + NUMBERS * 2
 GAPS = [" ", " ", " ", " ", "", "  ", "\n", "\t", "-", ", ", "\u00a0", " (", ") "]
-# Hypothesis draws a seed, and the seed a batch of texts: to draw each character takes a hundred times as long.
+# Hypothesis draws a seed, and the seed a batch of texts: drawing each character would take a hundred times as long.
 SEEDS = st.integers(0, 2**64 - 1).map(random.Random)
 
 
 def any_text(draw):
-    """Every code point, lone surrogates too, most of them from the first few thousand."""
+    """Random code points, including lone surrogates, mostly from the first few thousand."""
     return "".join(chr(draw.randrange(draw.choice([0x80, 0x800, 0x3000, 0x110000]))) for _ in range(draw.randrange(40)))
 
 
@@ -57,8 +56,8 @@ def sentence(draw):
     return "".join(draw.choice(PIECES) + draw.choice(GAPS) for _ in range(draw.randrange(8)))
 
 
-class Careful(StandardReader):
-    """Takes no number the quick way."""
+class SlowReader(StandardReader):
+    """Reads all numbers by the slow path."""
 
     _leaders = {}  # noqa: RUF012
 
@@ -78,49 +77,50 @@ def check(texts):
 
 
 @pytest.mark.parametrize("make", [any_text, number_text, sentence])
-@settings(max_examples=80)
+@settings(max_examples=20, deadline=None)
 @given(draw=SEEDS)
-def test_4000_texts(make, draw):
-    check([make(draw) for _ in range(50)])
+def test_random_texts(make, draw):
+    check([make(draw) for _ in range(40)])
 
 
-@settings(max_examples=80)
+@settings(max_examples=20, deadline=None)
 @given(draw=SEEDS)
-def test_quick_way_equals_careful_way(draw):
-    quick, careful = StandardReader(), Careful()
-    for text in [sentence(draw) for _ in range(50)] + [number_text(draw) for _ in range(25)]:
-        assert quick.spans(text) == careful.spans(text), text
+def test_fast_path_equals_slow_path(draw):
+    fast, slow = StandardReader(), SlowReader()
+    for text in [sentence(draw) for _ in range(40)] + [number_text(draw) for _ in range(20)]:
+        assert fast.spans(text) == slow.spans(text), text
 
 
 @pytest.mark.parametrize("mark", [*" (%,.", "+-", "e", "e+", "k", "m"])
-def test_long_lists_equal_careful_way(mark):
+def test_long_lists_equal_slow_path(mark):
     digits = random.Random(mark)
-    for before, after in product(
-        ["", "Table ", "x", "$", "June ", "(", "5,"], ["", " km", "100 200", "1990", "%", "/4"]
-    ):
-        body = mark.join(str(digits.randrange(100)) for _ in range(digits.choice([50, 800])))
-        text = f"{before}{body}{mark}{after} and then 12 more, {before}{body}{mark}{after}"
-        assert StandardReader().spans(text * 2) == Careful().spans(text * 2)
+    before, after = ["", "Table ", "x", "$", "June ", "("], ["", " km", "100 200", "1990", "%", "/4"]
+    for shift in range(2):
+        for first, last in zip(before, after[shift:] + after[:shift], strict=True):
+            body = mark.join(str(digits.randrange(100)) for _ in range(digits.choice([50, 800])))
+            text = f"{first}{body}{mark}{last} and then 12 more, {first}{body}{mark}{last}"
+            text += "." * (4200 - len(text))  # long enough to be searched for lists
+            assert StandardReader().spans(text) == SlowReader().spans(text), (first, last)
 
 
 @pytest.mark.shared("data/wiki")
-def test_quick_way_equals_careful_way_on_annotated_texts(shared):
+def test_fast_path_equals_slow_path_on_annotated_texts(shared):
     places = {}
     for path in sorted((Path(__file__).parent / "annotations").glob("*.jsonl")):
         for stretch in map(json.loads, path.read_text("utf-8").splitlines()):
             places.setdefault(stretch["file"], {})[stretch["row"]] = stretch["field"]
-    quick, careful = StandardReader(), Careful()
+    fast, slow = StandardReader(), SlowReader()
     for file, fields in places.items():
         with gzip.open(shared / "data" / file, "rt", encoding="utf-8") as lines:
             for row, line in enumerate(lines):
                 if row in fields:
                     text = json.loads(line)[fields[row]]
-                    assert quick.spans(text) == careful.spans(text)
+                    assert fast.spans(text) == slow.spans(text)
 
 
-@pytest.mark.parametrize(("joint", "count"), [(" ", 100_000), ("\n", 5_000), (", ", 5_000), ("\t", 5_000)])
-def test_floats_come_back_bit_for_bit(joint, count):
-    drawn = np.random.default_rng(20_240_506).integers(0, 2**64, 110_000, dtype=np.uint64).view(np.float64)
+@pytest.mark.parametrize(("joint", "count"), [(" ", 10_000), ("\n", 2_000), (", ", 2_000), ("\t", 2_000)])
+def test_random_float64_values_are_read_exactly(joint, count):
+    drawn = np.random.default_rng(20_240_506).integers(0, 2**64, 11_000, dtype=np.uint64).view(np.float64)
     edges = [5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -0.0, 0.1, 1e22, 1e23, 123456789.0]
     floats = np.concatenate([drawn[np.isfinite(drawn)][:count], edges])
     text = joint.join(map(repr, floats.tolist()))
@@ -129,10 +129,9 @@ def test_floats_come_back_bit_for_bit(joint, count):
     assert columns.value.view(np.uint64).tolist() == floats.view(np.uint64).tolist()
 
 
-def test_floats_of_every_size_come_back():
-    """Raw bits are nearly all written with an exponent; these are not."""
+def test_floats_without_exponent_are_read_exactly():
     random = np.random.default_rng(7)
-    floats = (random.standard_normal(20_000) * 10.0 ** random.integers(-4, 16, 20_000)).tolist()
+    floats = (random.standard_normal(5_000) * 10.0 ** random.integers(-4, 16, 5_000)).tolist()
     assert [n.value for n in find(" ".join(map(repr, floats)))] == floats
 
 
@@ -154,7 +153,7 @@ def test_floats_of_every_size_come_back():
     ],
     ids=lambda value: f"{value[:8]}..{value[-6:]}" if isinstance(value, str) else None,
 )
-def test_extremes(text, value, has_exact):
+def test_extreme_numbers(text, value, has_exact):
     (n,) = find(text)
     assert (n.text, n.value) == (text, value)
     assert n.overflow == math.isinf(value)
@@ -163,7 +162,7 @@ def test_extremes(text, value, has_exact):
     n.to_dict()
 
 
-def test_hundred_huge_exponents_take_little_memory():
+def test_huge_exponents_need_little_memory():
     text = " ".join(f"{sign}{digit}e{mark}{power}" for sign in ("", "-") for mark in ("", "-") for digit in range(1, 6)
                     for power in range(1_000_000, 1_000_005))  # fmt: skip
     text += " " + "9" * 4301 + " 1e309 1e-330"

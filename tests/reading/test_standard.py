@@ -8,12 +8,15 @@ import pytest
 
 import numerate
 from numerate import render
+from numerate.errors import NumerateError
+from numerate.reading.standard import StandardReader
 
 OPTIONS = {"words": {"words": True}, "roman": {"roman": True}, "none": {}}
 
 
 def load_cases():
-    rule = ""
+    """The cases of each rule: texts with their expected numerals (text, value, kind, unit)."""
+    rules = {}
     for line in Path(__file__).with_name("standard_cases.txt").read_text("utf-8").split("\n"):
         if line.startswith("== "):
             rule = line[3:]
@@ -22,7 +25,9 @@ def load_cases():
                 r"\\(?:u[0-9a-f]{4}|[tn])", lambda escape: escape.group().encode().decode("unicode-escape"), line
             )
             text, _, numerals = plain.rpartition(" =>")
-            yield rule, text, [expectation(numeral) for numeral in numerals.strip(" ").split(" ; ") if numeral]
+            expected = [expectation(numeral) for numeral in numerals.strip(" ").split(" ; ") if numeral]
+            rules.setdefault(rule, []).append((text, expected))
+    return rules
 
 
 def expectation(numeral):
@@ -31,27 +36,52 @@ def expectation(numeral):
     return text, float(value), kind or "quantity", unit
 
 
-CASES = list(load_cases())
+RULES = load_cases()
 
 
-@pytest.mark.parametrize(("rule", "text", "expected"), CASES, ids=[f"{rule}: {text}" for rule, text, _ in CASES])
-def test_case(rule, text, expected):
+@pytest.mark.parametrize("rule", RULES)
+def test_cases_of_rule(rule):
     option = rule.partition("option ")[2]
-    numerals = numerate.find(text, **OPTIONS.get(option or "none", {"locale": option}))
-    assert [(n.text, n.value, n.kind, n.unit) for n in numerals] == expected
-    for n in numerals:
-        assert text[n.start : n.end] == n.text
-        assert render(n.style, n.value) == n.text
-        assert math.isinf(n.value) or n.exact is None or float(n.exact) == n.value
-        if n.unit_span is not None:
-            unit = text[slice(*n.unit_span)]
-            assert unit.strip() == unit != ""
+    options = OPTIONS.get(option or "none", {"locale": option})
+    for text, expected in RULES[rule]:
+        numerals = numerate.find(text, **options)
+        assert [(n.text, n.value, n.kind, n.unit) for n in numerals] == expected, text
+        for n in numerals:
+            assert text[n.start : n.end] == n.text
+            assert render(n.style, n.value) == n.text
+            assert math.isinf(n.value) or n.exact is None or float(n.exact) == n.value
+            if n.unit_span is not None:
+                unit = text[slice(*n.unit_span)]
+                assert unit.strip() == unit != ""
 
 
-def test_every_rule_has_eight_cases():
+def test_every_rule_has_at_least_eight_cases():
     counts = {}
-    for rule, _, _ in CASES:
+    for rule, cases in RULES.items():
         rule = "locale" if rule in ("option eu", "option en", "option in", "option ch") else rule
-        counts[rule] = counts.get(rule, 0) + 1
+        counts[rule] = counts.get(rule, 0) + len(cases)
     assert sum(counts.values()) >= 320
     assert {rule: count for rule, count in counts.items() if count < 8 and rule != "option none"} == {}
+
+
+def test_errors_name_the_argument():
+    for error, call in (
+        (ValueError, lambda: StandardReader(locale="fr")),
+        (TypeError, lambda: numerate.find(5)),
+        (TypeError, lambda: numerate.find_batch("5")),
+        (TypeError, lambda: numerate.find_columns("5")),
+        (TypeError, lambda: numerate.find("5", wurds=True)),
+        (TypeError, lambda: numerate.find("5", reader=StandardReader(), words=True)),
+    ):
+        with pytest.raises(error) as caught:
+            call()
+        assert isinstance(caught.value, NumerateError)
+        assert "\n" not in str(caught.value)
+
+
+def test_spans_and_batches_equal_find():
+    texts = ["twenty-one of 30", "Louis XIV, 5 km"]
+    reader = StandardReader(words=True, roman=True)
+    assert numerate.find_batch(texts, reader=reader) == [reader.find(text) for text in texts]
+    for text in texts:
+        assert reader.spans(text) == [(n.start, n.end, n.value, n.kind) for n in reader.find(text)]
