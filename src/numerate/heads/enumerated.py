@@ -93,7 +93,7 @@ class EnumeratedDistribution(NumberDistribution):
 
     def support(self) -> Support:
         """The enumerated numbers with their probabilities; computed once with and once without gradients."""
-        cache = self.__dict__.setdefault("_supports", {})
+        cache: dict[bool, Support] = vars(self).setdefault("_supports", {})
         mode = torch.is_grad_enabled()
         if mode not in cache:
             cache[mode] = self._support()
