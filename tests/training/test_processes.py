@@ -33,7 +33,7 @@ ACCELERATE = (
 def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     """Runs a script in two processes, with a timeout in case they hang."""
     more = {
-        "PYTHONPATH": str(HERE.parent),
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
         "ACCELERATE_USE_CPU": "1",
