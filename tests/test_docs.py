@@ -18,7 +18,6 @@ from typer.main import get_command
 
 from numerate import metrics, notations, readers, report
 from numerate.cli.app import app
-from numerate.modeling.attaching import recipe_table
 from numerate.records.field_table import Counts
 from numerate.registry import embedders, heads, objectives
 from numerate.training.run import run_names
@@ -133,7 +132,6 @@ def test_findings_begin_with_question_answer_and_table() -> None:
 
 
 PARTS = {
-    "attach.md": [recipe_table()],
     "reading.md": [f"`{name}`" for name in readers.names()],
     "processing.md": [f"`{name}`" for name in notations.names()],
     "embedders.md": [f"`{name}`" for name in embedders.names()],

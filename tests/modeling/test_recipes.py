@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -82,11 +81,3 @@ def test_an_unknown_recipe_is_refused() -> None:
 def test_the_docs_have_the_table() -> None:
     page = PAGE.read_text("utf-8")
     assert recipe_table() in page, f"docs/attach.md is out of date; its table should be:\n{recipe_table()}"
-
-
-def test_the_examples_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"backbone": backbone_of("bert"), "tokenizer": tokenizer_of("bert")}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
-        exec(block, names)
-    assert (tmp_path / "out" / "number_config.json").is_file()
