@@ -1,4 +1,4 @@
-"""The sentences with known distributions: what is said of each number is what it was drawn from."""
+"""Synthetic sentences with known distributions: each number is drawn from its stated distribution."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def texts() -> list[KnownText]:
 
 
 def independent(truth: Truth) -> torch.distributions.Distribution:
-    """The same before rounding, by other people's code."""
+    """The same distribution before rounding, from torch."""
     if truth.shape == "normal":
         return torch.distributions.Normal(torch.tensor(truth.centre).double(), truth.spread)
     if truth.shape == "log-normal":
         return torch.distributions.LogNormal(torch.tensor(truth.centre).double().log(), truth.spread)
-    # Of the second kind: one of the first kind that begins at 0.
+    # Pareto of the second kind: the first kind, shifted to start at 0.
     moved = torch.distributions.AffineTransform(-truth.centre, 1.0)
     pareto = torch.distributions.Pareto(torch.tensor(truth.centre).double(), torch.tensor(1 / truth.spread).double())
     return torch.distributions.TransformedDistribution(pareto, [moved])
@@ -48,20 +48,20 @@ def written(truth: Truth, units: int) -> str:
     return f"{units / 10**truth.decimals:.{truth.decimals}f}"
 
 
-@pytest.mark.parametrize("truth", ALL.values(), ids=list(ALL))
-def test_the_truth_sums_to_one_over_its_support(truth: Truth) -> None:
-    last = round(truth.quantile(0.99) * 10**truth.decimals)
-    total = math.fsum(math.exp(truth.log_prob(written(truth, units))) for units in range(truth.least, last + 1))
-    assert total == pytest.approx(truth.cdf(last / 10**truth.decimals), abs=1e-9)
-    assert 0.99 <= total < 1
-    if truth.least:
-        assert truth.log_prob(written(truth, truth.least - 1)) == -math.inf
-    far = truth.quantile(1 - 1e-12)
-    assert truth.cdf(far) == pytest.approx(1, abs=1e-11) and truth.cdf(truth.least / 10**truth.decimals - 1e-6) == 0
+def test_probabilities_sum_to_the_cdf() -> None:
+    for name, truth in ALL.items():
+        last = round(truth.quantile(0.99) * 10**truth.decimals)
+        total = math.fsum(math.exp(truth.log_prob(written(truth, units))) for units in range(truth.least, last + 1))
+        assert total == pytest.approx(truth.cdf(last / 10**truth.decimals), abs=1e-9), name
+        assert 0.99 <= total < 1, name
+        if truth.least:
+            assert truth.log_prob(written(truth, truth.least - 1)) == -math.inf, name
+        assert truth.cdf(truth.quantile(1 - 1e-12)) == pytest.approx(1, abs=1e-11), name
+        assert truth.cdf(truth.least / 10**truth.decimals - 1e-6) == 0, name
 
 
 @pytest.mark.parametrize("truth", SHAPES.values(), ids=list(SHAPES))
-def test_probabilities_by_other_code(truth: Truth) -> None:
+def test_probabilities_equal_those_of_torch(truth: Truth) -> None:
     ours = independent(truth)
     step = 10.0**-truth.decimals
     least = torch.tensor((truth.least - 0.5) * step, dtype=torch.float64)
@@ -72,12 +72,9 @@ def test_probabilities_by_other_code(truth: Truth) -> None:
         assert math.exp(truth.log_prob(written(truth, units))) == pytest.approx(float(mass / kept), rel=1e-6)
         below = (ours.cdf(edges[1]) - ours.cdf(least)) / kept
         assert truth.cdf(units * step) == pytest.approx(float(below), rel=1e-6)
-        assert truth.cdf((units + 0.9) * step) == truth.cdf(units * step), "it jumps at numbers that can be written"
-
-
-@pytest.mark.parametrize("truth", SHAPES.values(), ids=list(SHAPES))
-def test_quantiles_are_the_inverse(truth: Truth) -> None:
-    step = 10.0**-truth.decimals
+        assert truth.cdf((units + 0.9) * step) == truth.cdf(units * step), (
+            "the cdf steps at numbers that can be written"
+        )
     for p in (1e-12, 1e-6, 0.03, 0.3, 0.5, 0.77, 0.999):
         at = truth.quantile(p)
         assert truth.cdf(at) >= p * (1 - 1e-9)
@@ -87,8 +84,8 @@ def test_quantiles_are_the_inverse(truth: Truth) -> None:
         truth.quantile(1)
 
 
-def test_tails_keep_their_probability() -> None:
-    # By the expansion of the tail, phi(z) / z (1 - 1/z² + 3/z⁴), whose differences no rounding error reaches.
+def test_tail_probabilities_are_exact() -> None:
+    # Reference: the tail expansion phi(z) / z (1 - 1/z² + 3/z⁴), whose differences have no rounding error.
     def tail(z: float) -> float:
         return math.exp(-z * z / 2) / (z * math.sqrt(2 * math.pi)) * (1 - z**-2 + 3 * z**-4 - 15 * z**-6)
 
@@ -98,14 +95,14 @@ def test_tails_keep_their_probability() -> None:
     assert Truth("pareto", 1.0, 1.0).log_prob(str(10**6)) == pytest.approx(-2 * math.log(10**6 + 1), abs=1e-9)
 
 
-@pytest.mark.parametrize("text", ["", "-3", "3.0", "03", "1e3", "1,000", "3 ", ".5", "٣", "inf"])
-def test_what_is_written_in_another_way_has_no_probability(text: str) -> None:
-    assert Truth("log-normal", 3.0, 1.0).log_prob(text) == -math.inf
+def test_other_notations_have_no_probability() -> None:
+    for text in ("", "-3", "3.0", "03", "1e3", "1,000", "3 ", ".5", "٣", "inf"):
+        assert Truth("log-normal", 3.0, 1.0).log_prob(text) == -math.inf, text
     assert Truth("log-normal", 3.0, 1.0).log_prob("3") > -3
 
 
-def test_moments(texts: list[KnownText]) -> None:
-    # Evenly distributed if and only if each number comes from its own distribution; randomised within the jumps.
+def test_numbers_are_drawn_from_their_distribution(texts: list[KnownText]) -> None:
+    # The randomised cdf of each number is uniform if and only if the number comes from its own distribution.
     places = defaultdict(list)
     uniform = torch.rand(len(texts), generator=torch.Generator().manual_seed(0)).tolist()
     for text, u in zip(texts, uniform, strict=True):
@@ -120,7 +117,7 @@ def test_moments(texts: list[KnownText]) -> None:
         assert sum(0.05 <= place <= 0.95 for place in some) / len(some) == pytest.approx(0.9, abs=0.04)
 
 
-def test_the_floor_is_the_entropy(texts: list[KnownText]) -> None:
+def test_entropy_floor_is_the_entropy(texts: list[KnownText]) -> None:
     def entropy(truth: Truth) -> float:
         last = round(truth.quantile(1 - 1e-4) * 10**truth.decimals)
         logs = [truth.log_prob(written(truth, units)) for units in range(truth.least, min(last, 30_000) + 1)]
@@ -132,13 +129,13 @@ def test_the_floor_is_the_entropy(texts: list[KnownText]) -> None:
         entropy_floor([])
 
 
-def test_words_say_which_distribution_it_is(texts: list[KnownText]) -> None:
+def test_cue_words_determine_the_distribution(texts: list[KnownText]) -> None:
     seen = set()
     for example in texts:
         (number,) = example.numbers
         before = example.text[: number.start]
         assert number.cue in before and TRUTHS[number.kind][number.cue] is number.truth
-        assert 3 <= len(before.partition(number.cue)[2].split()) <= 7, "several words before"
+        assert 3 <= len(before.partition(number.cue)[2].split()) <= 7, "the cue is several words before the number"
         assert [found.text for found in READER.find(example.text)] == [example.text[number.start : number.end]]
         assert len(example.text.split()) <= 15 and not set("{}#") & set(example.text)
         seen.add((number.kind, number.cue))
@@ -153,12 +150,12 @@ def test_several_clauses() -> None:
         assert all(map(math.isfinite, example.log_probs()))
 
 
-def test_streams_repeat_and_never_meet() -> None:
+def test_streams_are_reproducible_and_disjoint() -> None:
     assert list(known_texts("dev", 20, seed=3)) == [known_text(index, "dev", 3) for index in range(20)]
     streams = [[text.text for text in known_texts(split, 30, seed)] for split in SPLITS for seed in (0, 1)]
     for one, other in itertools.combinations(streams, 2):
         assert sum(a == b for a, b in zip(one, other, strict=True)) <= 1
-    assert next(iter(known_texts(count=10**12))) == known_text(0), "nothing is made before it is asked for"
+    assert next(iter(known_texts(count=10**12))) == known_text(0), "texts are made lazily"
 
 
 def test_errors_quote_the_value() -> None:

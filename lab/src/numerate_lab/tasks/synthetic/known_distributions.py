@@ -1,16 +1,15 @@
-"""Made-up sentences whose words say which distribution each number was drawn from.
+"""Synthetic sentences in which words determine the distribution of each number.
 
-Four kinds of number, each known by words that stand several tokens before it: years by the era of a building, ages by a
-stage of life, prices with two decimals by good and quality, and heavy-tailed counts by event and fame. Since the truth
-is known for each number, so is the least cross-entropy that any model can reach, and the calibration of one that has
-learnt all there is to learn. Nothing else is to be learnt about the numbers: the filling words are drawn by themselves.
+Four kinds of number depend on cue words several tokens before them: years on the era of a building, ages on a stage of
+life, prices with two decimals on product and quality, and heavy-tailed counts on event and fame. As each distribution
+is known, so are the lowest possible cross-entropy and the calibration of a perfect model. All other words are
+independent of the numbers.
 
-Spreads are such that most kinds have fewer numbers that matter than a few thousand texts hold: the adjusted perplexity
-of a closed vocabulary shares its unknown numeral among the types that *training* left out, and where the truth has many
-more than those, it comes out below the truth itself.
+Spreads are small enough that a few thousand texts contain most probable numerals. Otherwise the adjusted perplexity of
+a closed vocabulary, which divides the probability of the unknown type by the number of types missing in *training*,
+could fall below the entropy.
 
-A text depends on seed, split and its place alone, so that sets of any size can be streamed and no two splits share a
-random state. Every word, number and figure here is our own invention.
+A text depends on seed, split and index only: data sets of any size can be streamed, and splits share no random state.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ _NUMERAL = re.compile(r"(?:0|[1-9][0-9]*)(?:\.([0-9]+))?", re.ASCII)
 
 @dataclass(frozen=True)
 class Truth:
-    """The distribution of one number: a normal, log-normal or Pareto one, rounded, and none below `least`.
+    """Distribution of one number: normal, log-normal or Pareto, rounded and truncated at `least`.
 
     Attributes:
         shape: `normal` with mean `centre` and deviation `spread`; `log-normal` with median `centre` and deviation
             `spread` of its logarithm; `pareto` of the second kind, P(X > x) = (1 + x / centre) ** (-1 / spread).
-        centre: See there.
-        spread: See there.
-        decimals: How many decimals the number is rounded to, and always written with.
-        least: The least number there is, in units of the last decimal; lesser ones are drawn again.
+        centre: Location parameter of the shape.
+        spread: Scale parameter of the shape.
+        decimals: Number of decimals; numbers are always written with all of them.
+        least: Smallest possible number, in units of the last decimal.
 
     Example:
         >>> age = Truth("normal", centre=2.0, spread=1.0)
@@ -64,10 +63,12 @@ class Truth:
         if not (self.centre > 0 and self.spread > 0):
             raise ValueError(f"centre and spread must be positive, got {self.centre=}, {self.spread=}")
         if not 0 <= self.decimals <= 15 or self.least < 0:
-            raise ValueError(f"decimals must lie in 0 to 15, least not below 0: {self.decimals=}, {self.least=}")
+            raise ValueError(
+                f"decimals must lie in 0 to 15 and least must not be negative, got {self.decimals=}, {self.least=}"
+            )
 
     def log_prob(self, text: str) -> float:
-        """Log-probability of a numeral as it is written; -inf for one that is written in another way."""
+        """Log-probability of a numeral as written; -inf for any other notation of the number."""
         match = _NUMERAL.fullmatch(text)
         if match is None or len(match[1] or "") != self.decimals:
             return -math.inf
@@ -75,18 +76,18 @@ class Truth:
         return -math.inf if units < self.least else self._log_between(units - 0.5, units + 0.5) - self._log_kept()
 
     def cdf(self, value: float) -> float:
-        """P(number <= value), of the rounded number: it jumps."""
+        """P(number <= value) of the rounded number: a step function."""
         units = math.floor(value * 10**self.decimals + 1e-9)
         if units < self.least:
             return 0.0
         return math.exp(self._log_between(self.least - 0.5, units + 0.5) - self._log_kept())
 
     def quantile(self, p: float) -> float:
-        """The least number whose cdf is at least p, of 0 < p < 1, to within 2**-53 of p."""
+        """The smallest number with cdf >= p, for 0 < p < 1, within 2**-53 of p."""
         return self._units(p) / 10**self.decimals
 
     def write(self, p: float) -> str:
-        """The number at the quantile p as it is written: with p drawn evenly, a number drawn from the distribution.
+        """The number at quantile p as text; a uniform random p gives a sample of the distribution.
 
         Example:
             >>> Truth("log-normal", 20.0, 0.5, decimals=2).write(0.25)
@@ -110,20 +111,20 @@ class Truth:
         return max(self.least, math.ceil(value * 10**self.decimals - 0.5))
 
     def _score(self, units: float) -> float:
-        """Where a place lies on the standard normal distribution."""
+        """Position on the standard normal distribution."""
         value = units / 10**self.decimals
         if self.shape == "normal":
             return (value - self.centre) / self.spread
         return math.log(value / self.centre) / self.spread if value > 0 else -math.inf
 
     def _above(self, units: float) -> float:
-        """P(X > place) before rounding, exact in the upper tail."""
+        """P(X > units) before rounding, exact in the upper tail."""
         if self.shape == "pareto":
             return (1 + max(0.0, units / 10**self.decimals) / self.centre) ** (-1 / self.spread)
         return math.erfc(self._score(units) / math.sqrt(2)) / 2
 
     def _log_between(self, low: float, high: float) -> float:
-        """Log P(low < X <= high) before rounding, by the tail that the places lie in; -inf where it underflows."""
+        """Log P(low < X <= high) before rounding, computed in the nearer tail; -inf where it underflows."""
         if self.shape != "pareto" and self._score(high) < 0:
             mass = (math.erfc(-self._score(high) / math.sqrt(2)) - math.erfc(-self._score(low) / math.sqrt(2))) / 2
         else:
@@ -131,7 +132,7 @@ class Truth:
         return math.log(mass) if mass > 0 else -math.inf
 
     def _log_kept(self) -> float:
-        """Log-probability of not being drawn again."""
+        """Log-probability of `least` or more before truncation."""
         return math.log(self._above(self.least - 0.5))
 
 
@@ -140,7 +141,7 @@ def _normals(least: int, **cues: tuple[float, float]) -> dict[str, Truth]:
 
 
 def _scaled(cues: dict[str, Truth], **factors: float) -> dict[str, Truth]:
-    """Each cue behind each of some adjectives, which stretch its distribution."""
+    """Each cue after each adjective, which multiplies the centre of its distribution."""
     return {
         f"{adjective} {cue}": Truth(truth.shape, truth.centre * factor, truth.spread, truth.decimals, truth.least)
         for adjective, factor in factors.items()
@@ -172,7 +173,7 @@ TRUTHS: dict[str, dict[str, Truth]] = {
     "price": _scaled(_GOODS, used=0.5, plain=1.0, precious=2.2),
     "count": _scaled(_EVENTS, local=0.3, known=1.0, famous=4.0),
 }  # fmt: skip
-"""Each kind of number by the words that decide its distribution: `TRUTHS["price"]["used book"]`."""
+"""Distributions by kind of number and cue words: `TRUTHS["price"]["used book"]`."""
 
 _CLAUSES = {
     "year": ("{place} the {cue} {building} was {built} in the year #", "the {cue} {building} {place} dates from #"),
@@ -194,7 +195,7 @@ _FILLER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class KnownNumber:
-    """A number of a text: `text[start:end]`, its kind, the words that decide, and its distribution."""
+    """A number `text[start:end]`, its kind, its cue words and its distribution."""
 
     kind: str
     cue: str
@@ -205,18 +206,18 @@ class KnownNumber:
 
 @dataclass(frozen=True)
 class KnownText:
-    """A text, and its numbers in order."""
+    """A text and its numbers, in order."""
 
     text: str
     numbers: tuple[KnownNumber, ...]
 
     def log_probs(self) -> list[float]:
-        """Log-probability of each number as it is written, by its own distribution."""
+        """Log-probability of each number as written, under its own distribution."""
         return [number.truth.log_prob(self.text[number.start : number.end]) for number in self.numbers]
 
 
 def known_text(index: int, split: str = "train", seed: int = 0, clauses: int = 1) -> KnownText:
-    """One text of a split, of 1 to 4 clauses with a number of another kind in each.
+    """One text of a split: 1 to 4 clauses with one number each, all of different kinds.
 
     Example:
         >>> example = known_text(2)
@@ -232,7 +233,7 @@ def known_text(index: int, split: str = "train", seed: int = 0, clauses: int = 1
         raise ValueError(f"index must not be negative, got {index=}")
     if not 1 <= clauses <= len(TRUTHS):
         raise ValueError(f"clauses must lie in 1 to {len(TRUTHS)}, got {clauses=}")
-    rng = random.Random(f"numerate known numbers {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
+    rng = random.Random(f"numerate known numbers {seed} {split} {index}")  # noqa: S311 (synthetic data, not keys)
     text, numbers = "", []
     for kind in rng.sample(list(TRUTHS), k=clauses):
         cue = rng.choice(list(TRUTHS[kind]))
@@ -247,14 +248,14 @@ def known_text(index: int, split: str = "train", seed: int = 0, clauses: int = 1
 
 
 def known_texts(split: str = "train", count: int = 10_000, seed: int = 0, clauses: int = 1) -> Iterator[KnownText]:
-    """A split's texts, one after the other."""
+    """Streams the texts of a split."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
     return (known_text(index, split, seed, clauses) for index in range(count))
 
 
 def entropy_floor(texts: Iterable[KnownText]) -> float:
-    """Mean negative log-probability, in nats, of the texts' numbers under the truth; exp of it is the least perplexity.
+    """Mean negative log-probability of the numbers under their true distributions, in nats: a lower bound of the loss.
 
     Example:
         >>> round(entropy_floor(known_texts("test", 500)), 2)
