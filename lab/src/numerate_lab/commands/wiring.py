@@ -167,11 +167,11 @@ def _add_extract(app: typer.Typer, write_json: Callable[[dict[str, Any]], None])
         decimal: Annotated[str | None, typer.Option(help="point or comma; by the dump's language.")] = None,
     ) -> None:
         """Find the sentences in which {{convert}} names a number and its unit, as Wiki-Convert was made."""
-        from numerate_lab.commands.extract import extract_wiki_convert, told_left_out
+        from numerate_lab.commands.extract import extract_wiki_convert, left_out_line
 
         names = tuple(name or ())
         found = extract_wiki_convert(
             dump, output, names=names, most_units=most_units, every=every, units=units, decimal=decimal
         )
         write_json(found)
-        typer.echo(told_left_out(found["left_out"]), err=True)
+        typer.echo(left_out_line(found["left_out"]), err=True)
