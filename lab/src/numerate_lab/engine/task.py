@@ -127,6 +127,8 @@ class Column:
         form: How a figure is printed.
         best: `min` or `max`, which is printed bold.
         factor: Multiplies the figure: 100 for percent.
+        table: Columns of one name stand in one table.
+        by_group: Whether there is a table of it by each group of examples, from figures such as `test by digits`.
     """
 
     split: str
@@ -135,6 +137,8 @@ class Column:
     form: str = ".3g"
     best: str = "min"
     factor: float = 1.0
+    table: str = "test"
+    by_group: bool = False
 
     def of(self, figures: Mapping[str, Any]) -> float | None:
         """The figure of one trial, unscaled; None if there is none."""
@@ -244,6 +248,10 @@ class Task:
 
     def shown(self) -> Sequence[Column]:
         """The columns of a comparison's table."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """Notes below a comparison's table."""
         return ()
 
     def answers(self, split: str, columns: Columns) -> Answers | None:

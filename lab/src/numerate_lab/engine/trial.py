@@ -1,4 +1,4 @@
-"""One trial: a model is built, trained, asked and scored, and its result is written as `<name>.json` and `<name>.npz`."""
+"""One trial: builds, trains, asks and scores a model, and writes the result as `<name>.json` and `<name>.npz`."""
 
 from __future__ import annotations
 

@@ -1,34 +1,31 @@
-"""Tasks by name: a preset, several as one, or a file of texts."""
+"""Sources of texts by name: a preset, several as one, or a file of texts."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from numerate.config import ConfigError
 from numerate.registry import near_names
-from numerate_lab.tasks.asked_number.asked_number import AskedInTexts, AskedNumberTask, Truth
+from numerate_lab.tasks.asked_number.asked_number import AskedInTexts, QuestionSource, Truth
 
-if TYPE_CHECKING:
-    from numerate.metrics import Score
-
-__all__ = ["MixedTask", "task_of"]
+__all__ = ["MixedSource", "source_of"]
 
 
-class MixedTask:
-    """Several tasks as one: texts in turn, measured together and by task."""
+class MixedSource:
+    """Several sources as one: their texts in turn, measured together and by source."""
 
     answer_slot = -1
 
-    def __init__(self, tasks: dict[str, AskedNumberTask]) -> None:
+    def __init__(self, tasks: dict[str, QuestionSource]) -> None:
         self.tasks = tasks
         if any(task.answer_slot != -1 for task in tasks.values()):
             raise ConfigError(f"tasks that are mixed must ask for their last number: {', '.join(tasks)}")
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """The tasks' texts in turn."""
+        """The sources' texts in turn."""
         width = len(self.tasks)
         first, last = start // width, -(-(start + count) // width)
         parts = [task.texts(split, last - first, seed, first) for task in self.tasks.values()]
@@ -49,10 +46,6 @@ class MixedTask:
             {"task": np.tile(np.array(list(self.tasks)), last - first)[rows]},
         )
 
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """The figures of the first task: all measure alike."""
-        return next(iter(self.tasks.values())).measure(predicted, truth)
-
 
 def _of_file(name: str, options: dict[str, Any]) -> AskedInTexts:
     known = ("answer_slot", "reader", "seed")
@@ -61,21 +54,21 @@ def _of_file(name: str, options: dict[str, Any]) -> AskedInTexts:
     return AskedInTexts(name, **options)
 
 
-def task_of(name: str, options: dict[str, Any] | None = None) -> AskedNumberTask:
-    """The task called so: a preset, several presets by commas, or a file of texts whose last number is asked for.
+def source_of(name: str, options: dict[str, Any] | None = None) -> QuestionSource:
+    """The source of a name: a preset, several presets by commas, or a file of texts whose last number is asked for.
 
     Options are those of `ArithmeticConfig`, or of a file `answer_slot`, `reader` and `seed`: see `AskedInTexts`.
 
     Example:
-        >>> task_of("add-6,subtract-6").texts("train", 2)  # doctest: +ELLIPSIS
+        >>> source_of("add-6,subtract-6").texts("train", 2)  # doctest: +ELLIPSIS
         ['... + ... = ...', '... - ... = ...']
     """
-    from numerate_lab.tasks.arithmetic.problems import PRESETS, ArithmeticConfig, ArithmeticTask
+    from numerate_lab.tasks.arithmetic.problems import PRESETS, ArithmeticConfig, ArithmeticProblems
 
     names = name.split(",")
     if len(names) > 1:
-        return MixedTask({part: task_of(part, options) for part in names})
+        return MixedSource({part: source_of(part, options) for part in names})
     if name not in PRESETS and Path(name).exists():
         return _of_file(name, options or {})
-    task = ArithmeticTask(name)
-    return ArithmeticTask(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task
+    task = ArithmeticProblems(name)
+    return ArithmeticProblems(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task
