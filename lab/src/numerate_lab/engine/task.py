@@ -278,9 +278,9 @@ def finite(value: Any) -> Any:
 
 
 def alike(one: Any, other: Any, tolerance: float = 1e-9) -> bool:
-    """Whether nested figures are equal but for rounding."""
+    """Whether all nested figures of one are among the other's, but for rounding."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(alike(one[key], other[key], tolerance) for key in one)
+        return one.keys() <= other.keys() and all(alike(one[key], other[key], tolerance) for key in one)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(alike(a, b, tolerance) for a, b in zip(one, other, strict=True))
     if isinstance(one, float) and isinstance(other, (int, float)):

@@ -32,7 +32,6 @@ from numerate import metrics
 from numerate.config import Config
 from numerate.notation.decimal_form import parse_numeral
 from numerate.registry import UnknownNameError, near_names
-from numerate_lab.registry import tasks
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
 from numerate_lab.tasks.planets.integrator import TOLERANCE
 from numerate_lab.tasks.planets.planet_texts import FIELDS, Record, write
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from numerate.metrics import Score
 
-__all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetsConfig", "PlanetsTask"]
+__all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetSource", "PlanetsConfig"]
 
 SPLITS = ("train", "dev", "test", "stepsize-between", "a1-gap")
 MOST_KEPT = 8
@@ -125,9 +124,8 @@ class PlanetsConfig(Config):
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
-@tasks.register("planets")
-class PlanetsTask:
-    """Planet systems, and one number asked for in each; an `AskedNumberTask`.
+class PlanetSource:
+    """Planet systems, and one number asked for in each; a `QuestionSource`.
 
     Args:
         config: What is drawn; or a preset's name.
@@ -140,7 +138,7 @@ class PlanetsTask:
         answer_slot: Which number of each text it is; None where this differs from text to text.
 
     Example:
-        >>> task = PlanetsTask(PlanetsConfig(block=4, significant=3), asks="a1")
+        >>> task = PlanetSource(PlanetsConfig(block=4, significant=3), asks="a1")
         >>> task.texts("test", 1)[0][:45]
         "{'description':{'planet0':{'m':...,'a':...
         >>> truth = task.truth("a1-gap", 4)
@@ -212,7 +210,7 @@ class PlanetsTask:
         return Systems.joined(parts)
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Their records, complete; see `AskedNumberTask`."""
+        """Their records, complete; see `QuestionSource`."""
         return [text for text, _ in self.records(split, count, seed, start)]
 
     def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:
