@@ -123,4 +123,4 @@ def _along_the_gap(model: NumberModel, records: Records, rows: list[Rows]) -> di
     where = chosen.to(part.ids.device)
     some = Rows(part.ids[where], part.slots[where], part.bits[where], part.lengths[chosen], part.asks)
     found = likelihoods(model, some, "a1", torch.from_numpy(GAP_LINE), records.decimals)
-    return {"line_gold": true[chosen].numpy(), "line": GAP_LINE, "likelihood": found.numpy()}
+    return {"gap_gold": true[chosen].numpy(), "gap_line": GAP_LINE, "gap_likelihood": found.numpy()}
