@@ -17,7 +17,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
-from numerate_lab.tasks.masked_prediction.masked_word import score_words
+from numerate_lab.tasks.masked_prediction.word_prediction import score_words
 from numerate_lab.tasks.masked_prediction.number_sentences import read_number_sentences
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions, encode
 

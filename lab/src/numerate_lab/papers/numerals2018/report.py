@@ -1,4 +1,4 @@
-"""The tables of Spithourakis & Riedel (2018) from a folder of results: ours, with the paper's figures beside them."""
+"""Tables of Spithourakis & Riedel (2018) from a folder of results, with the figures of the paper beside ours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numerate.report.pages import page
 from numerate.report.tables import Cell, table
 from numerate.training.results import read_predictions
-from numerate_lab.papers.numerals2018.numeral_models import MODELS, SEVEN
+from numerate_lab.engine.tables import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,68 +18,41 @@ if TYPE_CHECKING:
     from numerate.report.tables import Table
 
 __all__ = [
-    "PAPER_ERRORS",
-    "PAPER_PERPLEXITY",
+    "SEVEN",
     "best_of_seven",
     "beyond_table",
     "chosen_table",
     "corpus_table",
     "error_table",
     "perplexity_table",
-    "write",
+    "write_tables",
 ]
 
+SEVEN = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog", "combination")
+"""The models of the paper."""
 PUBLISHED_RATE = 1e-3
-STAND_INS = {
-    "scientific": "arXiv paragraphs that refer to a table (PeerRead), for the arXMLiv paragraphs of the paper",
-    "market": "Reuters articles of 1987; no counterpart in the paper",
-    "clinical": "made-up cardiac reports, for the private records of the paper",
-}
+_RUN = load_yaml("numerate_lab.papers.numerals2018")
 _FLAT = "*"
-_NAMES = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog", "combination")
-# APP of words, numerals and all. The paper's flat models count unknown types twice; these are the corrected cells, from
-# its own PP and the adjustment of its hierarchical models, which have the same vocabulary.
-PAPER_PERPLEXITY: dict[str, dict[str, tuple[float, float, float]]] = {
-    "clinical": dict(zip(_NAMES, [
-        (5.06, 507, 6.18), (5.00, 487, 6.08), (4.96, 495.95, 6.05), (4.99, 490.14, 6.09), (4.95, 263.22, 5.88),
-        (4.99, 226.46, 5.88), (4.96, 197.59, 5.82),
-    ], strict=True)),
-    "scientific": dict(zip(_NAMES, [
-        (48.7, 571, 53.7), (48.1, 538, 53.0), (49.81, 550.98, 54.80), (48.83, 542.70, 53.73), (48.89, 519.80, 53.70),
-        (48.97, 683.16, 54.37), (48.25, 520.95, 53.03),
-    ], strict=True)),
-}  # fmt: skip
-# MdAE, MAPE and MdAPE.
-PAPER_ERRORS: dict[str, dict[str, tuple[float, float, float]]] = {
-    "clinical": dict(zip(_NAMES, [
-        (12.70, 621.78, 22.41), (13.00, 503.57, 23.91), (14.00, 746.50, 25.00), (12.30, 491.85, 23.44),
-        (9.00, 513.81, 17.90), (6.92, 348.10, 13.64), (9.00, 552.06, 17.86),
-    ], strict=True)) | {"always the mean": (245.59, 2353.11, 409.47), "always the median": (34.52, 425.81, 52.05)},
-    "scientific": dict(zip(_NAMES, [
-        (3.00, 1947.44, 80.62), (3.50, 15208.37, 80.00), (3.00, 1652.21, 80.00), (3.00, 2703.49, 80.00),
-        (3.00, 1287.27, 52.45), (2.10, 590.42, 90.00), (3.00, 2332.50, 88.89),
-    ], strict=True)) | {"always the median": (4.20, 8039.15, 98.65)},
-}  # fmt: skip
 _CHOOSING = ("combination", "combination-mixture", "combination-copies", "transformer-mixture", "transformer-copies")
-"""Models that Table 4 is given for."""
+"""Models of Table 4."""
 
 
 def _results(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in MODELS:
+    for name in _RUN["models"]:
         file = folder / f"{name}.json"
         if file.is_file():
             yield name, json.loads(file.read_text(encoding="utf-8"))
 
 
 def _mark(result: dict[str, Any]) -> str:
-    """A dagger for a training that was cut short: neither stopped by its dev loss nor at the end of its schedule."""
+    """A dagger for training that ended before early stopping and before the end of its schedule."""
     training, config = result["figures"]["training"], result["config"]
     ended = config.get("schedule", "constant") != "constant" and training["epochs"] >= config["epochs"]
     return "" if training["stopped_early"] or ended else "†"
 
 
 def perplexity_table(folder: str | Path) -> Table:
-    """Table 2: perplexity, plain and adjusted, of words, numerals and all tokens."""
+    """Table 2: plain and adjusted perplexity of words, numerals and all tokens."""
     target = Path(folder)
     rows: dict[str, dict[str, Any]] = {}
     for name, result in _results(target):
@@ -89,7 +62,7 @@ def perplexity_table(folder: str | Path) -> Table:
         rows[name]["APP numerals"] = Cell(found["numerals"]["app"], _mark(result))
         rows[name]["epochs"] = result["figures"]["training"]["epochs"]
     names: tuple[str, ...] = ("APP words", "APP numerals", "APP all")
-    paper = PAPER_PERPLEXITY.get(target.name, {})
+    paper = _RUN["paper_perplexity"].get(target.name, {})
     theirs: dict[str, dict[str, Any]] = {
         name: dict(
             zip(names, map(Cell, cells, [_FLAT if "h-" not in name and "softmax" in name else ""] * 3), strict=True)
@@ -97,10 +70,11 @@ def perplexity_table(folder: str | Path) -> Table:
         for name, cells in paper.items()
         if name in rows
     }
+    stand_in = _RUN["stand_ins"].get(target.name, target.name)
     notes = [
-        f"Stand-in: {STAND_INS.get(target.name, target.name)}. The models' order can be compared, the figures not.",
-        "APP adjusts for unknown types by how many of them there are in training; so a model with an unknown type may "
-        "come out better than the truth where most numerals are new.",
+        f"Stand-in: {stand_in}. The models' order can be compared, the figures not.",
+        "APP divides the probability of the unknown type by the number of such types in training: a model with an "
+        "unknown type may be better than the true distribution where most numerals are new.",
     ]
     if theirs:
         notes.append(
@@ -125,8 +99,8 @@ def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
     """Table 3: errors on the number line.
 
     Args:
-        folder: A corpus' results.
-        estimate: `candidate`, the paper's; `mean` or `median` of the distribution.
+        folder: Results of a corpus.
+        estimate: `candidate`, as in the paper, or `mean` or `median` of the distribution.
     """
     target = Path(folder)
     rows: dict[str, dict[str, Any]] = {}
@@ -140,7 +114,7 @@ def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
     errors: tuple[str, ...] = ("MdAE", "MAPE", "MdAPE")
     paper: dict[str, dict[str, Any]] = {
         name: dict(zip(errors, cells, strict=True))
-        for name, cells in PAPER_ERRORS.get(target.name, {}).items()
+        for name, cells in _RUN["paper_errors"].get(target.name, {}).items()
         if name in rows and estimate == "candidate"
     }
     formats = {"RMSE": ".4g", "MAE": ".4g", "MdAE": ".2f", "MAPE": ".4g", "MdAPE": ".2f"}
@@ -150,7 +124,7 @@ def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
 
 
 def corpus_table(folder: str | Path) -> Table | None:
-    """Table 1: what each split holds; None if it was not written."""
+    """Table 1: statistics of each split; None if they are missing."""
     file = Path(folder) / "corpus.json"
     if not file.is_file():
         return None
@@ -181,18 +155,19 @@ def corpus_table(folder: str | Path) -> Table | None:
 
 
 def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, shown: int = 12) -> Table | None:
-    """Table 4: for which numerals each member of a combination is chosen; None without such a model.
+    """Table 4: numerals for which each member of a combination is chosen; None without such a model.
 
     Args:
-        folder: A corpus' results.
+        folder: Results of a corpus.
         name: The combination.
-        least: How often a numeral must occur.
-        shown: How many numerals a member.
+        least: Minimum count of a numeral.
+        shown: Number of numerals per member.
     """
     target = Path(folder)
     if not (target / f"{name}.npz").is_file():
         return None
-    columns = read_predictions(target / f"{name}.npz")
+    stored = read_predictions(target / f"{name}.npz")
+    columns = {key.removeprefix("test_"): column for key, column in stored.items()}
     head = json.loads((target / f"{name}.json").read_text(encoding="utf-8"))["config"]["head"]
     kinds = [member["kind"] for member in head["members"]] + ["copied"] * head.get("copies", False)
     texts = [
@@ -209,13 +184,13 @@ def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, 
         best = sorted(means, key=lambda text: (-float(means[text][place]), text))[:shown]
         share = float(columns["chosen"][:, place].double().mean())
         rows[kind] = {"share": 100 * share, "numerals": ", ".join(best)}
-    return table(rows, {"share": ".1f", "numerals": ""}, corner="member", title=f"Chosen by `{name}`, {target.name}",
-                 notes=[f"Posterior share of a member in per cent, and the numerals ({least} or more in test) with the "
-                        "largest."])  # fmt: skip
+    note = f"Posterior share of a member in percent, and the numerals ({least} or more in test) with the largest share."
+    title = f"Chosen by `{name}`, {target.name}"
+    return table(rows, {"share": ".1f", "numerals": ""}, corner="member", title=title, notes=[note])
 
 
-def write(folder: str | Path) -> list[Path]:
-    """Writes `<corpus>.md` for each corpus below a folder of results, and `index.html` with all of them."""
+def write_tables(folder: str | Path) -> list[Path]:
+    """Writes `<corpus>.md` for each corpus in a folder of results, and `index.html` with all tables."""
     target = Path(folder)
     written, sections = [], {}
     for corpus in sorted(path for path in target.iterdir() if path.is_dir() and any(path.glob("*.json"))):
@@ -233,13 +208,13 @@ def write(folder: str | Path) -> list[Path]:
 
 
 def best_of_seven(folder: str | Path) -> dict[str, float]:
-    """The least numeral APP and MdAPE, by the best candidate and by the median, among the paper's seven models."""
+    """The least numeral APP and MdAPE, by the best candidate and by the median, of the paper's seven models."""
     found = [_judged(result) for name, result in _results(Path(folder)) if name in SEVEN]
     return {key: min(one[key] for one in found) for key in found[0]} if found else {}
 
 
 def beyond_table(folder: str | Path) -> Table | None:
-    """What is not in the paper against the best of its seven models, each column's own; None without both.
+    """Other models relative to the best of the seven models of the paper in each column; None without both.
 
     The aim is 0.7 times the numeral APP and 0.8 times the MdAPE of the best.
     """
