@@ -121,6 +121,22 @@ def add_commands(app: typer.Typer) -> None:
         )  # fmt: skip
         run(table, options)
 
+    @app.command()
+    def pack(
+        folder: Annotated[str, typer.Argument(help="The output folder of `compare` or `reproduce`.")],
+        target: Annotated[str, typer.Argument(help="The file to write, as results/xval-table5.json.")],
+        command: Annotated[str, typer.Option(help="The command that makes these results.")],
+        predictions: Annotated[bool, typer.Option(help="Keep predictions in an .npz beside the file.")] = True,
+    ) -> None:
+        """Pack a folder of results into one JSON file, and predictions into one .npz, as a repository keeps them."""
+        from numerate.errors import BadInput
+        from numerate_lab.engine.packed import pack as packed
+
+        try:
+            typer.echo(str(packed(folder, target, command=command, predictions=predictions)))
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())

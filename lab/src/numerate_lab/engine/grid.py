@@ -217,7 +217,9 @@ def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
         from numerate_lab.engine.packed import unpack
 
         with tempfile.TemporaryDirectory(prefix="numerate-") as folder:
-            unpack(output, Path(folder) / grid.name)
+            unpack(output, folder)
+            if not Path(folder, grid.name).is_dir():  # the folder of this grid alone was packed
+                unpack(output, Path(folder) / grid.name)
             return recompute(grid, folder)
     found: dict[str, bool | None] = {}
     workspace = Workspace(Path(output) / grid.name)

@@ -14,9 +14,11 @@ from numerate.training.results import write, write_predictions
 from numerate_lab.engine.task import Columns, Figures, alike, finite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numerate_lab.engine.task import Log, Task, TrialConfig
 
-__all__ = ["TrialResult", "columns_of_split", "read_trial", "run_trial", "same_figures"]
+__all__ = ["TrialResult", "columns_of_split", "prediction_files", "read_trial", "run_trial", "same_figures"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,16 @@ class TrialResult:
         return found
 
     def _files(self) -> dict[str, Path]:
-        # Results of earlier versions have a file for each split, named in the figures.
-        named = self.figures.get("predictions")
-        if isinstance(named, dict) and not (self.folder / f"{self.config.name}.npz").is_file():
-            return {split: self.folder / "predictions" / Path(name).name for split, name in named.items()}
-        return {"": self.folder / f"{self.config.name}.npz"}
+        return prediction_files(self.folder, self.config.name, self.figures)
+
+
+def prediction_files(folder: Path, name: str, figures: Mapping[str, Any]) -> dict[str, Path]:
+    """The files of a trial's predictions by split; `""` for the file that has all splits."""
+    # Results of version 0.2.0 and before may have a file for each split, named in the figures.
+    named = figures.get("predictions")
+    if isinstance(named, dict) and not (folder / f"{name}.npz").is_file():
+        return {split: folder / "predictions" / Path(file).name for split, file in named.items()}
+    return {"": folder / f"{name}.npz"}
 
 
 def run_trial(

@@ -229,7 +229,7 @@ def _notes(grid: Grid) -> list[str]:
         notes.append(f"Records tell {times} of each system. The paper's own sets beyond training are not public.")
         return notes
     source = _source(grid)
-    synthetic = " (synthetic: nothing about weather follows)" if source == "synthetic" else ""
+    synthetic = " (not measured: nothing about weather follows)" if source == "synthetic" else ""
     notes.append(
         f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. The "
         "unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
