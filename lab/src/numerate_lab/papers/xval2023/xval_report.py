@@ -231,9 +231,9 @@ def _notes(grid: Grid) -> list[str]:
     source = _source(grid)
     synthetic = " (not measured: nothing about weather follows)" if source == "synthetic" else ""
     notes.append(
-        f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. The "
-        "unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
-        "steps that were timed alone. Centred: all temperatures of a record are told, for all encodings, as differences from "
-        "the mean of those that it tells, and the mean is added again before anything is measured."
+        f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. "
+        "The unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
+        "steps that were timed alone. Centred: all temperatures of a record are told, for all encodings, as "
+        "differences from the mean of those that it tells, and the mean is added again before anything is measured."
     )
     return notes
