@@ -139,9 +139,9 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
         sys.path.pop(0)
     from numerate_lab.commands.compare import parsed_options, parsed_rates
     from numerate_lab.engine.encodings import encoding_of
-    from numerate_lab.engine.trial import CellConfig
-    from numerate_lab.papers.literacy2021.prediction_tables import SCALES, TABLES, encoder_of
-    from numerate_lab.tasks.asked_number.named_tasks import task_of
+    from numerate_lab.engine.tables import load_yaml
+    from numerate_lab.registry import tables, tasks
+    from numerate_lab.tasks.asked_number.asked_task import AskedNumber
 
     known = dict.fromkeys(("MODEL", "DATA", "OUT", "TEXTS", "WORK", "ERA5"), str(tmp_path))
     plans = {file.stem: jobs_of(file.read_text(), known) for file in (ROOT / "benchmarks" / "plans").glob("*.txt")}
@@ -151,12 +151,14 @@ def test_plans_that_ship_name_what_there_is(tmp_path: Path) -> None:
         named = {flag: name for flag, name in itertools.pairwise(words) if flag.startswith("--")}
         options = parsed_options([name for flag, name in itertools.pairwise(words) if flag == "--option"])
         assert [encoding_of(name) for name in named["--encodings"].split(",")] and parsed_rates(named["--rates"])
-        assert CellConfig.from_dict({"task": named["--task"]} | options).splits == tuple(options.get("splits", ()))
-        assert task_of(named["--task"], options.get("task_options")).texts("train", 1)
+        trial: Any = AskedNumber.trial(named["--task"], options)
+        assert trial.splits == tuple(options.get("splits", ())) and AskedNumber(trial).source.texts("train", 1)
     words = [word for job in plans["literacy"] for word in job.command.split()]
     named = {what: [name for flag, name in itertools.pairwise(words) if flag == what] for what in words}
-    assert len({encoder_of(name)["recipe"] for name in named["--encoder"]}) > 5
-    assert set(named["reproduce"]) <= set(TABLES) and set(named["--scale"]) - {"4x256", "2x128"} <= set(SCALES)
+    shipped = load_yaml("numerate_lab.papers.literacy2021")
+    assert len({str(tasks["masked-words"].encoding(name.partition("+")[0])) for name in named["--encoder"]}) > 5
+    assert set(named["reproduce"]) <= set(tables.names())
+    assert set(named["--scale"]) - {"4x256", "2x128"} <= set(shipped["scales"])
     begins = {job.name: job.after for job in plans["xval"]}
     assert begins["temperature"] == 0 < begins["four-operands"], "steps are timed alone first"
 

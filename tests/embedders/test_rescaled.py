@@ -8,8 +8,7 @@ import torch
 from numerate.config import ConfigError
 from numerate.embedders.rescaled import LevelledEmbedder
 from numerate.processing.number_table import NumberTable
-from numerate_lab.engine.trial import CellConfig, build
-from numerate_lab.tasks.asked_number.named_tasks import task_of
+from numerate_lab.tasks.asked_number.asked_task import AskedNumber, AskedNumberTrial
 
 VALUES = torch.logspace(-2, 6, 300, dtype=torch.float64)
 
@@ -66,15 +65,15 @@ def test_bad_options(options: dict[str, object], what: str) -> None:
 
 @pytest.mark.parametrize(("encoding", "levelled"), [("fourier", True), ("xval", False), ("p10", False)])
 def test_cells_bring_numbers_to_the_size_of_words(encoding: str, levelled: bool) -> None:
-    config = CellConfig(task="add-6", encoding=encoding, examples=300, width=32, layers=1, heads=2)
-    model = build(config, task_of("add-6", {}))
+    config = AskedNumberTrial(task="add-6", encoding=encoding, examples=300, width=32, layers=1, heads=2)
+    model = AskedNumber(config).build()
     assert isinstance(model.embedder, LevelledEmbedder) == levelled
     assert model.own_rows.square().mean().sqrt().item() == pytest.approx(1.0, rel=0.3)
-    as_it_comes = build(dataclasses.replace(config, loudness=0.0), task_of("add-6", {}))
+    as_it_comes = AskedNumber(dataclasses.replace(config, embedding_scale=0.0)).build()
     assert not isinstance(as_it_comes.embedder, LevelledEmbedder)
     assert as_it_comes.own_rows.square().mean().sqrt().item() < 0.3
     if isinstance(model.embedder, LevelledEmbedder):
-        batch = model.processor(task_of("add-6", {}).texts("train", 300), padding=True, return_tensors="pt")
+        batch = model.processor(AskedNumber(config).examples("train")[0], padding=True, return_tensors="pt")
         values = batch["number_bits"].view(torch.float64)[batch["number_given"] == 1]
         embedder: LevelledEmbedder = model.embedder
         size = embedder(NumberTable.of_values(values.tolist())).square().mean().sqrt()

@@ -12,7 +12,7 @@ from numerate.processing.static_shapes import (
     numbers_where,
     tokens_where,
 )
-from numerate_lab.engine.trial import CellConfig, Prepared, build
+from numerate_lab.tasks.asked_number.asked_task import AskedNumber, AskedNumberTrial
 
 TOKENS = {"p10": 5, "fp15": 1, "xval+scalar": 0, "xval+mixture": 0, "float+mixture": 0, "fourier": 0, "bits": 0,
           "log-fourier": 0, "digits": None, "keep": None}  # fmt: skip
@@ -57,11 +57,9 @@ def test_rows_are_those_of_an_index_and_so_are_their_gradients() -> None:
 
 @pytest.mark.parametrize("encoding", TOKENS)
 def test_loss_and_gradients_are_the_same(encoding: str) -> None:
-    config = CellConfig(task="multiply-3", encoding=encoding, examples=64, width=32, layers=1, heads=2)
-    prepared = Prepared(config)
-    asked, _ = prepared.asked("train", 64)
-    model = build(config, prepared.task).to(prepared.device).train()
-    batch = asked[slice(0, 16)]
+    task = AskedNumber(AskedNumberTrial(task="multiply-3", encoding=encoding, examples=64, width=32, layers=1, heads=2))
+    model = task.build().train()
+    batch = task.encoded(model, "train")[slice(0, 16)]
 
     def taken() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         model.zero_grad()
