@@ -43,6 +43,8 @@ class PredictionPaper(Paper):
             if settings.get("task", WORDS) != WORDS:
                 if not has_head(fields):
                     raise ValueError(f"encoding {name!r} has no head for numbers: give {name}+mixture or another head")
+            elif "predict" in fields:
+                raise ValueError(f"encoding {name!r} predicts numbers, but {table} is a table of words")
             elif name != BASE:  # words that move with the number are those of the base encoding
                 fields |= {"shift": None}
             found[name] = fields

@@ -184,7 +184,6 @@ class MaskedNumbers(PredictionTask):
             Column("test", "exponent_accuracy", "exponent accuracy", ".3f", "max"),
             Column("test", "mdape", "MdAPE %", ".1f"),
             Column("test", "nats", "nats", ".3f"),
-            Column("test", "coverage_90", "coverage of 90 %", ".3f", ""),
         )
 
     def answers(self, split: str, columns: Columns) -> Answers | None:
