@@ -17,9 +17,9 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
-from numerate_lab.tasks.masked_prediction.word_prediction import score_words
 from numerate_lab.tasks.masked_prediction.number_sentences import read_number_sentences
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions, encode
+from numerate_lab.tasks.masked_prediction.word_prediction import score_words
 
 BAR = 20.0
 """On an accelerator, batched evaluation is to be so many times as fast."""

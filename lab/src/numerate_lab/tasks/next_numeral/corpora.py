@@ -46,9 +46,9 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
     Args:
         source: One of
 
-            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, one JSON object with `id` and `text` per
+            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, one object with `id` and `text` per
               line;
-            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (in market articles, `title` and `body` become the
+            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (of market articles, `title` and `body` are the
               text); without this field, records are divided by `seed`;
             - any other file, compressed or not: plain text in paragraphs between blank lines, or one text per line if
               its first 1,000 lines have no blank line; divided by `seed`;
