@@ -134,9 +134,17 @@ def _head(name: str) -> str:
 def _of_notation(name: str) -> Encoding:
     if name in _IN_TURN:
         return Encoding(name, True, options={"notation": {"kind": "digits", "slot": True} | _IN_TURN[name]})
-    fields = {field.name for field in dataclasses.fields(notations[name].Config)}
-    slot = {"slot": True} if "slot" in fields else {}
-    return Encoding(name, name not in _AT_ONCE, options={"notation": {"kind": name} | slot})
+    options: Any = {"kind": name, "slot": True}
+    if "slot" not in {field.name for field in dataclasses.fields(notations[name].Config)}:
+        options = _with_slots(notations[name].build())
+    return Encoding(name, name not in _AT_ONCE, options={"notation": options})
+
+
+def _with_slots(notation: Any) -> Any:
+    """A notation whose pieces are the number's slot, so that the number can be asked for."""
+    write = notation.write
+    notation.write = lambda numeral: [piece._replace(slot=True) for piece in write(numeral)]
+    return notation
 
 
 def _of_recipe(name: str, first: str, head: str) -> Encoding:

@@ -202,9 +202,12 @@ class AskedNumber(TrunkTask):
 
     def notes(self) -> list[str]:
         """How encodings of as many tokens as digits are predicted."""
-        if not encoding_of(self.config.encoding).causal:
-            return []
-        return [f"{self.config.encoding}: digits are predicted one by one, by a trunk that sees earlier tokens only."]
+        name, encoding = self.config.encoding, encoding_of(self.config.encoding)
+        if encoding.causal:
+            return [f"{name}: tokens are predicted one by one, by a trunk that sees earlier tokens only."]
+        if encoding.options["notation"] == {"kind": "keep", "slot": True}:
+            return [f"{name}: the number of hidden sub-words tells the answer's length."]
+        return []
 
     def answers(self, split: str, columns: Columns) -> Answers | None:
         """Predicted and right answers, with the power of ten of their last digit."""
