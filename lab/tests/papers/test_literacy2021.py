@@ -17,6 +17,7 @@ from numerate.cli.app import app
 from numerate.config import ConfigError
 from numerate.modeling.attaching import attach
 from numerate.training.results import OtherSettingsError
+from numerate_lab.engine.encodings import encoding_names
 from numerate_lab.engine.grid import Grid, against_base, best_rate, finals, recompute, run_grids
 from numerate_lab.engine.tables import Options
 from numerate_lab.engine.trial import columns_of_split
@@ -192,7 +193,8 @@ def test_tables_name_known_encodings(paper: Any, table: str, folder: Path) -> No
 
 def test_every_encoding_can_be_attached() -> None:
     backbone, tokenizer = new_backbone("bert"), tokenizer_of("bert")
-    for name, fields in _encodings()["encodings"].items():
+    for name in dict.fromkeys([*_encodings()["encodings"], *encoding_names()]):
+        fields = encoding_fields(name)
         model = attach(backbone, tokenizer, fields["recipe"], **fields.get("parts", {}))
         wanted = fields.get("parts", {}).get("embedder", {})
         has: Any = model.embedder

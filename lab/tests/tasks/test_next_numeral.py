@@ -89,7 +89,7 @@ def test_encodings_are_embedders_with_heads_or_heads_alone() -> None:
     assert NextNumeral.encoding("h-softmax") == {"head": {"kind": "h-softmax", "size": None}}
     assert NextNumeral.encoding("float+mog") == {"head": {"kind": "mog"}, "embedder": {"kind": "float"}}
     for name in ("p10", "xval"):
-        with pytest.raises(ValueError, match=f"needs a head for unscaled numbers, got '{name}'"):
+        with pytest.raises(ValueError, match=f"needs vectors of unscaled numbers and a head, got '{name}'"):
             NextNumeral.encoding(name)
     task = task_of("mog", embedder={"kind": "float"})
     assert math.isfinite(task.score("dev", task.ask(task.build(), "dev"))["perplexity"]["numerals"]["app"])

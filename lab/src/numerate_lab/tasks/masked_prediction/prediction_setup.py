@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import torch
 
 from numerate.config import ConfigError, check_names
-from numerate.modeling.attaching import attach, load_recipe
+from numerate.modeling.attaching import attach, load_recipe, recipe_names
 from numerate.modeling.introspection import base_of
 from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
-from numerate.registry import UnknownNameError, embedders, heads, near_names
+from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
 from numerate.training.sources import SourceError, Texts
+from numerate_lab.engine.encodings import encoding_names, encoding_of
 from numerate_lab.engine.tables import load_yaml
 from numerate_lab.engine.task import Task, TrialConfig
 from numerate_lab.tasks.masked_prediction.number_sentences import plain_sentences, read_number_sentences
@@ -160,7 +161,7 @@ def _encodings() -> dict[str, Any]:
 
 
 def encoding_fields(name: str) -> dict[str, Any]:
-    """Trial fields of an encoding: a name in `encodings.yaml`, a recipe or an embedder, and a head after a `+`.
+    """Trial fields of an encoding: a name in `encodings.yaml` or of the engine, and a head after a `+`.
 
     Example:
         >>> encoding_fields("log-fourier+mixture")
@@ -170,15 +171,17 @@ def encoding_fields(name: str) -> dict[str, Any]:
     known, options = _encodings()["encodings"], _encodings()["heads"]
     if first in known:
         found = dict(known[first])
+    elif first in recipe_names() or first == "scaled-value":
+        found = {"recipe": "xval" if first == "scaled-value" else first}
     elif first in embedders:
         found = {"recipe": "exponent", "parts": {"embedder": {"kind": first}}}
+    elif first in notations:
+        found = {"recipe": "default", "parts": {"notation": {"kind": first}}}
+    elif first in encoding_names():  # a notation with options
+        found = {"recipe": "default", "parts": {"notation": encoding_of(first).options["notation"]}}
     else:
-        try:
-            load_recipe(first)
-        except (LookupError, OSError, ValueError):
-            names = near_names(first, [*dict.fromkeys([*known, *embedders.names()])])
-            raise UnknownNameError(f"unknown encoding {first!r}: {names}") from None
-        found = {"recipe": first}
+        names = near_names(first, [*dict.fromkeys([*known, *encoding_names()])])
+        raise UnknownNameError(f"unknown encoding {first!r}: {names}")
     if plus:
         if head not in heads and head not in options:
             raise UnknownNameError(f"unknown head {head!r}: {near_names(head, [*heads.names(), *options])}")

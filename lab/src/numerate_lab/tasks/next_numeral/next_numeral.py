@@ -122,9 +122,12 @@ class NextNumeral(Task):
             sized = "size" in {each.name for each in dataclasses.fields(heads[name].Config)}
             return {"head": {"kind": name} | ({"size": None} if sized else {})}
         found = encoding_of(name)
-        if found.scaled or not found.has_head:
-            raise ConfigError(f"next-numeral needs a head for unscaled numbers, got {name!r}: try mog or float")
-        return {"head": found.options["head"], "embedder": found.options["embedder"]}
+        embedder = found.options.get("embedder")
+        if found.scaled or not found.has_head or embedder is None or embedder["kind"] == "scaled-value":
+            raise ConfigError(
+                f"next-numeral needs vectors of unscaled numbers and a head, got {name!r}: try mog or float"
+            )
+        return {"head": found.options["head"], "embedder": embedder}
 
     @property
     def corpus(self) -> Corpus:
