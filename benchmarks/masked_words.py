@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sentences", type=int, default=100, help="number of sentences")
     parser.add_argument("--singles", type=int, default=200, help="positions that are also scored one at a time")
     options = parser.parse_args(arguments)
-    from numerate_lab.tasks.masked_prediction.masked_word import score_words
     from numerate_lab.tasks.masked_prediction.number_sentences import read_number_sentences
     from numerate_lab.tasks.masked_prediction.word_positions import WordPositions, encode
+    from numerate_lab.tasks.masked_prediction.word_prediction import score_words
 
     tokenizer = AutoTokenizer.from_pretrained(options.model)
     backbone = AutoModelForMaskedLM.from_pretrained(options.model, dtype=torch.float32)

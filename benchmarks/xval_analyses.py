@@ -28,16 +28,15 @@ TEXT, LOW, HIGH = "({} + 0.5000) = [NUM]", -2.0, 2.0
 
 def trained(encoding: str, steps: int) -> Any:
     """Trains a network on sums, differences and products of two numbers."""
-    from numerate_lab.engine.trial import CellConfig, Prepared, build, train
+    from numerate_lab.tasks.asked_number.asked_task import AskedNumber, AskedNumberTrial
 
-    config = CellConfig(
+    config = AskedNumberTrial(
         task="expressions-2", encoding=encoding, examples=100_000, amount=128 * steps, batch=128, width=96, layers=3,
         heads=4, rate=1e-3, looks=0, scaling="standard", precision="fp32",
     )  # fmt: skip
-    prepared = Prepared(config)
-    model = build(config, prepared.task).to(prepared.device)
-    asked, _ = prepared.asked("train", config.examples)
-    found = train(model, config, asked)
+    task = AskedNumber(config)
+    model = task.build()
+    found = task.train(model)
     print(f"{encoding}: {found['steps']} steps in {found['seconds']:.0f} s", flush=True)
     return model.eval()
 
@@ -60,13 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from numerate_lab.engine.encodings import encoding_of
     from numerate_lab.papers.xval2023.analysis_figures import continuity_figure, embedding_figure, structure_figure
     from numerate_lab.tasks.arithmetic.embedding_analysis import boosting_baseline, continuity, embedding_curve
-    from numerate_lab.tasks.arithmetic.problems import ArithmeticTask
+    from numerate_lab.tasks.arithmetic.problems import ArithmeticProblems
 
     options.json = options.json or str(options.output / "analyses.json")
     options.output.mkdir(parents=True, exist_ok=True)
     figures: dict[str, Any] = {"trees": {}, "continuity": {}, "embedding": {}, "tokens": {}}
     for name in TREES:
-        found = boosting_baseline(ArithmeticTask(name), train=options.exercises, test=max(200, options.exercises // 4))
+        test = max(200, options.exercises // 4)
+        found = boosting_baseline(ArithmeticProblems(name), train=options.exercises, test=test)
         figures["trees"][name] = {key: found[key].to_dict()["value"] for key in ("r2", "exact_match")}
         print(f"trees, {name}: R² {figures['trees'][name]['r2']:.4f}", flush=True)
     curves, answers = {}, {}

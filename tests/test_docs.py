@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import runpy
 import subprocess
@@ -42,9 +41,7 @@ def penguins() -> None:
     Path("penguins.csv").write_text("\n".join(lines) + "\n")
 
 
-HAS_ENGINE = importlib.util.find_spec("numerate_lab.engine.task") is not None
-"""Pages of the laboratory describe its engine: until it is there, their examples are left out."""
-ELSEWHERE = ("README.md", "CONTRIBUTING.md", *([] if HAS_ENGINE else ["tasks.md"]))
+ELSEWHERE = ("README.md", "CONTRIBUTING.md")
 WITH_PYTHON = [page for page in PAGES if python_blocks(page) and page.name not in ELSEWHERE]
 
 
@@ -67,7 +64,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_examples_of_contributing_run(tmp_path: Path) -> None:
     """Each block is a file of its own, in a process of its own: it registers parts under new names."""
-    texts = [text for text in python_blocks(ROOT / "CONTRIBUTING.md") if HAS_ENGINE or "numerate_lab" not in text]
+    texts = python_blocks(ROOT / "CONTRIBUTING.md")
     for number, text in enumerate(texts):
         (tmp_path / f"example_{number}.py").write_text(text, "utf-8")
     code = f"import sys; sys.path[:0] = {[str(tmp_path), *sys.path]!r}\n"
@@ -149,7 +146,7 @@ PARTS = {
 def test_every_part_is_named() -> None:
     from numerate_lab.registry import tasks
 
-    named = PARTS | ({"tasks.md": [f"`{name}`" for name in tasks.names()]} if HAS_ENGINE else {})
+    named = PARTS | {"tasks.md": [f"`{name}`" for name in tasks.names()]}
     for page, parts in named.items():
         text = (DOCS / page).read_text("utf-8")
         for part in parts:

@@ -7,12 +7,12 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from known_distributions import known_texts
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
 from numerate.cli.run_commands import evaluate, train
 from numerate.errors import NumerateError
-from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from known_distributions import known_texts
 
 from numerate.cli.run_commands import evaluate, prepare, train
 from numerate.errors import BadInput
 from numerate.training.run import RunError
 from numerate.training.shards import Shards, ShardsError
-from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from known_distributions import known_texts
 from typer.testing import CliRunner
 
 import numerate
@@ -20,7 +21,6 @@ from numerate.cli.app import app
 from numerate.cli.run_commands import train
 from numerate.errors import BadInput
 from numerate.training.checkpoints import CheckpointError
-from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from known_distributions import known_texts
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate.config import ConfigError
@@ -25,7 +26,6 @@ from numerate.training.run import Run, RunError, Scratch, TokenizerPlan, load_ru
 from numerate.training.scratch import longest_text, train_tokenizer
 from numerate.training.scratch import new_backbone as from_scratch
 from numerate.training.sources import SourceError
-from numerate_lab.tasks.synthetic.known_distributions import known_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

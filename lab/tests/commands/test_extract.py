@@ -1,4 +1,4 @@
-"""`numerate extract wiki-convert`, from a dump to three splits that the task reads."""
+"""`numerate extract wiki-convert`: from a dump to three splits."""
 
 from __future__ import annotations
 
@@ -52,29 +52,27 @@ def test_splits_by_page_with_the_most_frequent_units(tmp_path: Path) -> None:
     assert everything["units"] == {"PS": 60, "kilometres": 40, "pounds": 20}
 
 
-@pytest.mark.parametrize(
-    ("options", "said", "value"),
-    [
+def test_language_of_the_dump_decides_the_notation(tmp_path: Path) -> None:
+    path = dump_of(tmp_path, "es", "La torre de acero pesa {{convertir|1.200|kg|lb}}.")
+    cases: list[tuple[dict[str, Any], str, float]] = [
         ({}, "La torre de acero pesa 1.200 kg.", 1200.0),
         ({"units": "name"}, "La torre de acero pesa 1.200 kilograms.", 1200.0),
         ({"decimal": "point"}, "La torre de acero pesa 1.200 kg.", 1.2),
-    ],
-)
-def test_the_language_of_the_dump(options: dict[str, Any], said: str, value: float, tmp_path: Path) -> None:
-    path = dump_of(tmp_path, "es", "La torre de acero pesa {{convertir|1.200|kg|lb}}.")
-    extract_wiki_convert(path, str(tmp_path / "out"), **options)
-    (row,) = rows_in(tmp_path / "out")
-    assert row.numeral is not None and (row.text, row.numeral.value) == (said, value)
+    ]
+    for index, (options, text, value) in enumerate(cases):
+        extract_wiki_convert(path, str(tmp_path / f"out{index}"), **options)
+        (row,) = rows_in(tmp_path / f"out{index}")
+        assert row.numeral is not None and (row.text, row.numeral.value) == (text, value), options
 
 
-def test_short_sentences_of_wide_characters(tmp_path: Path) -> None:
+def test_wide_characters_count_twice(tmp_path: Path) -> None:
     path = dump_of(tmp_path, "ja", "この川は{{convert|5|km|mi}}である。2001年の幅は{{convert|9|m}}だった。")
     found = extract_wiki_convert(path, str(tmp_path / "out"))
     assert [row.text for row in rows_in(tmp_path / "out")] == ["この川は5 kmである。"]
     assert found["left_out"] == {"other numbers; see --every": 1}
 
 
-def test_nothing_found_says_what_was_seen(tmp_path: Path) -> None:
+def test_error_of_an_empty_result_names_the_reasons(tmp_path: Path) -> None:
     text = "In 1999 it was {{convert|5|km}} long. It is {{convert|5|to|6|km}} long.\n* A list of {{convert|7|km}}"
     says = (
         r"en.xml: nothing to write of 1 article with 3 templates and 2 sentences with them: 2 sentences left out: "
@@ -82,35 +80,35 @@ def test_nothing_found_says_what_was_seen(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match=says):
         extract_wiki_convert(dump_of(tmp_path, "en", text), str(tmp_path / "out"))
-    with pytest.raises(BadInput, match="1 article with 1 template: all of them stand in tables, boxes, lists"):
+    with pytest.raises(BadInput, match="1 article with 1 template: all of them are in tables, boxes, lists"):
         extract_wiki_convert(dump_of(tmp_path, "en", "* A list of {{convert|7|km}}"), str(tmp_path / "out"))
     with pytest.raises(BadInput, match=r"1 \(too short or too long\)"):
         extract_wiki_convert(dump_of(tmp_path, "en", "It is {{convert|7|m}}."), str(tmp_path / "out"))
 
 
-def test_all_sentences_are_accounted_for(tmp_path: Path) -> None:
+def test_counts_of_sentences_add_up(tmp_path: Path) -> None:
     text = "A {{convert|7|m}} by {{convert|8|lb}} hut. It was {{convert|6|kg}} in 1999. It is {{convert|9|m}} long."
     path = dump_of(tmp_path, "en", text)
     found = extract_wiki_convert(path, str(tmp_path / "one"))
     assert found["templates"] == 4 and found["sentences"] == 3 == sum(found["left_out"].values()) + 1
     found = extract_wiki_convert(path, str(tmp_path / "every"), every=True, most_units=1)
     assert found["units"] == {"metres": 2} and found["left_out"] == {"a rarer unit; see --most-units": 1}
-    assert len(rows_in(tmp_path / "every")) == 2  # the hut's pounds go, and its metres stay
+    assert len(rows_in(tmp_path / "every")) == 2  # only the row in metres of the first sentence is kept
 
 
 def test_bad_input(tmp_path: Path) -> None:
     path = dump(tmp_path)
-    with pytest.raises(BadInput, match="holds something already; give a new folder"):
+    with pytest.raises(BadInput, match="not empty: give a new folder"):
         extract_wiki_convert(path, str(tmp_path))
     (tmp_path / "none.xml").write_text("<mediawiki></mediawiki>")
     with pytest.raises(BadInput, match=r"none of 0 articles has a sentence with \{\{convert\|...\}\}; see --name"):
         extract_wiki_convert(str(tmp_path / "none.xml"), str(tmp_path / "out"))
     with pytest.raises(BadInput, match="no such file"):
         extract_wiki_convert(str(tmp_path / "nowhere.xml"), str(tmp_path / "out"))
-    with pytest.raises(BadInput, match="--most-units must be 0 or more, got -3"):
+    with pytest.raises(BadInput, match="--most-units must not be negative, got -3"):
         extract_wiki_convert(path, str(tmp_path / "out"), most_units=-3)
     for name in ("", "  ", "{{convert}}"):
-        with pytest.raises(BadInput, match="--name must be a template's name, as convert, got '"):
+        with pytest.raises(BadInput, match="--name must be a template's name such as convert, got '"):
             extract_wiki_convert(path, str(tmp_path / "out"), names=(name,))
     with pytest.raises(BadInput, match="--units must be name or code, got 'names'"):
         extract_wiki_convert(path, str(tmp_path / "out"), units="names")

@@ -1,203 +1,312 @@
-"""The neutral bench: what is asked, how answers are read, and comparisons that go on where they stopped."""
+"""The engine on a task without a network: rates, seeds, resuming, other settings, comparison, recompute, packing."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-import torch
-from typer.testing import CliRunner
 
-from numerate.cli.app import app
 from numerate.config import ConfigError
-from numerate.training.results import read_predictions, write
-from numerate_lab.engine import grid as bench
-from numerate_lab.engine.comparison_page import summary, write_comparison
-from numerate_lab.engine.grid import CompareConfig, best_rate, compare, mean_and_spread, whole_tries
-from numerate_lab.engine.trial import CellConfig, Prepared, build, run_cell, train
-from numerate_lab.engine.trunk_trial import compile_blocks
-from numerate_lab.tasks.asked_number.asked_number import Truth
-from numerate_lab.tasks.asked_number.asking import answers, encode
-from numerate_lab.tasks.asked_number.named_tasks import task_of
+from numerate.errors import BadInput
+from numerate.training.results import OtherSettingsError
+from numerate_lab.engine import grid as engine
+from numerate_lab.engine.grid import (
+    Grid,
+    against_base,
+    baselines_of,
+    best_rate,
+    finals,
+    mean_and_spread,
+    read_results,
+    recompute,
+    run_grids,
+    whole_tries,
+)
+from numerate_lab.engine.packed import pack, read_packed, unpack
+from numerate_lab.engine.page import write_comparison
+from numerate_lab.engine.tables import Options, Paper, merged, reproduce
+from numerate_lab.engine.task import Answers, Column, Columns, Figures, Task, TrialConfig, Workspace
+from numerate_lab.registry import tables, tasks
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numerate.modeling.number_model import NumberModel
-
-TINY: dict[str, Any] = {
-    "task": "add-6", "task_options": {"digits": [1, 2], "beyond": {}}, "examples": 60, "amount": 120, "batch": 20,
-    "width": 16, "layers": 1, "heads": 2, "dev": 20, "test": 30, "looks": 1,
-}  # fmt: skip
-ALL = (
-    "p10", "fp15", "keep", "digits", "digits-reversed", "xval", "fourier", "bits", "residues", "log-fourier",
-    "char-lstm",
-)  # fmt: skip
-
-
-def tiny(**options: Any) -> CellConfig:
-    return CellConfig.from_dict(TINY | options)
+RATES = (1e-3, 1e-2)
 
 
-@pytest.fixture(scope="module")
-def models() -> dict[str, NumberModel]:
-    return {name: build(tiny(encoding=name), task_of("add-6", TINY["task_options"])) for name in ALL}
+class Model:
+    """Stands for a model: it predicts the right number plus an error."""
+
+    def __init__(self, error: float) -> None:
+        self.error = error
+
+    def trainable_parameters(self) -> tuple[int, int]:
+        return 1, 2
+
+    def save_pretrained(self, folder: Path, backbone: bool) -> None:
+        Path(folder).mkdir(parents=True)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_the_answer_alone_is_asked_for(models: dict[str, NumberModel], name: str) -> None:
-    task, model = task_of("add-6", TINY["task_options"]), models[name]
-    truth, texts = task.truth("dev", 12), task.texts("dev", 12)
-    causal = name.startswith("digits")
-    asked = encode(model, texts, truth, -1, causal=causal)
-    assert len(asked) == 12 and asked.tokens == int(asked.fields["attention_mask"].sum())
-    if causal:
-        own = model.processor.num_id
-        for row in range(12):
-            learnt = asked.fields["input_ids"][row][asked.fields["labels"][row] != -100].tolist()
-            pieces = [model.processor.own_tokens[token - own] for token in learnt if token >= own]
-            assert model.processor.notation.read(pieces).value == truth.values[row]
-            assert learnt[-1] < own, "the token behind the answer is learnt, so that it ends"
-        return
-    wanted = asked.fields["number_wanted"]
-    assert (wanted.sum(1) == 1).all() and wanted[:, 2].all(), "a + b = c: the third"
-    values = asked.fields["number_bits"].view(torch.float64)[:, 2]
-    if model.processor.scaling is not None:
-        values = torch.from_numpy(model.processor.scaling.invert([""] * 12, values.numpy()))
-    np.testing.assert_allclose(values.numpy(), truth.values, rtol=1e-9)
+@dataclass(frozen=True, kw_only=True)
+class GuessTrial(TrialConfig):
+    kind: ClassVar[str] = "guess"
+    paths: ClassVar[tuple[str, ...]] = ("source",)
+    unchecked: ClassVar[tuple[str, ...]] = ("patience",)
+    renamed: ClassVar[dict[str, str]] = {"length": "amount"}
+    amount: float = 8.0
+    shift: float = 0.0
+    patience: int = 1
+    source: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}-{self.amount:g}{'-shifted' if self.shift else ''}"
+
+    def tried(self, rate: float, share: float) -> GuessTrial:
+        return dataclasses.replace(self, rate=rate, seed=0, amount=self.amount * share)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_what_stands_in_the_answer_is_not_seen(models: dict[str, NumberModel], name: str) -> None:
-    """Answers to the same question do not depend on the answer that the text has."""
-    model = models[name].eval()
-    texts = ["12 + 13 = 25", "12 + 13 = 91"]
-    truth = Truth(np.array([25.0, 91.0]), ["25", "91"], np.zeros(2, np.int64))
-    said = answers(model, encode(model, texts, truth, -1, causal=name.startswith("digits")), most_tokens=6)
-    # How many sub-words stand there is seen, which tells of the answer's length: xVal's appendix B.3.
-    assert (said[0] == said[1]) == (name != "keep")
+class Guess(Task):
+    """The error is |log10(rate / 0.01)| + shift + seed / 10: the rate 0.01 is the best."""
+
+    Trial: ClassVar[type[TrialConfig]] = GuessTrial
+    trained: ClassVar[list[str]] = []
+
+    def examples(self, split: str) -> np.ndarray:
+        return np.arange(1.0, 41.0 if split == "test" else 11.0)
+
+    def prepare(self, log: Any) -> None:
+        log("prepared")
+
+    def build(self) -> Any:
+        config = self.config
+        bias = {"good": 0.0, "bad": 5.0}[config.encoding]
+        return Model(abs(math.log10(config.rate / 1e-2)) + config.shift + config.seed / 10 + bias)
+
+    def train(self, model: Any, log: Any = None) -> Figures:
+        self.trained.append(self.config.name)
+        return {"seconds": 1.0, "looks": [{"step": 1, "error": model.error}]}
+
+    def ask(self, model: Any, split: str) -> Columns:
+        gold = self.examples(split)
+        return {"predicted": gold + model.error, "gold": gold}
+
+    def score(self, split: str, columns: Columns) -> Figures:
+        error = float(np.abs(columns["predicted"] - columns["gold"]).mean())
+        return {split: {"error": {"value": error}}}
+
+    def error(self, figures: Any) -> float:
+        return figures["dev"]["error"]["value"]
+
+    def baselines(self) -> Figures:
+        return {"mean": self.score("test", {"predicted": np.full(40, 20.5), "gold": self.examples("test")})}
+
+    def shown(self) -> list[Column]:
+        return [Column("test", "error", "error", ".2f")]
+
+    def answers(self, split: str, columns: Columns) -> Answers:
+        return Answers(columns["predicted"], columns["gold"], np.zeros(40, np.int64))
+
+    def example_scores(self, split: str, columns: Columns) -> dict[str, np.ndarray]:
+        return {"near %": (np.abs(columns["predicted"] - columns["gold"]) < 1).astype(np.float64)}
+
+    def paired(self, ours: Any, base: Any, resamples: int) -> Figures:
+        away = [np.mean([one["test_predicted"] - one["test_gold"] for one in side]) for side in (ours, base)]
+        return {"worse by": float(away[0] - away[1]), "resamples": resamples, "unknown": math.nan}
 
 
-def test_tokens_are_read_back(models: dict[str, NumberModel], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that gives each hidden token the highest logit answers with the number itself."""
-    task = task_of("add-6", TINY["task_options"])
-    truth, texts = task.truth("dev", 8), task.texts("dev", 8)
-    for name in ("p10", "fp15", "digits", "digits-reversed"):
-        model = models[name]
-        asked = encode(model, texts, truth, -1, causal=name.startswith("digits"))
-        gold = asked.fields["input_ids"]
-        shift = 1 if name.startswith("digits") else 0
-
-        def perfect(input_ids: Any = None, gold: Any = gold, shift: int = shift, **rest: Any) -> Any:
-            del rest
-            following = torch.nn.functional.pad(gold, (0, 40))[:, shift : shift + input_ids.shape[1]]
-            return type("Output", (), {"logits": torch.nn.functional.one_hot(following).float()})()
-
-        monkeypatch.setattr(model, "forward", perfect)
-        assert task.measure(answers(model, asked), truth)["exact_match"].value == 1.0, name
-        monkeypatch.undo()
+@pytest.fixture(autouse=True)
+def guess(monkeypatch: pytest.MonkeyPatch) -> type[Guess]:
+    tasks.names()  # all others are loaded
+    monkeypatch.setitem(tasks._parts, "guess", Guess)
+    monkeypatch.setattr(Guess, "trained", [])
+    return Guess
 
 
-def test_a_text_that_is_read_otherwise_is_refused(models: dict[str, NumberModel]) -> None:
-    truth = Truth(np.array([26.0]), ["26"], np.zeros(1, np.int64))
-    with pytest.raises(ValueError, match=r"'12 \+ 13 = 25' asks for 26, and 25 was read"):
-        encode(models["fourier"], ["12 + 13 = 25"], truth, -1, causal=False)
+def grid_of(**options: Any) -> Grid:
+    settings: dict[str, Any] = {"task": "guess", "encodings": {"good": {}, "bad": {}}, "rates": RATES, "seeds": 2}
+    settings |= {"rate_share": 0.5, "name": "guesses", "trial": GuessTrial()}
+    return Grid(**settings | options)
 
 
-def test_a_cell_learns_and_is_written(tmp_path: Path) -> None:
-    config = tiny(encoding="xval", examples=200, amount=6000, batch=50, rate=1e-2, scaling="range")
-    figures = run_cell(config, tmp_path)
-    assert figures["test"]["r2"]["value"] > 0.5, "sums of small numbers on a straight scale are soon found"
-    written = json.loads((tmp_path / f"{config.name}.json").read_text())
-    assert written["config"]["encoding"] == "xval" and written["figures"]["training"]["steps"] == 120
-    said = read_predictions(tmp_path / f"{config.name}.npz")
-    again = task_of("add-6", TINY["task_options"]).measure(
-        said["test_predicted"].numpy(), task_of("add-6", TINY["task_options"]).truth("test", 30)
-    )
-    assert again["r2"].value == pytest.approx(figures["test"]["r2"]["value"], rel=1e-9)
-    again_figures = run_cell(config, tmp_path)
-    assert again_figures["test"] == figures["test"], "the same cell gives the same figures"
+def quiet(line: str) -> None:
+    del line
 
 
-@pytest.mark.parametrize("budget", ["tokens", "seconds"])
-def test_other_budgets(tmp_path: Path, budget: str) -> None:
-    amount = 200.0 if budget == "tokens" else 0.05
-    figures = run_cell(tiny(encoding="xval", budget=budget, amount=amount, looks=0), tmp_path)
-    steps, length = figures["training"]["steps"], figures["training"]["tokens_a_text"]
-    assert steps == (round(200 / (length * 20)) if budget == "tokens" else steps) and steps >= 1
-
-
-def test_equal_time_is_for_one_training_at_a_time(tmp_path: Path) -> None:
-    config = CompareConfig(encodings=("xval",), rates=(1e-3,), cell=tiny(budget="seconds", amount=1.0))
-    with pytest.raises(ConfigError, match="equal time is measured by one training at a time, got 2 processes"):
-        compare(config, tmp_path, processes=2)
-    asked = ["compare", "--task", "add-6", "--encodings", "xval+scalar", "--budget", "seconds", "--amount", "1"]
-    bad = CliRunner().invoke(app, [*asked, "--processes", "2", "-o", str(tmp_path)])
-    assert bad.exit_code == 2 and "one training at a time, got 2 processes" in " ".join(bad.output.split())
-    assert "Traceback" not in bad.output
-
-
-def test_a_comparison_chooses_rates_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = tiny(splits=())
-    config = CompareConfig(encodings=("xval", "p10"), rates=(1e-4, 1e-2), rate_share=0.5, seeds=2, cell=shared)
+def test_rates_are_tried_on_dev_and_finals_have_all_seeds(tmp_path: Path) -> None:
     lines: list[str] = []
-    rates = compare(config, tmp_path, say=lines.append)
-    done = [line for line in lines if "on the way" not in line]
-    assert len(done) == 2 * 2 + 2 * 2 and len(lines) - len(done) == 2 * 2, "one look each, but for the tries"
-    folder = bench.folder_of(tmp_path, config)
-    scores = {
-        cell.rate: json.loads((folder / f"{cell.name}.json").read_text())["figures"]["dev"]["log_smape"]["value"]
-        for cell in config.tries()
-        if cell.encoding == "xval"
-    }
-    assert rates["xval"] == max(sorted(scores), key=lambda rate: scores[rate]) == best_rate(config, folder, "xval")
-    monkeypatch.setattr(bench, "run_cell", lambda *_: pytest.fail("nothing is left to train"))
-    assert compare(config, tmp_path, say=lines.append) == rates
-    found = summary(bench.read_cells(config, folder, rates))
-    assert found["p10"]["seeds"] == 2 and found["xval"]["log_smape"]["half"] is not None
-    files = write_comparison(config, tmp_path, rates)
-    assert "best of 2 rates" in files[1].read_text("utf-8") and files[2].read_text("utf-8").startswith(
-        "<!doctype html>"
-    )
+    grid = grid_of(variants={"plain": {}, "shifted": {"shift": 1.0}}, base="good", resamples=7, save=True)
+    run_grids([grid], tmp_path, log=lines.append)
+    assert Guess.trained[:2] == ["good-rate0.001-seed0-4", "good-rate0.01-seed0-4"], "tries get half of the budget"
+    assert Guess.trained[2:6] == [f"good-rate0.01-seed{n}-8{end}" for end in ("", "-shifted") for n in (0, 1)]
+    assert best_rate(grid, tmp_path, "bad") == 1e-2 and len(Guess.trained) == 12
+    folder = tmp_path / "guesses"
+    assert not list(folder.glob("*-4.npz")) and len(list(folder.glob("*-8*.npz"))) == 8, "tries keep no predictions"
+    assert "test" not in json.loads((folder / "good-rate0.01-seed0-4.json").read_text())["figures"]
+    found = read_results(grid, tmp_path, "shifted")
+    assert [run.figures["test"]["error"]["value"] for run in found["good"]] == pytest.approx([1.0, 1.1])
+    assert found["good"][0].columns()["test_gold"].tolist() == list(range(1, 41))
+    assert baselines_of(grid, tmp_path)["mean"]["test"]["error"]["value"] == 10.0
+    assert against_base(grid, tmp_path, "bad") == {"worse by": pytest.approx(5.0), "resamples": 7, "unknown": None}
+    assert (folder / "models" / "bad").is_dir() and "prepared" in lines and "guesses, bad: compared with good" in lines
+    assert set(recompute(grid, tmp_path).values()) == {True} and len(recompute(grid, tmp_path)) == 9
 
 
-def test_rates_of_whole_trainings_are_chosen_by_these(tmp_path: Path) -> None:
-    config = CompareConfig(encodings=("p10",), rates=(1e-4, 1e-3, 1e-2), rate_share=0.5, cell=tiny())
-
-    def found(rate: float, amount: float, value: float | None) -> None:
-        figures = {"dev": {"log_smape": {"value": value}}}
-        name = dataclasses.replace(config.cell, encoding="p10", rate=rate, amount=amount).name
-        write(tmp_path / f"{name}.json", config={}, figures=figures)
-
-    for rate, value in zip(config.rates, (0.2, 0.1, None), strict=True):
-        found(rate, 60, value)
-    assert best_rate(config, tmp_path, "p10") == 1e-4
-    found(1e-4, 120, 0.3)  # a single one has no rival
-    assert best_rate(config, tmp_path, "p10") == 1e-4
-    assert whole_tries(config, tmp_path, "p10") == []
-    found(1e-2, 120, 0.4)
-    assert best_rate(config, tmp_path, "p10") == 1e-2
-    assert [cell.rate for cell in whole_tries(config, tmp_path, "p10")] == [1e-4, 1e-2]
+def test_an_interrupted_grid_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = grid_of()
+    run_grids([grid], tmp_path, log=quiet)
+    (tmp_path / "guesses" / "bad-rate0.01-seed1-8.json").unlink()
+    Guess.trained.clear()
+    lines: list[str] = []
+    run_grids([grid], tmp_path, log=lines.append)
+    assert Guess.trained == ["bad-rate0.01-seed1-8"] and lines[0] == "guesses: 1 of 2 encodings are done already"
+    monkeypatch.setattr(engine, "run_trial", lambda *_, **__: pytest.fail("nothing is left to train"))
+    run_grids([grid], tmp_path, log=quiet)
+    run_grids([dataclasses.replace(grid, seeds=1)], tmp_path, log=quiet)
 
 
-def test_a_try_of_the_whole_budget_is_a_final_one() -> None:
-    config = CompareConfig(encodings=("p10",), rates=(1e-4, 1e-3), rate_share=1, seeds=1, cell=tiny(splits=("longer",)))
-    assert config.tries()[0] == config.finals({"p10": 1e-4})[0]
+def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "here" / "data.txt"
+    source.parent.mkdir()
+    source.write_text("1")
+    grid = grid_of(trial=GuessTrial(source=str(source)), rates=(1e-2,))
+    run_grids([grid], tmp_path / "out", log=quiet)
+    file = tmp_path / "out" / "guesses" / "good-rate0.01-seed0-8.json"
+    stored = json.loads(file.read_text())["config"]
+    assert stored["source"] == "data.txt" and "here" not in file.read_text() and stored["task_version"] == 1
+    moved = source.rename(tmp_path / "data.txt")
+    again = dataclasses.replace(grid, trial=GuessTrial(source=str(moved), patience=9))
+    Guess.trained.clear()
+    run_grids([again], tmp_path / "out", log=quiet)
+    assert not Guess.trained, "where a file lies and unchecked fields do not matter"
+    moved.write_text("2")
+    with pytest.raises(OtherSettingsError, match="contents"):
+        run_grids([again], tmp_path / "out", log=quiet)
+    stored = json.loads(file.read_text())
+    stored["config"] |= {"length": 9.0}  # a field's old name
+    del stored["config"]["amount"]
+    file.write_text(json.dumps(stored))
+    with pytest.raises(OtherSettingsError, match=r"length 9\.0"):
+        run_grids([grid_of(rates=(1e-2,), seeds=1)], tmp_path / "out", log=quiet)
+    assert GuessTrial.from_dict(stored["config"]).amount == 9.0
 
 
-def test_several_tasks_for_one_model() -> None:
-    mix = task_of("add-6,subtract-6", {"digits": [1, 2], "beyond": {}})
-    texts, truth = mix.texts("dev", 5), mix.truth("dev", 5)
-    assert ["+" in text for text in texts] == [True, False, True, False, True]
-    assert truth.groups["task"].tolist() == ["add-6", "subtract-6"] * 2 + ["add-6"]
-    assert mix.texts("dev", 2, start=3) == texts[3:5] and mix.truth("dev", 2, start=3).strings == truth.strings[3:5]
-    assert mix.truth("dev", 2, start=3).groups["task"].tolist() == ["subtract-6", "add-6"]
-    assert truth.hidden_in(texts)[1].endswith("= [NUM]") and truth.spans is not None
-    assert all(text.endswith(f"= {answer}") for text, answer in zip(texts, truth.strings, strict=True))
+def test_finals_of_several_rates_may_choose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = grid_of(encodings={"good": {}}, seeds=1)
+    run_grids([grid], tmp_path, log=quiet)
+    other = grid.of("good").final(1e-3, 0)
+    file = tmp_path / "guesses" / f"{other.name}.json"
+    file.write_text(json.dumps({"config": {}, "figures": {"dev": {"error": {"value": -1.0}}}}))
+    assert best_rate(grid, tmp_path, "good") == 1e-2
+    monkeypatch.setattr(Guess, "finals_are_tries", True)
+    assert list(whole_tries(grid, tmp_path, "good")) == [1e-3, 1e-2] and best_rate(grid, tmp_path, "good") == 1e-3
+
+
+def test_without_a_choice_the_trial_has_the_rate(tmp_path: Path) -> None:
+    grid = grid_of(rates=(), encodings={"good": {"rate": 0.1}}, seeds=1)
+    run_grids([grid], tmp_path, log=quiet)
+    assert Guess.trained == ["good-rate0.1-seed0-8"] and finals(grid, tmp_path, "good")[0].config.rate == 0.1
+    assert finals(grid_of(), tmp_path, "good") == [], "tries are missing"
+
+
+def test_bad_grids() -> None:
+    for options, message in (
+        ({"seeds": 0}, "seeds must be at least 1, got 0"),
+        ({"rate_share": 0.0}, "rate_share must lie in"),
+        ({"rates": (0.0, 1.0)}, "rates must be positive"),
+        ({"encodings": {}}, "at least one encoding"),
+        ({"encodings": {"good": {"widht": 3}}}, "encoding 'good': .*widht"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            grid_of(**options)
+
+
+def test_a_packed_table_is_the_folder(tmp_path: Path) -> None:
+    grid = grid_of(base="good")
+    run_grids([grid], tmp_path / "out", log=quiet)
+    write_comparison(grid, tmp_path / "out")
+    file = pack(tmp_path / "out", tmp_path / "table.json", command="numerate compare --task guess")
+    whole = read_packed(file)
+    assert whole["command"].startswith("numerate compare") and whole["grids"]["guesses/compare"]["seeds"] == 2
+    assert len(whole["trials"]) == 8 and set(whole["others"]) == {"guesses/baselines", "guesses/bad-against-good"}
+    assert json.loads(file.read_text())["trials"]["guesses/good-rate0.01-seed0-8"]["config"].keys() == {
+        "encoding", "rate", "seed", "amount",
+    }  # fmt: skip
+    assert recompute(grid, file) == recompute(grid, tmp_path / "out")
+    unpack(file, tmp_path / "again")
+    Guess.trained.clear()
+    run_grids([grid], tmp_path / "again", log=quiet)
+    assert not Guess.trained
+    alone = pack(tmp_path / "out" / "guesses", tmp_path / "alone.json", command="x", predictions=False)
+    assert set(recompute(grid, alone).values()) == {None}
+    (tmp_path / "table.npz").write_bytes(b"other")
+    with pytest.raises(ValueError, match=r"its predictions are not those of table\.json"):
+        read_packed(file)
+    with pytest.raises(ValueError, match="no trials"):
+        pack(tmp_path / "here", tmp_path / "none.json", command="x")
+
+
+def test_predictions_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    """They had a file for each split, named in the figures."""
+    grid = grid_of(encodings={"good": {}}, rates=(1e-2,), seeds=1)
+    run_grids([grid], tmp_path, log=quiet)
+    (result,) = finals(grid, tmp_path, "good")
+    file = tmp_path / "guesses" / f"{result.config.name}.json"
+    (tmp_path / "guesses" / "predictions").mkdir()
+    gold = np.arange(1.0, 41.0)
+    np.savez(tmp_path / "guesses" / "predictions" / "abc-test.npz", predicted=gold, gold=gold)
+    file.with_suffix(".npz").unlink()
+    stored = json.loads(file.read_text())
+    stored["figures"]["predictions"] = {"test": "abc-test.npz"}
+    file.write_text(json.dumps(stored))
+    (result,) = finals(grid, tmp_path, "good")
+    assert result.has_columns and result.columns()["test_gold"].tolist() == gold.tolist()
+    assert recompute(grid, tmp_path) == {result.config.name: True}
+
+
+def test_the_page_has_tables_curves_and_baselines(tmp_path: Path) -> None:
+    grid = grid_of()
+    run_grids([grid], tmp_path, log=quiet)
+    written, text, page = write_comparison(grid, tmp_path)
+    shown = text.read_text("utf-8")
+    assert "| good | **0.05 ± 0.64** | 2 | 0.01 |" in shown and "| mean | 10.00 |" in shown
+    assert "best of 2 learning rates, chosen on dev with 50%" in shown and "near %, behind the best" in shown
+    assert "log-sMAPE % by magnitude" in shown and "right digits" in shown
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    assert json.loads(written.read_text())["figures"]["bad"]["test"]["error"]["mean"] == pytest.approx(5.05)
+
+
+class Guesses(Paper):
+    """A paper with one table."""
+
+    def grids(self, table: str, options: Options) -> list[Grid]:
+        return [grid_of(seeds=options.seeds or 1, rates=(1e-2,))]
+
+    def write(self, table: str, grids: Any, options: Options) -> list[Path]:
+        return [Path(options.output) / f"{table}.md"]
+
+
+def test_a_papers_table_is_run_and_recomputed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables.names()
+    monkeypatch.setitem(tables._parts, "guess-table", Guesses)
+    lines: list[str] = []
+    options = Options(output=str(tmp_path), log=lines.append)
+    reproduce("guess-table", options)
+    assert lines[-1].endswith("guess-table.md") and len(Guess.trained) == 2
+    again = dataclasses.replace(options, recompute=True)
+    reproduce("guess-table", again)
+    assert lines[-1] == "guesses, bad-rate0.01-seed0-8: same"
+    file = tmp_path / "guesses" / "bad-rate0.01-seed0-8.json"
+    file.write_text(file.read_text().replace('"value": 5.0', '"value": 6.0'))
+    with pytest.raises(BadInput, match="1 of 2 results differ from their predictions: guesses, bad"):
+        reproduce("guess-table", again)
+    with pytest.raises(BadInput, match="there are no predictions"):
+        reproduce("guess-table", dataclasses.replace(again, output=str(tmp_path / "no")))
+    with pytest.raises(BadInput, match="unknown table 'guess-tabel': did you mean 'guess-table'"):
+        reproduce("guess-tabel", options)
 
 
 def test_intervals_are_students() -> None:
@@ -206,42 +315,12 @@ def test_intervals_are_students() -> None:
     values = [0.3, 0.5, 0.4, 0.9]
     mean, half = mean_and_spread(values)
     low, _ = stats.t.interval(0.95, 3, loc=np.mean(values), scale=stats.sem(values))
-    assert mean == pytest.approx(np.mean(values)) and mean - half == pytest.approx(low, abs=1e-4)
+    assert mean == pytest.approx(np.mean(values)) and half is not None and mean - half == pytest.approx(low, abs=1e-4)
     assert mean_and_spread([0.5]) == (0.5, None) and math.isnan(mean_and_spread([None])[0])
 
 
-def test_bad_configs_are_refused() -> None:
-    with pytest.raises(ConfigError, match="examples must be at least 1, got 0"):
-        tiny(examples=0)
-    with pytest.raises(ConfigError, match="rate_share must lie in"):
-        CompareConfig(rate_share=0.0)
-
-
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # torch's own, as it traces
-def test_compiled_blocks_learn_the_same() -> None:
-    """Traced, but run as written: what is tested is that training takes and evaluation leaves the compiled blocks."""
-    config = tiny(layers=2)
-    prepared = Prepared(config)
-    asked, _ = prepared.asked("train", 60)
-    models, losses = [build(config, prepared.task) for _ in range(2)], []
-    graphs: list[torch.fx.GraphModule] = []
-
-    def as_written(graph: torch.fx.GraphModule, _: Any) -> Any:
-        graphs.append(graph)
-        return graph.forward
-
-    compile_blocks(models[0], backend=as_written)
-    for model in models:
-        losses.append(train(model, config, asked, lambda model=model: {"said": answers(model, asked)}))
-    assert len(graphs) == 1, "one for both blocks and all batches"
-    assert losses[0]["losses"] == losses[1]["losses"] and losses[0]["looks"] == losses[1]["looks"]
-
-
-def test_a_file_takes_options_and_refuses_others(tmp_path: Path) -> None:
-    file = tmp_path / "own.jsonl"
-    file.write_text("".join(json.dumps({"text": f"{n} of {n + 1}"}) + "\n" for n in range(40)), "utf-8")
-    texts, truth = (getattr(task_of(str(file), {"answer_slot": 0}), what)("train", 5) for what in ("texts", "truth"))
-    assert truth.values.tolist() == [float(text.split()[0]) for text in texts]
-    assert task_of(str(file)).answer_slot == -1
-    with pytest.raises(ConfigError, match=r"task_options of a file: 'answer_slots'.*answer_slot"):
-        task_of(str(file), {"answer_slots": 0})
+def test_small_parts() -> None:
+    assert merged({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 3}}) == {"a": {"b": 3, "c": 2}}
+    workspace = Workspace()
+    assert workspace.once("key", lambda: [1]) is workspace.once("key", lambda: [2])
+    assert Column("test", "mse", "x").of({"test": {"mse": 3.0}}) == 3.0 and Column("a", "b", "c").of({}) is None

@@ -1,4 +1,4 @@
-"""Jobs here and in processes of their own; one that fails takes no other with it."""
+"""Jobs in this process and in processes of their own; one that fails stops no other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from numerate_lab.engine.pool import run_jobs
 
-# Processes have to find a job's code, and tests are no modules: a job is what is called of its `say`.
+# Processes have to find a job's code, and tests are no modules: a job is a method of its `log` that is called.
 ONE: Any = methodcaller("__call__", "one is done")
 TWO: Any = methodcaller("__call__", "two is done")
 BAD: Any = methodcaller("broken")
@@ -25,7 +25,7 @@ def test_one_after_the_other() -> None:
 
 
 @pytest.mark.slow
-def test_one_that_fails_takes_no_other_with_it() -> None:
+def test_a_job_that_fails_stops_no_other() -> None:
     lines: list[str] = []
     with pytest.raises(RuntimeError, match="1 of 3 things failed: bad"):
         run_jobs({"one": ONE, "bad": BAD, "two": TWO}, 2, lines.append, "things")

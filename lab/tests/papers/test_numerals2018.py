@@ -1,107 +1,147 @@
-"""The run `numerals-2018`: every model at tiny scale, and tables from what was written."""
+"""The run `numerals-2018`: every model at tiny scale, tables from stored results, and the command."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
-from numerate_lab.papers.numerals2018 import numeral_models as bench
-from numerate_lab.papers.numerals2018 import numeral_report as report
+from numerate.cli.app import app
+from numerate_lab.engine.grid import recompute, run_grids
+from numerate_lab.papers.numerals2018 import report
+from numerate_lab.papers.numerals2018.tables import _RUN, grid_for
 from numerate_lab.tasks.next_numeral.next_numeral import NextNumeral
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numerate_lab.engine.grid import Grid
+
+MODELS = ("softmax", "d-rnn", "mog", "combination", "combination-copies", "transformer-copies")
+
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[NextNumeral, Path]:
-    folder = tmp_path_factory.mktemp("results") / "clinical"
-    task = None
-    for name in bench.MODELS:
-        config = dataclasses.replace(bench.config_for("clinical", name, "tiny"), most_texts=10)
-        task = task or NextNumeral(config)
-        bench.run_model(task, config, name, folder, use_cpu=True)
-    assert task is not None
-    bench.write_corpus(task, folder)
-    return task, folder
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Grid, Path]:
+    """Some models trained on ten texts."""
+    output = tmp_path_factory.mktemp("results")
+    grid = grid_for("clinical", MODELS, "tiny", most_texts=10)
+    run_grids([grid], output, log=lambda line: None)
+    return grid, output
 
 
-def test_every_model_has_a_result_that_comes_out_again(results: tuple[NextNumeral, Path]) -> None:
-    task, folder = results
-    assert bench.recompute(task, bench.MODELS, folder) == dict.fromkeys(bench.MODELS, True)
-    written = json.loads((folder / "mog.json").read_text())
+def test_figures_are_recomputed_from_predictions(results: tuple[Grid, Path]) -> None:
+    grid, output = results
+    assert recompute(grid, output) == dict.fromkeys(MODELS, True)
+    file = output / "clinical" / "mog.json"
+    known = file.read_text()
+    written = json.loads(known)
     assert written["machine"]["packages"]["torch"] and written["config"]["seed"] == 0
     written["figures"]["perplexity"]["words"]["pp"] *= 1.01
-    (folder / "mog.json").write_text(json.dumps(written))
-    assert bench.recompute(task, ["mog"], folder) == {"mog": False}
+    file.write_text(json.dumps(written))
+    assert [name for name, same in recompute(grid, output).items() if not same] == ["mog"]
+    file.write_text(known)
 
 
-def test_tables(results: tuple[NextNumeral, Path]) -> None:
-    files = report.write(results[1].parent)
+def test_tables(results: tuple[Grid, Path]) -> None:
+    _, output = results
+    files = report.write_tables(output)
     assert [file.name for file in files] == ["clinical.md", "index.html"]
     text = files[0].read_text(encoding="utf-8")
-    assert "226.46" in text and "507.00\\*" in text, "the paper's figures, the flat ones corrected"
-    assert "58,443.72" in text and "Stand-in: made-up cardiac reports" in text
-    assert "cut short" in text, "one epoch is not enough to stop early"
+    assert text.startswith("# Numerals 2018, clinical\n\n**Corpus, clinical**")
+    assert "226.46" in text and "507.00\\*" in text, "figures of the paper, those of flat models corrected"
+    assert "58,443.72" in text and "Stand-in: synthetic cardiac reports" in text
+    assert "cut short" in text, "one epoch is too short for early stopping"
     assert text.count("| combination |") == 4 and "always the median" in text
-    assert "| digit-rnn |" in text, "Table 4 names the members"
-    assert text.count("| copied |") == 2, "and what is copied"
+    assert "| digit-rnn |" in text, "members of Table 4"
+    assert text.count("| copied |") == 2
 
 
-def test_what_is_beyond_the_seven_is_held_against_the_best_of_them(results: tuple[NextNumeral, Path]) -> None:
-    def judged(name: str, estimate: str) -> float:
-        figures = json.loads((results[1] / f"{name}.json").read_text())["figures"]
+def test_other_models_relative_to_the_best_of_seven(results: tuple[Grid, Path]) -> None:
+    folder = results[1] / "clinical"
+
+    def figure(name: str, estimate: str) -> float:
+        figures = json.loads((folder / f"{name}.json").read_text())["figures"]
         if estimate == "app":
             return figures["perplexity"]["numerals"]["app"]
         return figures["number_line"][estimate]["MdAPE"]["value"]
 
-    table = report.beyond_table(results[1])
+    table = report.beyond_table(folder)
     assert table is not None
-    there = [name for name in bench.SEVEN if (results[1] / f"{name}.json").is_file()]
     text = next(line for line in table.markdown().splitlines() if line.startswith("| combination-copies |"))
     for estimate, cell in zip(("app", "candidate", "median"), text.split("|")[2:], strict=False):
-        ratio = judged("combination-copies", estimate) / min(judged(name, estimate) for name in there)
+        ratio = figure("combination-copies", estimate) / min(
+            figure(name, estimate) for name in MODELS if name in report.SEVEN
+        )
         assert f"{ratio:.2f}" in cell
 
 
-def test_names_are_checked() -> None:
-    with pytest.raises(ValueError, match="unknown model 'mogg': did you mean 'mog'"):
-        bench.config_for("clinical", "mogg")
-    with pytest.raises(ValueError, match="give the folder"):
-        bench.config_for("scientific", "mog")
+def test_names_and_settings() -> None:
+    for arguments, message in (
+        (("clinical", ["mogg"]), "unknown model 'mogg': did you mean 'mog'"),
+        (("scientific", ["mog"]), "give --data"),
+        (("clinical", ["mog"], "huge"), "unknown scale 'huge'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            grid_for(*arguments)  # type: ignore[arg-type]
+    full, tiny = grid_for("clinical"), grid_for("clinical", (), "tiny", most_texts=10)
+    assert len(full.encodings) == len(_RUN["models"]) == 13
+    for name in full.encodings:
+        trial: Any = full.of(name)
+        assert trial.vocabulary == 1000 and trial.epochs >= 16, name
+        assert NextNumeral(tiny.of(name)).build().head is not None, name
 
 
-@pytest.mark.parametrize("name", bench.MODELS)
-def test_full_size_configs_are_whole(name: str) -> None:
-    config = bench.config_for("clinical", name, "paper")
-    assert config.vocabulary == 1000 and config.epochs >= 16
-
-
-@pytest.fixture(scope="module")
-def some_texts() -> NextNumeral:
-    return NextNumeral(dataclasses.replace(bench.config_for("clinical", "mog", "paper"), most_texts=12))
-
-
-@pytest.mark.parametrize("name", bench.MODELS)
-def test_a_real_step_of_every_full_size_model(name: str, some_texts: NextNumeral) -> None:
-    # Without warm-up, which makes the first step one of no length.
-    config = dataclasses.replace(bench.config_for("clinical", name, "paper"), most_texts=12, batch=4, warmup=0.0)
-    model = some_texts.build(config)
+@pytest.mark.parametrize("name", ["softmax-rnn", "combination-mixture", "transformer-copies"])
+def test_one_training_step_at_full_size(name: str) -> None:
+    # Without warm-up, whose first step has a rate of zero.
+    trial = grid_for("clinical", [name]).of(name)
+    task = NextNumeral(dataclasses.replace(trial, most_texts=12, batch=4, warmup=0.0))
+    model = task.build()
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    found = some_texts.train(model, config, max_steps=1, use_cpu=True)
+    found = task.train(model, max_steps=1, use_cpu=True)
     changed = {key for key, value in model.state_dict().items() if not value.equal(before[key])}
     assert found["dev_loss"] > 0 and any(key.startswith("head.") for key in changed)
     assert any(key.startswith("backbone.") for key in changed)
 
 
-@pytest.mark.parametrize(
-    ("schedule", "epochs", "early", "mark"),
-    [("constant", 9, True, ""), ("constant", 9, False, "†"), ("cosine", 16, False, ""), ("cosine", 9, False, "†")],
-)
-def test_only_a_training_that_was_cut_short_has_a_dagger(schedule, epochs, early, mark):
-    config = {"schedule": schedule, "epochs": 16}
-    result = {"config": config, "figures": {"training": {"epochs": epochs, "stopped_early": early}}}
-    assert report._mark(result) == mark
+def test_training_that_was_cut_short_has_a_dagger() -> None:
+    for schedule, epochs, early, mark in (
+        ("constant", 9, True, ""), ("constant", 9, False, "†"), ("cosine", 16, False, ""), ("cosine", 9, False, "†")
+    ):  # fmt: skip
+        config = {"schedule": schedule, "epochs": 16}
+        result = {"config": config, "figures": {"training": {"epochs": epochs, "stopped_early": early}}}
+        assert report._mark(result) == mark
+
+
+def test_the_command(tmp_path: Path) -> None:
+    def run(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["reproduce", "numerals-2018", "-o", str(tmp_path), *words])
+        return result.exit_code, " ".join(result.output.split())
+
+    code, output = run("--model", "d-rnn", "--model", "mog", "--save")
+    assert code == 0, output
+    assert (tmp_path / "clinical" / "models" / "mog" / "number_model.safetensors").is_file()
+    assert {file.stem for file in (tmp_path / "clinical" / "figures").iterdir()} == {
+        *("digits-cosine", "first-digits", "reliability-mog", "pit-mog"),
+        *(f"number-line-{name}" for name in ("d-rnn", "mog")),
+    }
+    code, output = run("--recompute")
+    assert code == 0 and "mog: same" in output, output
+    for words, message in (
+        (["--model", "mog", "--scale", "small"], "batch"),
+        (["--scale", "huge"], "unknown scale 'huge'"),
+        (["--corpus", "scientific", "--data", str(tmp_path / "no")], "no such file or folder"),
+    ):
+        code, output = run(*words)
+        assert code == 2 and message in output, output
+
+
+def test_compare(tmp_path: Path) -> None:
+    words = ["compare", "--task", "next-numeral", "--encodings", "mog,float", "--scale", "tiny", "--rates", "1e-3,3e-3"]
+    words += ["--option", "most_texts=8", "--rate-share", "0.25", "--seeds", "1", "-o", str(tmp_path)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "numeral APP" in next(tmp_path.glob("next-numeral/*.md")).read_text("utf-8")

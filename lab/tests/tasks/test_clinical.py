@@ -1,4 +1,4 @@
-"""The made-up reports: what they say agrees with their tables, and the tables with life."""
+"""Synthetic clinical reports: texts agree with their tables, and tables with the paper's statistics."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ import pytest
 
 from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral
 from numerate.reading.plain import tokenize
-from numerate_lab.tasks.synthetic.clinical import ATTRIBUTES, SIZES, clinical_report, clinical_reports, write_clinical
-from numerate_lab.tasks.synthetic.clinical_phrases import POOLS
+from numerate_lab.tasks.synthetic.clinical import (
+    ATTRIBUTES,
+    SIZES,
+    clinical_report,
+    clinical_reports,
+    phrases,
+    write_clinical,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,19 +33,21 @@ def column(reports: list[dict], name: str) -> list[float]:
     return [report["attributes"][name] for report in reports]
 
 
-def test_what_the_text_says_is_in_the_table(reports: list[dict]) -> None:
+def test_numbers_of_the_text_are_in_the_table(reports: list[dict]) -> None:
     constants = {"1", "2", "3", "5", "1.5", "6", "12", "24"}
     for report in reports:
         text, table = report["text"], report["attributes"]
         rest, last = [], 0
         for name, start, end in report["mentions"]:
             assert float(text[start:end]) == table[name]
-            assert not (text[start - 1 : start] + text[end : end + 1]).replace(".", "").isdigit(), "all of the numeral"
+            assert not (text[start - 1 : start] + text[end : end + 1]).replace(".", "").isdigit(), (
+                "the span covers the whole numeral"
+            )
             rest.append(text[last:start])
             last = end
         others = [token for part in [*rest, text[last:]] for token in tokenize(part) if is_numeral(token)]
-        assert set(others) <= constants, "every other number belongs to a phrase, as in cm2 or 3 tesla"
-        assert not set("[]{}<>|") & set(text), "no template is left over"
+        assert set(others) <= constants, "all other numbers belong to a phrase, such as cm2 or 3 tesla"
+        assert not set("[]{}<>|") & set(text), "no template is left"
         assert "  " not in text
 
 
@@ -59,7 +67,7 @@ def test_arithmetic_of_the_table(reports: list[dict]) -> None:
         assert table["bsa"] == pytest.approx((table["height"] * table["weight"] / 3600) ** 0.5, abs=0.02)
 
 
-def test_correlated_as_in_life(reports: list[dict]) -> None:
+def test_correlations_are_realistic(reports: list[dict]) -> None:
     def correlation(one: str, two: str, among: list[dict]) -> float:
         return statistics.correlation(column(among, one), column(among, two))
 
@@ -70,7 +78,7 @@ def test_correlated_as_in_life(reports: list[dict]) -> None:
     for name in ("lv_edv", "lv_mass", "aortic_root", "la_area"):
         assert correlation("bsa", name, healthy) > 0.3, name
     assert correlation("lv_edv", "rv_edv", healthy) > 0.7
-    assert correlation("lv_edv", "lv_ef", reports) < -0.4, "large hearts are weak ones"
+    assert correlation("lv_edv", "lv_ef", reports) < -0.4, "large hearts have a low ejection fraction"
 
     def median(name: str, disease: str) -> float:
         return statistics.median(column([r for r in reports if r["attributes"]["disease"] == disease], name))
@@ -82,17 +90,17 @@ def test_correlated_as_in_life(reports: list[dict]) -> None:
     assert median("age", "ischaemic") > median("age", "athlete") + 20
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [("age", 17, 92), ("height", 135, 205), ("weight", 35, 190), ("lv_ef", 9, 87), ("lv_edv", 50, 500),
-     ("heart_rate", 38, 150), ("diastolic", 35, 130), ("wall", 3, 40), ("aortic_root", 15, 55), ("scar", 0, 100)],
-)  # fmt: skip
-def test_ranges(reports: list[dict], name: str, low: float, high: float) -> None:
-    values = column(reports, name)
-    assert low <= min(values) < max(values) <= high
+def test_ranges_are_realistic(reports: list[dict]) -> None:
+    ranges = {
+        "age": (17, 92), "height": (135, 205), "weight": (35, 190), "lv_ef": (9, 87), "lv_edv": (50, 500),
+        "heart_rate": (38, 150), "diastolic": (35, 130), "wall": (3, 40), "aortic_root": (15, 55), "scar": (0, 100),
+    }  # fmt: skip
+    for name, (low, high) in ranges.items():
+        values = column(reports, name)
+        assert low <= min(values) < max(values) <= high, name
 
 
-def test_statistics_are_those_of_the_paper(reports: list[dict]) -> None:
+def test_corpus_statistics_match_the_paper(reports: list[dict]) -> None:
     tokens = [tokenize(report["text"]) for report in reports]
     numbers = [float(token) for row in tokens for token in row if is_numeral(token)]
     count = sum(map(len, tokens))
@@ -106,7 +114,7 @@ def test_statistics_are_those_of_the_paper(reports: list[dict]) -> None:
     assert vocabulary.unknown_numerals > 300
 
 
-def test_streams_are_repeatable_and_apart(reports: list[dict]) -> None:
+def test_streams_are_reproducible_and_disjoint(reports: list[dict]) -> None:
     assert clinical_report(7) == reports[7]
     assert list(itertools.islice(clinical_reports("train"), 3)) == reports[:3]
     texts = {report["text"] for report in reports}
@@ -116,7 +124,7 @@ def test_streams_are_repeatable_and_apart(reports: list[dict]) -> None:
     assert SIZES == {"train": 11_170, "dev": 1_625, "test": 3_220}
 
 
-def test_written_files_hold_the_same(tmp_path: Path) -> None:
+def test_written_files_contain_the_same_reports(tmp_path: Path) -> None:
     write_clinical(tmp_path / "set", seed=3, sizes={"train": 4, "dev": 2, "test": 1})
     lines = (tmp_path / "set" / "train.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line) for line in lines] == list(clinical_reports("train", 4, seed=3))
@@ -132,7 +140,7 @@ def test_errors_quote_the_value() -> None:
         clinical_report(-1)
 
 
-def test_pools_hold_no_number_and_nothing_twice() -> None:
-    for name, words in POOLS.items():
+def test_word_lists_contain_no_digits() -> None:
+    for name, words in phrases()["pools"].items():
         assert not any(character.isdigit() for word in words for character in word), name
         assert all(words), name

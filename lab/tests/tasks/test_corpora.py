@@ -53,11 +53,10 @@ def test_clinical_by_name_and_from_files(tmp_path: Path) -> None:
     assert [next(stream), next(stream)] == made
 
 
-@pytest.mark.parametrize("name", ["texts.txt", "texts.txt.gz", "README"])
-def test_plain_lines_and_paragraphs(tmp_path: Path, name: str) -> None:
+def test_plain_lines_and_paragraphs(tmp_path: Path) -> None:
     lines = [f"Line {i} of the file." for i in range(400)]
-    path = tmp_path / name
-    for joint, count in (("\n", 400), ("\n\n", 400), ("\r\n \r\n", 400)):
+    for name, joint, count in (("a.txt", "\n", 400), ("b.txt.gz", "\n\n", 400), ("README", "\r\n \r\n", 400)):
+        path = tmp_path / name
         text = joint.join(lines).encode()
         path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
         parts = {split: [record["text"] for record in read_corpus(path, split)] for split in SPLITS}
@@ -80,9 +79,8 @@ def test_equal_texts_share_a_split(tmp_path: Path) -> None:
         assert all(texts.count(text) == 3 for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_errors_name_file_line_and_field(tmp_path: Path) -> None:
+    for content, message in (
         (b'{"text": "a"}\n{"text": 5}\n', r"a\.jsonl:2: field 'text' must be text, got '5'"),
         (b'{"text": "a"}\n{"txt": "b"}\n', r":2: none of the fields text, body, comment, only txt"),
         (b'{"text": "a"\n', r":1: not JSON"),
@@ -90,16 +88,14 @@ def test_equal_texts_share_a_split(tmp_path: Path) -> None:
         (b'{"text": "a"}\n{"text": "\xff"}\n', r":2: not UTF-8 at byte 10"),
         (b'{"text": "a", "split": "valid"}\n', r"field 'split' is 'valid', expected one of train, dev, test"),
         (b'{"text": "a", "split": "dev"}\n{"text": "b"}\n', r"record '2': field 'split' is None"),
-    ],
-)
-def test_errors_name_file_line_and_field(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "a.jsonl").write_bytes(content)
-    with pytest.raises(CorpusError, match=message) as caught:
-        list(read_corpus(tmp_path / "a.jsonl"))
-    assert "\n" not in str(caught.value)
+    ):
+        (tmp_path / "a.jsonl").write_bytes(content)
+        with pytest.raises(CorpusError, match=message) as caught:
+            list(read_corpus(tmp_path / "a.jsonl"))
+        assert "\n" not in str(caught.value)
 
 
-def test_errors_before_the_first_record(tmp_path: Path) -> None:
+def test_errors_of_missing_corpora(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="did you mean 'clinical'"):
         read_corpus("clinicl")
     with pytest.raises(CorpusError, match="split='valid'"):
@@ -138,7 +134,7 @@ def test_table_one(tmp_path: Path) -> None:
 def test_shared_sets(shared: Path) -> None:
     texts = [record["text"] for record in read_corpus(shared / "data/scientific", "dev")]
     assert len(texts) == 1965
-    # The data's own page counts `word2vec` as a word; the paper's cut makes three tokens of it, one a numeral.
+    # The data set counts `word2vec` as one word; the paper's tokenizer makes three tokens of it, one a numeral.
     number = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
     whole = [token for text in texts for token in re.findall(rf"{number}|\w+|[^\w\s]", text)]
     shares = [bool(re.fullmatch(number, token)) for token in whole]

@@ -13,7 +13,7 @@ from tiny_models import tokenizer_of
 import numerate
 from numerate.backbones.trunk import NumerateTrunkConfig, NumerateTrunkForMaskedLM
 from numerate_lab.tasks.arithmetic.embedding_analysis import boosting_baseline, continuity, embedding_curve, response
-from numerate_lab.tasks.arithmetic.problems import ArithmeticConfig, ArithmeticTask
+from numerate_lab.tasks.arithmetic.problems import ArithmeticConfig, ArithmeticProblems
 
 
 def attached(recipe: str, **options: Any) -> Any:
@@ -96,10 +96,10 @@ def test_an_attached_model_from_end_to_end() -> None:
 
 def test_boosting_learns_products_and_not_wide_ones() -> None:
     config = ArithmeticConfig(operations=("+", "*"), digits=(1, 2))
-    scores = boosting_baseline(ArithmeticTask(config), train=3000, test=500, max_iter=60)
+    scores = boosting_baseline(ArithmeticProblems(config), train=3000, test=500, max_iter=60)
     assert 0.97 < scores["r2"].value < 1 and scores["r2"].count == 500
     assert scores["exact_match"].value < 0.2 and scores["invalid"].value == 0
-    again = boosting_baseline(ArithmeticTask(config), train=3000, test=500, max_iter=60)
+    again = boosting_baseline(ArithmeticProblems(config), train=3000, test=500, max_iter=60)
     assert scores == again
-    wide = boosting_baseline(ArithmeticTask("wide-multiply"), train=1000, test=200, max_iter=5)
+    wide = boosting_baseline(ArithmeticProblems("wide-multiply"), train=1000, test=200, max_iter=5)
     assert wide["log_smape"].value < 0.2

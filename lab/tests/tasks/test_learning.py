@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from known_distributions import KnownText, entropy_floor, known_texts
 from torch import Tensor
 
 import numerate
@@ -17,7 +18,6 @@ from numerate.backbones.lstm import NumerateLSTMConfig, NumerateLSTMForCausalLM
 from numerate.backbones.word_tokenizer import build_word_tokenizer
 from numerate.processing.number_table import NumberTable
 from numerate.processing.slot_positions import first_tokens
-from numerate_lab.tasks.synthetic.known_distributions import KnownText, entropy_floor, known_texts
 
 VOCABULARY = {"kind": "h-softmax", "size": 500}
 MIXTURE = {"kind": "mixture", "written": True}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from numerate_lab.tasks.temperature.forecasts import TemperatureConfig, TemperatureTask
+from numerate_lab.tasks.temperature.forecasts import TemperatureConfig, TemperatureSource
 from numerate_lab.tasks.temperature.linear_baseline import TemperatureLine
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ CONFIG = TemperatureConfig(stations=(3, 6), days=(2, 3))
 
 
 @pytest.fixture(scope="module")
-def task() -> TemperatureTask:
-    return TemperatureTask(CONFIG)
+def task() -> TemperatureSource:
+    return TemperatureSource(CONFIG)
 
 
-def test_it_is_ridge_regression_on_what_a_record_tells(task: TemperatureTask) -> None:
+def test_it_is_ridge_regression_on_what_a_record_tells(task: TemperatureSource) -> None:
     from sklearn.linear_model import Ridge
 
     train, test = task.samples("train", 200), task.samples("test", 20)
@@ -45,7 +45,7 @@ def test_it_is_ridge_regression_on_what_a_record_tells(task: TemperatureTask) ->
             assert line.guess(sample) == pytest.approx(sample.values[:, -2] + model.predict(rows), abs=1e-8)
 
 
-def test_the_answer_is_not_looked_at(task: TemperatureTask) -> None:
+def test_the_answer_is_not_looked_at(task: TemperatureSource) -> None:
     line = TemperatureLine(task.samples("train", 50), task.field.time)
     sample = task.samples("test", 1)[0]
     before = line.guess(sample)
@@ -62,7 +62,7 @@ def test_the_answer_is_not_looked_at(task: TemperatureTask) -> None:
 def test_a_straight_line_beats_yesterday_in_italy_only(shared: Path, name: str, least: float, most: float) -> None:
     source = str(shared / "data" / "temperature" / f"{name}.npz")
     for stations in ((12, 16), (8, 8)):
-        task = TemperatureTask(TemperatureConfig(source=source, stations=stations, days=(2, 3)))
+        task = TemperatureSource(TemperatureConfig(source=source, stations=stations, days=(2, 3)))
         truth, guesses = task.truth("test", 400), task.baselines("test", 400)
         line, yesterday = (float(task.measure(guesses[each], truth)["mse"]) for each in ("line", "yesterday"))
         print(f"{name}, {stations} stations: {line:.4f}, yesterday {yesterday:.4f}")

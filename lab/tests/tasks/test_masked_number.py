@@ -1,4 +1,4 @@
-"""Masked numbers: asked for without a hint, scored by the head, against baselines and wrong numbers."""
+"""Masked numbers: no trace of the number in the input, scores of the head, baselines and wrong numbers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from numerate import metrics
 from numerate.modeling.attaching import attach
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
+from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
-from numerate_lab.tasks.masked_prediction.masked_number import MaskedNumber, ask
+from numerate_lab.tasks.masked_prediction.masked_number import MaskedNumbers, NumberTrial, mask_numbers
 from numerate_lab.tasks.masked_prediction.number_guesses import NumberGuesses, baselines, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
-from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig, load_split
+from numerate_lab.tasks.masked_prediction.prediction_setup import load_split
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,27 +28,25 @@ if TYPE_CHECKING:
 SENTENCES = list(map(sentence_of_row, number_data.rows("dev", 6)))
 
 
-def config_in(folder: Path, **options: Any) -> LiteracyConfig:
-    (folder / "data").mkdir()
-    source, model = number_data.write_data(folder / "data"), number_data.write_model(folder / "model")
-    return LiteracyConfig(source=source, model=model, predict="numbers", batch=8, **options)
+def config_in(folder: Path, **options: Any) -> NumberTrial:
+    return NumberTrial(source=str(folder / "data" / "units"), model=str(folder / "bert"), batch=8, **options)
 
 
-@pytest.mark.parametrize("numbers", ["annotated", "all"])
 @pytest.mark.parametrize("recipe", ["in-place", "luna", "exponent", "default"])
-def test_what_is_asked_for_leaves_no_trace_of_the_number(recipe: str, numbers: str) -> None:
+def test_masked_input_has_no_trace_of_the_number(recipe: str) -> None:
     model = attach(new_backbone("bert"), tokenizer_of("bert"), recipe)
-    one = ask(model.processor, SENTENCES, numbers)
-    other = ask(model.processor, [s.with_number("987,654,321.5") for s in SENTENCES], numbers)
-    assert [row["input_ids"] for row in one.rows] == [row["input_ids"] for row in other.rows]
-    for row, place, sentence in zip(one.rows, one.number, SENTENCES, strict=True):
-        assert row["input_ids"].count(model.processor.num_id) >= 1 and place >= 0
-        assert row["number_given"][place] == 0
-        before = sentence.text[: sentence.numeral.start]
-        same = ask(model.processor, [NumberSentence("x", before + "7", sentence_numeral(before))], numbers)
-        assert place == same.number[0]  # as many numbers stand before it
-    with pytest.raises(ValueError, match="every sentence must have a number"):
-        ask(model.processor, [NumberSentence("x", "none")])
+    for numbers in ("annotated", "all"):
+        one = mask_numbers(model.processor, SENTENCES, numbers)
+        other = mask_numbers(model.processor, [s.with_number("987,654,321.5") for s in SENTENCES], numbers)
+        assert [row["input_ids"] for row in one.rows] == [row["input_ids"] for row in other.rows]
+        for row, place, sentence in zip(one.rows, one.number, SENTENCES, strict=True):
+            assert row["input_ids"].count(model.processor.num_id) >= 1 and place >= 0
+            assert row["number_given"][place] == 0
+            before = sentence.text[: sentence.numeral.start]
+            same = mask_numbers(model.processor, [NumberSentence("x", before + "7", sentence_numeral(before))], numbers)
+            assert place == same.number[0], "the same count of numbers before it"
+    with pytest.raises(ValueError, match="every sentence must have an annotated number"):
+        mask_numbers(model.processor, [NumberSentence("x", "none")])
 
 
 def sentence_numeral(before: str) -> Numeral:
@@ -55,8 +54,8 @@ def sentence_numeral(before: str) -> Numeral:
 
 
 @pytest.mark.parametrize(("recipe", "parts"), [("exponent", {"head": "mixture"}), ("in-place", {}), ("xval", {})])
-def test_guesses_are_those_of_predict(recipe: str, parts: dict[str, Any], tmp_path: Path) -> None:
-    task = MaskedNumber(config_in(tmp_path, recipe=recipe, parts=parts, numbers="all"))
+def test_guesses_equal_predict(recipe: str, parts: dict[str, Any], prediction_folder: Path) -> None:
+    task = MaskedNumbers(config_in(prediction_folder, recipe=recipe, parts=parts, numbers="all"))
     model = task.build()
     guesses = task.guess(model, "test", seed=4)
     sentences, _ = load_split(task.config, "test")
@@ -81,48 +80,45 @@ def test_guesses_are_those_of_predict(recipe: str, parts: dict[str, Any], tmp_pa
     assert guesses.gold.tolist() == [s.numeral.value for s in sentences]
 
 
-def test_training_learns_and_does_not_touch_the_encoder(tmp_path: Path) -> None:
-    options = {
-        "recipe": "exponent",
-        "parts": {"head": {"kind": "mixture"}},
-        "epochs": 4,
-        "rate": 1e-2,
-        "most_train": 24,
-    }
-    task = MaskedNumber(config_in(tmp_path, **options))
+def test_training_learns_and_keeps_the_encoder(prediction_folder: Path) -> None:
+    options: dict[str, Any] = {"recipe": "exponent", "parts": {"head": {"kind": "mixture"}}, "most_train": 24}
+    task = MaskedNumbers(config_in(prediction_folder, epochs=4, rate=1e-2, **options))
     model = task.build()
     first = model.backbone.encoder.layer[0].output.dense.weight.detach().clone()
     before = np.nanmean(task.guess(model, "train").nats)
     task.train(model)
     assert np.nanmean(task.guess(model, "train").nats) < before - 0.1
     assert torch.equal(model.backbone.encoder.layer[0].output.dense.weight.cpu(), first)
-    results, columns = task.evaluate(model, "test")
-    assert list(results) == ["model", "median", "unit median", "conversion"]
+    columns = task.ask(model, "test")
+    figures, baselines = task.score("test", columns)["test"], task.baselines()
+    assert list(baselines) == ["median", "unit median", "conversion"]
     assert {"gold", "median", "nats", "wrong_added"} <= set(columns)
-    assert results["model"]["coverage_90"] is not None and results["median"]["crps"] is None
-    gold = torch.from_numpy(columns["gold"])
-    assert results["model"]["log_mae"] == pytest.approx(
-        float(metrics.log_mae(torch.from_numpy(columns["median"]), gold))
-    )
+    assert figures["coverage_90"] is not None and baselines["median"]["test"]["crps"] is None
+    pair = (torch.from_numpy(columns[name]) for name in ("median", "gold"))
+    assert figures["log_mae"] == pytest.approx(float(metrics.log_mae(*pair)))
+    assert task.error({"dev": figures}) == figures["log_mae"]
+    assert task.error({"dev": figures | {"log_mae_left_out": 1}}) == np.inf
 
 
-def test_cells_of_one_encoder_share_their_batches(tmp_path: Path) -> None:
-    config = config_in(tmp_path, recipe="exponent", parts={"head": "mixture"})
+def test_trials_of_one_encoding_share_their_batches(prediction_folder: Path) -> None:
+    config, workspace = config_in(prediction_folder, recipe="exponent", parts={"head": "mixture"}), Workspace()
     tasks = [
-        MaskedNumber(dataclasses.replace(config, **more))
-        for more in ({}, {"seed": 1, "rate": 1e-2}, {"numbers": "all"}, {"most_train": 5}, {"recipe": "in-place"})
+        MaskedNumbers(dataclasses.replace(config, **more), workspace)
+        for more in ({}, {"seed": 1, "rate": 1e-2}, {"numbers": "all"}, {"most_train": 5})
     ]
     first, second, *others = [task.batches(task.build(), "train", 8) for task in tasks]
-    assert first is second and not any(other is first for other in others)
-    assert len({id(each) for each in others}) == 3
+    assert first is second and len({id(each) for each in (first, *others)}) == 3
 
 
-def test_a_recipe_without_a_head_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="recipe 'default' has no number head: say parts="):
-        MaskedNumber(config_in(tmp_path, recipe="default")).build()
+def test_encodings_need_a_head(prediction_folder: Path) -> None:
+    with pytest.raises(ValueError, match="recipe 'default' has no number head: give parts="):
+        MaskedNumbers(config_in(prediction_folder, recipe="default")).build()
+    assert MaskedNumbers.encoding("exponent")["parts"]["head"] == {"kind": "mixture"}
+    assert MaskedNumbers.encoding("xval") == {"recipe": "xval"}
+    assert MaskedNumbers.encoding("spelled")["predict"] == "spelled"
 
 
-def test_figures_against_the_metrics_called_by_hand() -> None:
+def test_figures_equal_the_metrics() -> None:
     rng = np.random.default_rng(0)
     gold = 10 ** rng.uniform(0, 4, 40)
     median = gold * 10 ** rng.normal(0, 0.3, 40)
@@ -143,22 +139,22 @@ def test_figures_against_the_metrics_called_by_hand() -> None:
     assert row["auc_dropped"] == pytest.approx(np.mean(wins))
 
 
-@pytest.mark.parametrize("guess", [0.0, np.inf, -np.inf])
-def test_guesses_that_have_no_order_of_magnitude_are_told(guess: float) -> None:
+@pytest.mark.parametrize("guess", [0.0, -np.inf])
+def test_guesses_without_an_order_of_magnitude_are_counted(guess: float) -> None:
     gold, nothing = np.array([100.0, 1000.0, 10.0, 0.0]), np.full(4, np.nan)
 
     def row(*median: float) -> dict[str, Any]:
         return figures(NumberGuesses(gold, np.array(median), nothing, nothing, nothing, nothing, nothing, nothing, {}))
 
     good, bad = row(10.0, 10.0, 10.0, 5.0), row(10.0, guess, 10.0, 5.0)
-    # A number that is 0 itself is left out whatever was guessed: no guess makes a figure better by it.
+    # Correct numbers of 0 are excluded for every guess, so that no guess can profit from them.
     assert "log_mae_left_out" not in good and (good["count"], good["log_mae"]) == (4, 1.0)
     assert bad["log_mae_left_out"] == 1 and (bad["count"], bad["log_mae"]) == (4, 0.5)
     assert row(guess, guess, guess, 0.0)["log_mae_left_out"] == 3 and row(guess, guess, guess, 0.0)["log_mae"] is None
     assert bad.keys() - good.keys() == {"log_mae_left_out"}
 
 
-def test_baselines_by_unit_fall_back_to_the_median_of_all() -> None:
+def test_unit_medians_fall_back_to_the_median_of_all() -> None:
     def made(unit: str | None, value: int) -> NumberSentence:
         return NumberSentence("x", str(value), Numeral(str(value), 0, len(str(value)), float(value)), unit)
 
@@ -167,7 +163,7 @@ def test_baselines_by_unit_fall_back_to_the_median_of_all() -> None:
     assert found["median"].tolist() == [5.0] * 4 and found["unit median"].tolist() == [2.0, 100.0, 5.0, 7.0]
 
 
-def test_where_no_unit_is_named_the_word_behind_the_number_is_one() -> None:
+def test_the_word_after_the_number_is_the_unit_if_none_is_named() -> None:
     def made(text: str, value: int) -> NumberSentence:
         start = text.index(str(value))
         return NumberSentence("x", text, Numeral(str(value), start, start + len(str(value)), float(value)))
@@ -181,7 +177,7 @@ NUMERALS = [sentence.numeral for sentence in map(sentence_of_row, number_data.ro
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wrong_numbers_are_wrong_in_the_way_they_say(kind: str) -> None:
+def test_wrong_numbers_of_each_kind(kind: str) -> None:
     made = wrong_numbers(NUMERALS, kind, seed=1)
     assert made == wrong_numbers(NUMERALS, kind, seed=1) and made != wrong_numbers(NUMERALS, kind, seed=2)
     assert sum(each is not None for each in made) > 100
@@ -202,7 +198,7 @@ def test_wrong_numbers_are_wrong_in_the_way_they_say(kind: str) -> None:
             assert any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
 
 
-def test_numbers_that_cannot_be_wrong_in_some_way() -> None:
+def test_numbers_without_a_wrong_number_of_a_kind() -> None:
     seven, same = Numeral("7", 0, 1, 7.0), Numeral("55", 0, 2, 55.0)
     assert wrong_numbers([seven, same], "dropped")[0] is None and wrong_numbers([same], "exchanged") == [None]
     assert wrong_numbers([seven, seven], "swapped") == [None, None]
@@ -210,7 +206,7 @@ def test_numbers_that_cannot_be_wrong_in_some_way() -> None:
         wrong_numbers([seven], "lost")
 
 
-def test_wrong_numbers_are_written_as_right_ones_are() -> None:
+def test_wrong_numbers_have_the_notation_of_correct_ones() -> None:
     right = [
         Numeral(text, 0, len(text), float(text.replace(",", ""))) for text in ("1,250", "7,000", "2500", "95", "950")
     ]
@@ -220,7 +216,7 @@ def test_wrong_numbers_are_written_as_right_ones_are() -> None:
                 if wrong is None:
                     continue
                 assert wrong.value == float(wrong.text.replace(",", ""))
-                # Most long numbers here have commas; one that was written without stays so.
+                # Most long numbers here have commas; a number without commas keeps its notation.
                 assert ("," in wrong.text) == (wrong.value >= 1000 and own.text != "2500"), (own.text, wrong.text)
     bare = [Numeral(text, 0, len(text), float(text)) for text in ("1250", "7000", "950")]
     assert all("," not in wrong.text for wrong in wrong_numbers(bare, "added") if wrong is not None)

@@ -1,8 +1,10 @@
-"""Masked words: the batched protocol against one word at a time, masks, training, and words that move with a number."""
+"""Masked words: batched scores against one word at a time, masks, training, and dependence on the number."""
 
 from __future__ import annotations
 
 import copy
+import dataclasses
+import json
 from typing import TYPE_CHECKING, Any
 
 import number_data
@@ -12,19 +14,16 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate.modeling.attaching import attach
-from numerate_lab.papers.literacy2021.prediction_tables import encoder_of
-from numerate_lab.registry import tasks
+from numerate.training.sources import SourceError
+from numerate_lab.engine.trial import run_trial
 from numerate_lab.tasks.masked_prediction import unit_spellings
-from numerate_lab.tasks.masked_prediction.masked_word import (
-    MaskedWord,
-    MaskWords,
-    number_shift,
-    score_words,
-    word_batches,
-)
+from numerate_lab.tasks.masked_prediction.masked_word import MOVES, MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
-from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig, load_split
+from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields, load_split
+from numerate_lab.tasks.masked_prediction.word_masking import MaskWords, word_batches
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions, encode
+from numerate_lab.tasks.masked_prediction.word_prediction import number_shift, score_words
+from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +37,7 @@ def attached(recipe: str, name: str = "bert", tokenizer: Any = None, **parts: An
     torch.manual_seed(3)
     model = attach(new_backbone(name), tokenizer or tokenizer_of(name), recipe, **parts)
     for part in (model.embedder, model.gate, model.reach, model.late_reach, model.relations):
-        for weight in [] if part is None else part.parameters():  # all but some embedders begin at zero
+        for weight in [] if part is None else part.parameters():  # most parts start at zero
             weight.data.add_(torch.randn_like(weight) * 0.1)
     return model
 
@@ -49,7 +48,7 @@ def prepared(model: NumberModel, numbers: str = "annotated") -> tuple[WordPositi
 
 
 def logits_one_by_one(model: NumberModel, row: dict[str, Any], place: int) -> torch.Tensor:
-    """One word of one sentence masked, alone in its batch, without padding."""
+    """Logits of one masked word, alone in its batch, without padding."""
     fields = {key: torch.as_tensor(value)[None] for key, value in row.items()}
     fields["input_ids"] = fields["input_ids"].clone()
     fields["input_ids"][0, place] = model.processor.tokenizer.mask_token_id
@@ -57,27 +56,25 @@ def logits_one_by_one(model: NumberModel, row: dict[str, Any], place: int) -> to
         return model.eval()(**fields, return_loss=False).logits[0, place].double()
 
 
-CASES = [("bert", "default"), ("bert", "none"), ("bert", "luna"), ("bert", "xval")]
-CASES += [("roberta", "in-place"), ("modernbert", "value-prefix"), ("distilbert", "num")]
+CASES = [("bert", "luna"), ("roberta", "in-place"), ("modernbert", "value-prefix"), ("distilbert", "num")]
 
 
 @pytest.mark.parametrize(("name", "recipe"), CASES)
-def test_batched_scores_are_those_of_one_word_at_a_time(name: str, recipe: str) -> None:
+def test_batched_scores_equal_those_of_one_word_at_a_time(name: str, recipe: str) -> None:
     model = attached(recipe, name)
     positions, made = prepared(model, "all" if recipe in ("luna", "num") else "annotated")
     assert_one_at_a_time(model, positions, made)
 
 
-@pytest.mark.parametrize("name", ["bert", "roberta", "modernbert"])
-def test_so_are_those_of_a_number_told_to_the_head_with_its_ratios(name: str) -> None:
-    encoder = encoder_of("in-place-late-relations")
-    parts = encoder["parts"]
-    assert parts["late_reach"] and parts["relations"] and encoder["numbers"] == "all"
-    model = attached(encoder["recipe"], name, **parts)
+def test_batched_scores_with_late_reach_and_relations() -> None:
+    encoding = encoding_fields("in-place-late-relations")
+    parts = encoding["parts"]
+    assert parts["late_reach"] and parts["relations"] and encoding["numbers"] == "all"
+    model = attached(encoding["recipe"], "bert", **parts)
     positions, made = prepared(model, "all")
-    assert max(len(row["number_given"]) for row in made.rows) > 1, "one number has no ratio to another"
+    assert max(len(row["number_given"]) for row in made.rows) > 1, "ratios need two numbers"
     whole = assert_one_at_a_time(model, positions, made)
-    for part in (model.late_reach, model.relations):  # both are in what was measured
+    for part in (model.late_reach, model.relations):  # both change the scores
         weights = [weight.data.clone() for weight in part.parameters()]
         for weight in part.parameters():
             weight.data.zero_()
@@ -87,7 +84,7 @@ def test_so_are_those_of_a_number_told_to_the_head_with_its_ratios(name: str) ->
 
 
 def assert_one_at_a_time(model: NumberModel, positions: WordPositions, made: Encoded) -> np.ndarray:
-    """Holds every eleventh word against a batch of its own; gives the losses of all."""
+    """Compares every eleventh word with a batch of its own; returns the losses of all words."""
     found = score_words(model, made, positions, tokens=90)
     assert len(found.nll) == len(positions) > 60
     for index in range(0, len(positions), 11):
@@ -101,7 +98,7 @@ def assert_one_at_a_time(model: NumberModel, positions: WordPositions, made: Enc
     return found.nll
 
 
-def test_meanings_are_those_of_all_spellings_at_units_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meaning_sums_all_spellings_of_unit_words(monkeypatch: pytest.MonkeyPatch) -> None:
     model = attached("default")
     positions, made = prepared(model)
     place = int(np.flatnonzero(positions.labels["unit"])[0])
@@ -118,7 +115,7 @@ def test_meanings_are_those_of_all_spellings_at_units_alone(monkeypatch: pytest.
     assert np.array_equal(found.meaning[words], found.nll[words])
 
 
-def test_what_is_masked_is_never_a_special_token_a_slot_or_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masked_tokens_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
     model = attached("luna")
     positions, made = prepared(model, "all")
     plain, seen = model.forward, []
@@ -136,12 +133,12 @@ def test_what_is_masked_is_never_a_special_token_a_slot_or_padding(monkeypatch: 
         assert (fields["attention_mask"][masked] == 1).all() and (fields["number_slots"][masked] == 0).all()
         special = torch.tensor(sorted(set(tokenizer_of("bert").all_special_ids) - {mask_id}))
         ends = torch.isin(fields["input_ids"], special) & (fields["attention_mask"] == 1)
-        assert (ends.sum(1) >= 2).all()  # [CLS] and [SEP] are still there
+        assert (ends.sum(1) >= 2).all()  # [CLS] and [SEP] remain
         count += len(masked)
     assert count == len(positions)
 
 
-def test_padding_on_the_left_gives_the_same_scores() -> None:
+def test_left_padding_gives_the_same_scores() -> None:
     left = copy.deepcopy(tokenizer_of("roberta"))
     left.padding_side = "left"
     one, other = attached("exponent", "roberta"), attached("exponent", "roberta", left)
@@ -149,7 +146,7 @@ def test_padding_on_the_left_gives_the_same_scores() -> None:
     np.testing.assert_allclose(results[0].nll, results[1].nll, atol=1e-5)
 
 
-def test_scoring_leaves_the_model_in_its_mode() -> None:
+def test_scoring_restores_the_training_mode() -> None:
     model = attached("num").train()
     positions, made = prepared(model)
     score_words(model, made, positions)
@@ -175,13 +172,13 @@ def masked_words(model: NumberModel, seed: int, ratio: float = 0.3, **options: f
     return found
 
 
-def test_every_encoder_has_the_same_words_masked() -> None:
-    several = [masked_words(attached(recipe), seed=5) for recipe in ("default", "none", "luna", "in-place", "p10")]
+def test_masks_are_the_same_for_every_encoding() -> None:
+    several = [masked_words(attached(recipe), seed=5) for recipe in ("default", "none", "luna", "p10")]
     assert all(each == several[0] for each in several) and sum(map(len, several[0])) > 10
     assert masked_words(attached("default"), seed=6) != several[0]
 
 
-def test_the_shares_that_are_masked() -> None:
+def test_shares_of_masked_words() -> None:
     model = attached("num")
     positions, made = prepared(model)
     batches = word_batches(made, positions, 6)
@@ -198,16 +195,16 @@ def test_the_shares_that_are_masked() -> None:
     assert (hidden - following) / (200 * (count - behind)) == pytest.approx(0.15, abs=0.01)
 
 
-@pytest.mark.parametrize("recipe", ["none", "num"])
-def test_words_do_not_move_where_the_number_is_not_seen(recipe: str) -> None:
-    model = attached(recipe)
-    positions, _ = prepared(model)
-    shift = number_shift(model, SENTENCES, positions)
-    numbered = positions.sentence < len(SENTENCES) - 1
-    assert np.abs(shift[numbered]).max() < 1e-6 and np.isnan(shift[~numbered]).all()
+def test_predictions_do_not_depend_on_invisible_numbers() -> None:
+    for recipe in ("none", "num"):
+        model = attached(recipe)
+        positions, _ = prepared(model)
+        shift = number_shift(model, SENTENCES, positions)
+        numbered = positions.sentence < len(SENTENCES) - 1
+        assert np.abs(shift[numbered]).max() < 1e-6 and np.isnan(shift[~numbered]).all(), recipe
 
 
-def test_words_move_as_their_distributions_do() -> None:
+def test_shift_is_the_total_variation_of_predictions() -> None:
     model = attached("exponent")
     positions, made = prepared(model)
     shift = number_shift(model, SENTENCES, positions, factor=100.0)
@@ -222,66 +219,107 @@ def test_words_move_as_their_distributions_do() -> None:
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> LiteracyConfig:
-    folder: Path = tmp_path_factory.mktemp("literacy")
-    (folder / "data").mkdir()
-    source, model = number_data.write_data(folder / "data"), number_data.write_model(folder / "model")
-    return LiteracyConfig(source=source, model=model, recipe="exponent", batch=8, epochs=2, rate=1e-2, most_train=24)
+def config(prediction_folder: Path) -> WordTrial:
+    data = prediction_folder / "data"
+    return WordTrial(
+        source=str(data / "units"), model=str(prediction_folder / "bert"), recipe="exponent", batch=8, epochs=2,
+        rate=1e-2, most_train=24, encoding="exponent", plain=str(data / "plain.jsonl"), shift=1000.0,
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("train", ["head", "all"])
-def test_what_is_trained(config: LiteracyConfig, train: Any) -> None:
-    task = MaskedWord(LiteracyConfig.from_dict(config.to_dict() | {"train": train}))
-    model = task.build()
-    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    done = task.train(model)
-    changed = {name for name, weight in model.named_parameters() if not torch.equal(weight.cpu(), before[name])}
-    assert done["steps"] == 6 and done["train_loss"] > 0
-    assert any(name.startswith("embedder.") for name in changed)
-    assert "backbone.cls.predictions.transform.dense.weight" in changed
-    encoder = {name for name in changed if name.startswith("backbone.bert.")}
-    assert bool(encoder) == (train == "all")
+def test_trained_weights(config: WordTrial) -> None:
+    for train in ("head", "all"):
+        task = MaskedWords(dataclasses.replace(config, train=train, most_train=8))
+        model = task.build()
+        before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+        done = task.train(model)
+        changed = {name for name, weight in model.named_parameters() if not torch.equal(weight.cpu(), before[name])}
+        assert done["steps"] == 2 and done["train_loss"] > 0
+        assert any(name.startswith("embedder.") for name in changed)
+        assert "backbone.cls.predictions.transform.dense.weight" in changed
+        encoder = {name for name in changed if name.startswith("backbone.bert.")}
+        assert bool(encoder) == (train == "all")
 
 
-def test_training_makes_words_more_probable_and_is_repeatable(config: LiteracyConfig) -> None:
-    task = tasks["masked-word"](config)
-    model = task.build()
-    before = task.evaluate(model, "train").nll.mean()
-    task.train(model)
-    assert task.evaluate(model, "train").nll.mean() < before - 0.1
-    again = task.build()
-    task.train(again)
-    assert np.array_equal(task.evaluate(again, "dev").nll, task.evaluate(model, "dev").nll)
-    assert len(task.shift(model, "dev")) == len(load_split(config, "dev")[1])
+def test_a_trial_from_settings_to_figures(config: WordTrial, tmp_path: Path) -> None:
+    task = MaskedWords(config)
+    before = task.scores(task.build(), "train").nll.mean()
+    figures = run_trial(task, tmp_path)
+    assert json.loads(json.dumps(figures, allow_nan=False)) == figures
+    test, plain = figures["test"], figures["plain"]
+    assert {"all", "unit", "other", "next", "near", "moves", "stays"} <= set(test)
+    assert test["unit"]["count"] + test["other"]["count"] == test["all"]["count"] > 200
+    assert plain["all"]["count"] == len(load_split(config, "plain")[1]) > 3 and plain["unit"]["count"] == 0
+    with np.load(tmp_path / f"{config.name}.npz", allow_pickle=False) as file:
+        stored = {name: file[name] for name in file.files}
+    columns = {name.removeprefix("test_"): column for name, column in stored.items() if name.startswith("test_")}
+    scores, positions = WordScores.of(columns), load_split(config, "test")[1]
+    assert test["all"] == summary(scores) and test["unit"] == summary(scores, positions.labels["unit"])
+    assert test["moves"] == summary(scores, columns["shift"] >= MOVES)
+    assert {column.label: column.of(figures) for column in task.shown()}["unit nats"] == test["unit"]["nats"]
+    # The same settings give the same model, which has learned.
+    again = MaskedWords(config)
+    model = again.build()
+    again.train(model)
+    assert again.scores(model, "train").nll.mean() < before - 0.1
+    assert np.array_equal(again.scores(model).columns()["nll"], columns["nll"])
+    # A paired comparison uses the words that move with the number in the base encoding.
+    found = task.paired([stored], [stored | {"test_shift": stored["test_shift"] / 2}], resamples=50)
+    assert found["near"] == compare([scores], [scores], positions, positions.labels["near"], resamples=50)
+    assert found["moves"]["count"] == (columns["shift"] / 2 >= MOVES).sum() and found["plain"]["count"] > 3
 
 
-def test_a_model_without_a_mask_token(config: LiteracyConfig) -> None:
+def test_empty_splits_are_refused_before_training(
+    config: WordTrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MaskedWords, "train", lambda self, model, log: pytest.fail("trained"))
+    for empty in ("train", "test", "plain"):
+        (tmp_path / empty).mkdir()
+        source, plain = number_data.write_data(tmp_path / empty), tmp_path / empty / "plain.jsonl"
+        plain.write_text('{"text": "It has 3 legs."}\n' if empty == "plain" else '{"text": "None."}\n', "utf-8")
+        if empty != "plain":
+            (tmp_path / empty / f"{empty}.jsonl").write_text("", "utf-8")
+        with pytest.raises(SourceError) as caught:
+            run_trial(MaskedWords(dataclasses.replace(config, source=source, plain=str(plain))), tmp_path / "out")
+        where = str(plain) if empty == "plain" else source
+        assert str(caught.value).startswith(f"{where}: there is no sentence in the split {empty!r}; give ")
+
+
+def test_filters_of_the_papers_are_settings(config: WordTrial) -> None:
+    given = WordTrial.from_dict(config.to_dict() | {"lengths": [15, 45], "values": [0.1, 1000.0]})
+    kept, every = (load_split(each, "train")[0] for each in (given, config))
+    wanted = [s.id for s in every if 15 < len(s.text) < 45 and s.numeral is not None and 0.1 < s.numeral.value < 1000]
+    assert [sentence.id for sentence in kept] == wanted and 0 < len(wanted) < len(every)
+
+
+def test_a_model_without_a_mask_token() -> None:
     model = attach(new_backbone("gpt2"), tokenizer_of("gpt2"), "num")
     positions, made = prepared(model)
     with pytest.raises(ValueError, match="need a tokenizer with a mask token; 'causal-lm' has none"):
         score_words(model, made, positions)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
+def test_invalid_settings() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"ratio": 0.0}, "ratio must lie between 0 and 1, got 0.0"),
         ({"next_ratio": 2.0}, "next_ratio must lie between 0 and 1, got 2.0"),
         ({"epochs": 0}, "epochs must be positive, got 0"),
         ({"most_train": 0}, "most_train must be positive, got 0"),
+        ({"most_plain": 0}, "most_plain must be positive, got 0"),
         ({"rate": -1.0}, "rate must be positive, got -1.0"),
-        ({"number_rate": 0.0}, "number_rate must be positive, got 0.0"),
         ({"backbone_rate": -3e-5}, "backbone_rate must be positive, got -3e-05"),
         ({"train": "tail"}, "train is 'tail', expected one of 'head', 'all'"),
-        ({"embedded": "thrice"}, "embedded is 'thrice', expected one of 'once', 'twice'"),
         ({"words": "onw"}, "words is 'onw', expected one of 'shared', 'own'"),
-        ({"predict": "word"}, "predict is 'word', expected one of 'words', 'numbers', 'spelled'"),
-        ({"numbers": "some"}, "numbers is 'some', expected one of 'annotated', 'all'"),
         ({"scaler": "logs"}, r"scaler is 'logs', expected 'standard' \| 'range' \| 'log' \| 'none' \| None"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        LiteracyConfig(source="x", model="y", **options)
-    with pytest.raises(ValueError, match=says):
-        LiteracyConfig.from_dict({"source": "x", "model": "y", **options})
+    ]
+    for options, message in cases:
+        with pytest.raises(ValueError, match=message):
+            WordTrial(source="x", model="y", **options)
+        with pytest.raises(ValueError, match=message):
+            WordTrial.from_dict({"source": "x", "model": "y", **options})
+    trial = WordTrial(source="x", model="y", epochs=3)
+    with pytest.raises(ValueError, match="a try of a rate takes all 3 epochs"):
+        trial.tried(1e-3, 1.0)
+    for name, message in (("exponant", "unknown encoding 'exponant': did you mean 'exponent'"), ("num+mixtur", "head")):
+        with pytest.raises(LookupError, match=message):
+            encoding_fields(name)

@@ -9,23 +9,23 @@ from numerate.registry import heads
 from numerate_lab.tasks.next_numeral.number_line_errors import baselines, candidates, errors, estimates, table_of_texts
 
 
-def test_candidates_are_the_vocabulary_and_the_percentiles_in_every_precision() -> None:
+def test_candidates_are_vocabulary_and_percentiles() -> None:
     counts = {str(number): 1 for number in range(1, 101)} | {"0.25": 5, "2.5": 5}
     found = candidates(counts, known=["1000", "7.77"])
     assert {"1000", "7.77"} <= set(found)
     assert {"1", "2", "50", "98"} <= set(found) and "100" in found
-    assert "50.0" not in found, "nine in ten are whole numbers"
+    assert "50.0" not in found, "90 % are whole numbers"
     some = candidates({"1": 1, "2.55": 9})
     assert some == ["1", "1.0", "1.00", "2.5", "2.55", "3"]
     assert found == sorted(found, key=lambda text: (float(text), len(text), text))
 
 
-def test_percentiles_are_those_of_the_tokens_not_of_the_types() -> None:
+def test_percentiles_count_tokens_not_types() -> None:
     assert candidates({"5": 980, "6": 10, "7": 10}) == ["5", "6", "7"]
-    assert candidates({"5": 9_999, "7": 1}) == ["5", "7"], "the largest is always among them"
+    assert candidates({"5": 9_999, "7": 1}) == ["5", "7"], "the largest number is always a candidate"
 
 
-def test_a_vocabulary_names_only_what_it_knows() -> None:
+def test_vocabularies_estimate_known_numerals_only() -> None:
     head = heads["h-softmax"].build(dim=4, size=2)
     head.fit(table_of_texts(["3", "3", "10", "10", "8"]))
     with torch.no_grad():
@@ -35,7 +35,7 @@ def test_a_vocabulary_names_only_what_it_knows() -> None:
     assert set(named.candidate.tolist()) <= {3.0, 6.5, 10.0}
 
 
-def test_the_best_candidate_is_the_most_probable_and_ties_are_met_halfway() -> None:
+def test_ties_of_candidates_are_averaged() -> None:
     class Fixed:
         def __init__(self, scores: list[list[float]]) -> None:
             self.scores = torch.tensor(scores)
@@ -57,8 +57,8 @@ def test_the_best_candidate_is_the_most_probable_and_ties_are_met_halfway() -> N
 
 
 def test_errors_by_hand() -> None:
-    gold, said = torch.tensor([2.0, 4.0, 0.0, 10.0]).double(), torch.tensor([3.0, 4.0, 1.0, 5.0]).double()
-    found = errors(said, gold)
+    gold, predicted = torch.tensor([2.0, 4.0, 0.0, 10.0]).double(), torch.tensor([3.0, 4.0, 1.0, 5.0]).double()
+    found = errors(predicted, gold)
     assert {name: score.value for name, score in found.items()} == pytest.approx(
         {"RMSE": (27 / 4) ** 0.5, "MAE": 7 / 4, "MdAE": 1.0, "MAPE": 100 / 3, "MdAPE": 50.0}
     )

@@ -1,4 +1,4 @@
-"""Sentences with one annotated number, in all the layouts they come in."""
+"""Sentences with one annotated number: file layouts, splits, errors and filters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from numerate_lab.tasks.masked_prediction.number_sentences import (
 from numerate_lab.tasks.next_numeral.corpora import drawn_split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 ROWS: list[dict[str, Any]] = [
@@ -53,23 +52,18 @@ def as_csv(path: Path) -> None:
 LAYOUTS = {"jsonl": as_lines, "jsonl.gz": as_packed_lines, "json": as_array, "csv": as_csv}
 
 
-@pytest.mark.parametrize("ending", LAYOUTS)
-def test_every_layout_gives_the_same_sentences(ending: str, tmp_path: Path) -> None:
-    write: Callable[[Path], None] = LAYOUTS[ending]
-    write(tmp_path / f"dev.{ending}")
-    file = tmp_path / f"dev.{ending}"
-    divided = [sentence for split in ("train", "dev", "test") for sentence in read_number_sentences(file, split)]
-    for found in (read_number_sentences(tmp_path, "dev"), sorted(divided, key=lambda sentence: sentence.id)):
-        one, two = found
-        assert (one.id, one.unit, one.numeral.value, one.numeral.text) == ("7", "m", 1250.0, "1,250")
-        assert (two.id, two.unit, two.numeral.value, two.numeral.start) == ("8", None, 2.5, 8)
-        assert one.text[one.numeral.start : one.numeral.end] == one.numeral.text
-
-
-def test_a_row_read_and_written_is_the_same_row() -> None:
-    for row in ROWS:
-        sentence = sentence_of_row(row)
-        assert sentence_of_row(sentence.to_row()) == sentence
+def test_every_layout_gives_the_same_sentences(tmp_path: Path) -> None:
+    for ending, write in LAYOUTS.items():
+        folder = tmp_path / ending
+        folder.mkdir()
+        file = folder / f"dev.{ending}"
+        write(file)
+        divided = [sentence for split in ("train", "dev", "test") for sentence in read_number_sentences(file, split)]
+        for found in (read_number_sentences(folder, "dev"), sorted(divided, key=lambda sentence: sentence.id)):
+            one, two = found
+            assert (one.id, one.unit, one.numeral.value, one.numeral.text) == ("7", "m", 1250.0, "1,250"), ending
+            assert (two.id, two.unit, two.numeral.value, two.numeral.start) == ("8", None, 2.5, 8), ending
+            assert sentence_of_row(one.to_row()) == one and sentence_of_row(two.to_row()) == two
 
 
 def test_titles_and_story_indices_of_numeracy_600k() -> None:
@@ -78,64 +72,53 @@ def test_titles_and_story_indices_of_numeracy_600k() -> None:
     assert (sentence.id, sentence.numeral.value) == ("n1", 61.0)
 
 
-@pytest.mark.parametrize("offset", [10, 11, 12])
-def test_an_offset_off_by_one_is_put_right(offset: int) -> None:
-    sentence = sentence_of_row(ROWS[0] | {"offset": offset})
-    assert (sentence.numeral.start, sentence.numeral.text) == (11, "1,250")
+def test_offsets_off_by_one_are_corrected() -> None:
+    for offset in (10, 11, 12):
+        sentence = sentence_of_row(ROWS[0] | {"offset": offset})
+        assert (sentence.numeral.start, sentence.numeral.text) == (11, "1,250")
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
+def test_errors_name_file_line_and_field(tmp_path: Path) -> None:
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"offset": None}, "field 'offset' must be a whole number, got None"),
         ({"offset": 1.5}, "field 'offset' must be a whole number, got 1.5"),
         ({"offset": 22}, "field 'offset': 22 + 5 is not within a text of 24"),
-        ({"offset": 0}, "field 'offset': there is no number but 'The d' there"),
+        ({"offset": 0}, "field 'offset': 'The d' is not a number"),
         ({"number": "many"}, "field 'number' must be a number, got 'many'"),
         ({"comment": 5}, "field 'comment' must be text, got '5'"),
-    ],
-)
-def test_a_bad_row_is_named_by_file_line_and_field(change: dict[str, Any], says: str, tmp_path: Path) -> None:
-    file = tmp_path / "train.jsonl"
-    file.write_text("\n".join(map(json.dumps, [ROWS[0], ROWS[0] | change])), "utf-8")
-    with pytest.raises(SourceError) as caught:
-        list(read_number_sentences(tmp_path))
-    assert str(caught.value) == f"{file}:2: {says}"
+    ]
+    for change, message in changes:
+        file = tmp_path / "train.jsonl"
+        file.write_text("\n".join(map(json.dumps, [ROWS[0], ROWS[0] | change])), "utf-8")
+        with pytest.raises(SourceError) as caught:
+            list(read_number_sentences(tmp_path))
+        assert str(caught.value) == f"{file}:2: {message}"
+    for field in ("offset", "length"):
+        other = tmp_path / "train.json"
+        other.write_text(json.dumps([{key: value for key, value in ROWS[0].items() if key != field}]), "utf-8")
+        with pytest.raises(SourceError, match=rf"train.json, entry 0: field '{field}' is missing; it has 'id'"):
+            list(read_number_sentences(other, drawn_split(ROWS[0]["comment"])))
 
 
-@pytest.mark.parametrize("field", ["offset", "length"])
-def test_a_missing_field_is_named(field: str, tmp_path: Path) -> None:
-    file = tmp_path / "train.json"
-    file.write_text(json.dumps([{key: value for key, value in ROWS[0].items() if key != field}]), "utf-8")
-    with pytest.raises(SourceError, match=rf"train.json, entry 0: field '{field}' is missing; it has 'id'"):
-        list(read_number_sentences(tmp_path))
+def test_rows_without_a_number_are_read_at_the_offset() -> None:
+    for text, offset, length, value in (
+        ("Up 1,250.5 pct", 3, 7, 1250.5), ("Oil at 61", 7, 2, 61.0), ("3000m away", 0, 4, 3000.0), ("by .5", 3, 2, 0.5)
+    ):  # fmt: skip
+        for given in ({}, {"number": None}, {"number": ""}):
+            sentence = sentence_of_row({"comment": text, "offset": offset, "length": length} | given)
+            numeral = sentence.numeral
+            assert (numeral.value, numeral.start, numeral.end) == (value, offset, offset + length)
+            assert sentence_of_row(sentence.to_row()).numeral == numeral
+    for offset, length, part in ((7, 2, "12"), (8, 3, "25 "), (7, 9, "125 of 30"), (6, 2, " 1")):
+        row = {"comment": "It had 125 of 30 mice", "offset": offset, "length": length}
+        with pytest.raises(SourceError) as caught:
+            sentence_of_row(row, "my.jsonl:3")
+        message = f"field 'offset': {part!r} is not one whole number; give the field 'number'"
+        assert str(caught.value) == f"my.jsonl:3: {message}"
 
 
-@pytest.mark.parametrize(
-    ("text", "offset", "length", "value"),
-    [("Up 1,250.5 pct", 3, 7, 1250.5), ("Oil at 61", 7, 2, 61.0), ("3000m away", 0, 4, 3000.0), ("by .5", 3, 2, 0.5)],
-)
-@pytest.mark.parametrize("given", [{}, {"number": None}, {"number": ""}])
-def test_a_row_without_its_number_is_read_at_the_offset(
-    text: str, offset: int, length: int, value: float, given: dict[str, Any]
-) -> None:
-    sentence = sentence_of_row({"comment": text, "offset": offset, "length": length} | given)
-    numeral = sentence.numeral
-    assert (numeral.value, numeral.start, numeral.end) == (value, offset, offset + length)
-    assert sentence_of_row(sentence.to_row()).numeral == numeral
-
-
-@pytest.mark.parametrize(("offset", "length", "part"), [(7, 2, "12"), (8, 3, "25 "), (7, 9, "125 of 30"), (6, 2, " 1")])
-def test_a_place_that_is_not_one_number_needs_the_number(offset: int, length: int, part: str) -> None:
-    row = {"comment": "It had 125 of 30 mice", "offset": offset, "length": length}
-    with pytest.raises(SourceError) as caught:
-        sentence_of_row(row, "my.jsonl:3")
-    says = f"field 'offset': {part!r} is not one whole number; give the field 'number'"
-    assert str(caught.value) == f"my.jsonl:3: {says}"
-
-
-def test_one_file_is_divided_and_no_text_is_in_two_splits(tmp_path: Path) -> None:
-    # Each text twice, with another of its numbers annotated, as in Numeracy-600K.
+def test_one_file_is_divided_into_disjoint_splits(tmp_path: Path) -> None:
+    # Each text occurs twice, with different annotated numbers, as in Numeracy-600K.
     texts = [f"Ship {index} is 25 m long." for index in range(300)]
     places = [(text, offset) for text in texts for offset in (5, text.index("25 m"))]
     rows = [{"comment": text, "offset": at, "length": len(text[at:].split()[0])} for text, at in places]
@@ -153,7 +136,7 @@ def test_one_file_is_divided_and_no_text_is_in_two_splits(tmp_path: Path) -> Non
     assert list(read_number_sentences(file, "dev", most=7)) == splits["dev"][:7]
 
 
-def test_one_file_may_say_the_splits_of_its_rows(tmp_path: Path) -> None:
+def test_rows_of_one_file_may_name_their_split(tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl"
 
     def write(*splits: Any) -> None:
@@ -183,7 +166,7 @@ def test_a_folder_without_the_split_and_an_unknown_split(tmp_path: Path) -> None
         list(read_number_sentences(tmp_path, "tset"))
 
 
-def test_a_hub_name_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_names_are_read_from_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def rows(path: str, split: str) -> Any:
@@ -197,7 +180,7 @@ def test_a_hub_name_is_asked_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None
         next(found)
 
 
-def test_the_papers_filters(tmp_path: Path) -> None:
+def test_filters_of_the_papers(tmp_path: Path) -> None:
     as_lines(tmp_path / "train.jsonl")
     assert [s.id for s in read_number_sentences(tmp_path, most=1)] == ["7"]
     assert [s.id for s in read_number_sentences(tmp_path, values=(1e-4, 100))] == ["8"]
@@ -205,14 +188,14 @@ def test_the_papers_filters(tmp_path: Path) -> None:
     assert len(list(read_number_sentences(tmp_path, lengths=(15, 25)))) == 2
 
 
-def test_a_number_is_multiplied_in_its_own_style() -> None:
+def test_scaled_numbers_keep_their_style() -> None:
     long, rose = map(sentence_of_row, ROWS)
     assert long.scaled(1000).text == "The dam is 1,250,000 m long." and long.scaled(1000).numeral.value == 1.25e6
     assert rose.scaled(10).text == "It rose 25.0 pct in 1986."
     assert NumberSentence("x", "none").scaled(10).text == "none"
 
 
-def test_the_reader_finds_what_is_annotated_and_if_asked_the_rest() -> None:
+def test_reader_of_annotated_and_other_numbers() -> None:
     sentence = sentence_of_row(ROWS[1])
     assert [n.text for n in AnnotatedReader([sentence]).find(sentence.text)] == ["2.5"]
     assert [n.text for n in AnnotatedReader([sentence], make_reader("standard")).find(sentence.text)] == ["2.5", "1986"]
@@ -225,9 +208,9 @@ def test_texts_without_numbers() -> None:
 
 
 @pytest.mark.shared("data/units", "data/market")
-@pytest.mark.parametrize(("name", "count"), [("units", 4102), ("market", 1351)])
-def test_shared_sets(name: str, count: int, shared: Path) -> None:
-    sentences = list(read_number_sentences(shared / "data" / name, "dev"))
-    assert len(sentences) == count
-    assert all(s.text[s.numeral.start : s.numeral.end] == s.numeral.text for s in sentences)
-    assert all((s.unit is not None) == (name == "units") for s in sentences)
+def test_shared_sets(shared: Path) -> None:
+    for name, count in (("units", 4102), ("market", 1351)):
+        sentences = list(read_number_sentences(shared / "data" / name, "dev"))
+        assert len(sentences) == count
+        assert all(s.text[s.numeral.start : s.numeral.end] == s.numeral.text for s in sentences)
+        assert all((s.unit is not None) == (name == "units") for s in sentences)

@@ -20,11 +20,9 @@ from numerate.processing.record_tokenizer import record_tokenizer
 from numerate.processing.scaling import Scaling
 from numerate.reading import make_reader
 from numerate.registry import UnknownNameError
-from numerate_lab.registry import tasks
-from numerate_lab.tasks.asked_number.asked_number import AskedNumberTask
 from numerate_lab.tasks.planets.integrator import move
 from numerate_lab.tasks.planets.orbital_elements import from_elements
-from numerate_lab.tasks.planets.planet_systems import FIELDS, PRESETS, PlanetsConfig, PlanetsTask
+from numerate_lab.tasks.planets.planet_systems import FIELDS, PRESETS, PlanetsConfig, PlanetSource
 from numerate_lab.tasks.planets.planet_texts import rounded
 from numerate_lab.tasks.planets.system_draws import Systems, stepsizes_of
 
@@ -42,8 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def task(folder: Path) -> PlanetsTask:
-    return PlanetsTask(SMALL, asks="m1", cache=folder)
+def task(folder: Path) -> PlanetSource:
+    return PlanetSource(SMALL, asks="m1", cache=folder)
 
 
 def same(one: Systems, other: Systems) -> bool:
@@ -60,7 +58,7 @@ def followed_anew(systems: Systems, row: int) -> np.ndarray:
     return move(masses, *from_elements(masses, *elements), times).positions[0, :, 1:].numpy()
 
 
-def test_systems_are_in_the_papers_ranges(task: PlanetsTask) -> None:
+def test_systems_are_in_the_papers_ranges(task: PlanetSource) -> None:
     systems = task.samples("train", 48)
     assert set(systems.planets.tolist()) == {2, 3, 4}
     exists = np.arange(4) < systems.planets[:, None]
@@ -90,7 +88,7 @@ def test_systems_are_in_the_papers_ranges(task: PlanetsTask) -> None:
 
 def test_the_public_code_differs() -> None:
     config = PlanetsConfig.from_dict(PRESETS["public-code"].to_dict() | {"block": 40})
-    systems = PlanetsTask(config).samples("train", 40)
+    systems = PlanetSource(config).samples("train", 40)
     assert set(systems.planets.tolist()) == {2, 3, 4, 5}
     assert 4 <= (np.nan_to_num(systems.angles) == 0).all(1).sum() <= 22 and np.nanmax(systems.angles) > math.pi
     assert config.gap_end == pytest.approx(1.125)
@@ -101,18 +99,18 @@ def test_steps_between_those_of_training(folder: Path) -> None:
     known = stepsizes_of(SMALL)
     assert len(known) == 262 == len({t / (n - 1) for t in range(15, 25) for n in range(30, 60)})
     assert (known[0].round(4), known[-1].round(4), np.diff(known).max().round(4)) == (0.2586, 0.8276, 0.0276)
-    found = PlanetsTask(SMALL, cache=folder).samples("stepsize-between", 24)
+    found = PlanetSource(SMALL, cache=folder).samples("stepsize-between", 24)
     assert np.abs(found.stepsizes[:, None] - known).min() >= SMALL.margin
     assert (found.stepsizes > known[0]).all() and (found.stepsizes < known[-1]).all()
     times = found.stepsizes * (found.points - 1)
     assert (times > 15).all() and (times < 24).all()
     assert np.nanmin(found.axes, axis=1).tolist() == [1.0] * 24
     with pytest.raises(ValueError, match=r"margin=0\.5"):
-        PlanetsTask(PlanetsConfig(block=2, margin=0.5)).samples("stepsize-between", 1)
+        PlanetSource(PlanetsConfig(block=2, margin=0.5)).samples("stepsize-between", 1)
 
 
 def test_the_first_planet_in_the_gap() -> None:
-    found = PlanetsTask(SMALL).samples("a1-gap", 24)
+    found = PlanetSource(SMALL).samples("a1-gap", 24)
     assert (found.axes[:, 0] > 1).all() and (found.axes[:, 0] < SMALL.gap_end).all() and np.ptp(found.axes[:, 0]) > 0.1
     for axes, count in zip(found.axes, found.planets.tolist(), strict=True):
         # The others are where they would be, evenly spaced from 1 that now nobody holds.
@@ -123,7 +121,7 @@ def test_the_first_planet_in_the_gap() -> None:
 def test_what_is_tested_is_what_is_kept() -> None:
     # The public code tests one draw and keeps another. A bound that many a system reaches:
     config = PlanetsConfig(block=24, bound=2.7, outer=(2.0, 2.65), planets=(2, 3), tolerance=1e-9)
-    found = PlanetsTask(config).samples("train", 24)
+    found = PlanetSource(config).samples("train", 24)
     assert np.nanmax(np.abs(found.positions)) < 2.7 and 0 < (found.rejected > 0).sum() < 24
     again = np.flatnonzero(found.rejected > 0)[:1]
     for row in again.tolist():
@@ -132,7 +130,7 @@ def test_what_is_tested_is_what_is_kept() -> None:
             np.abs(found.positions[row, : found.points[row], : found.planets[row]] - followed_anew(found, row)).max()
             < 1e-6
         )
-    free = PlanetsTask(PlanetsConfig.from_dict(config.to_dict() | {"bound": 10.0})).samples("train", 24)
+    free = PlanetSource(PlanetsConfig.from_dict(config.to_dict() | {"bound": 10.0})).samples("train", 24)
     assert not free.rejected.any()
     assert np.array_equal(np.nanmax(np.abs(free.positions), axis=(1, 2, 3)) >= 2.7, found.rejected > 0)
     kept = found.rejected == 0
@@ -143,12 +141,12 @@ def test_what_is_always_rejected_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("numerate_lab.tasks.planets.system_draws.MAX_TRIES", 2)
     config = PlanetsConfig(block=2, outer=(2.9, 2.9), eccentricity=(0.1, 0.1), bound=3.0, time=(24, 24), planets=(2, 2))
     with pytest.raises(ValueError, match=r"2 of 2 systems always reach bound=3\.0: 'train'"):
-        PlanetsTask(config).samples("train", 1)
+        PlanetSource(config).samples("train", 1)
 
 
-def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetsTask) -> None:
+def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetSource) -> None:
     whole = task.samples("train", 48)
-    other = PlanetsTask(SMALL, asks="a1")  # without the folder: it makes its second block first
+    other = PlanetSource(SMALL, asks="a1")  # without the folder: it makes its second block first
     assert same(other.samples("train", 7, start=30), whole[30:37])
     assert same(task.samples("train", 20, start=20), whole[20:40])
     assert task.texts("train", 2, start=23) == task.texts("train", 25)[23:]
@@ -160,31 +158,33 @@ def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetsTask) -> No
     assert len(task.samples("train", 0)) == 0 and task.texts("train", 0) == []
 
 
-@pytest.mark.parametrize("quote", ["'", '"'])
-@pytest.mark.parametrize("significant", [None, 3])
-def test_records_say_what_the_arrays_say(folder: Path, quote: str, significant: int | None) -> None:
-    config = PlanetsConfig.from_dict(SMALL.to_dict() | {"quote": quote, "significant": significant})
-    task = PlanetsTask(config, cache=folder)
-    systems, texts = task.samples("dev", 6), task.texts("dev", 6)
-    for row, text in enumerate(texts):
-        assert " " not in text and "\n" not in text
-        record = json.loads(text) if quote == '"' else ast.literal_eval(text)
-        assert list(record) == ["description", "data"]
-        count, points = int(systems.planets[row]), int(systems.points[row])
-        assert list(record["description"]) == [*(f"planet{i}" for i in range(count)), "stepsize"]
-        description = record["description"]
-        written = [[description[f"planet{i}"][key] for key in "mae"] for i in range(count)]
-        assert all(list(description[f"planet{i}"]) == ["m", "a", "e"] for i in range(count))
-        units = np.array([1e5, 1.0, 20.0])
-        truth = np.stack([systems.masses, systems.axes, systems.eccentricities], -1)[row, :count] * units
-        near = 0 if significant is None else 0.5 * 10.0 ** (1 - significant)
-        np.testing.assert_allclose(written, truth, rtol=near)
-        np.testing.assert_allclose(description["stepsize"], systems.stepsizes[row], rtol=near)
-        assert np.shape(record["data"]) == (points, count, 2)
-        np.testing.assert_allclose(record["data"], systems.positions[row, :points, :count], rtol=near)
-        if significant:
-            digits = [repr(x).lstrip("-0.").replace(".", "").rstrip("0") for x in np.ravel(record["data"]).tolist()]
-            assert max(len(d.partition("e")[0]) for d in digits) == 3
+def test_records_say_what_the_arrays_say(folder: Path) -> None:
+    for quote in ["'", '"']:
+        for significant in [None, 3]:
+            config = PlanetsConfig.from_dict(SMALL.to_dict() | {"quote": quote, "significant": significant})
+            task = PlanetSource(config, cache=folder)
+            systems, texts = task.samples("dev", 6), task.texts("dev", 6)
+            for row, text in enumerate(texts):
+                assert " " not in text and "\n" not in text
+                record = json.loads(text) if quote == '"' else ast.literal_eval(text)
+                assert list(record) == ["description", "data"]
+                count, points = int(systems.planets[row]), int(systems.points[row])
+                assert list(record["description"]) == [*(f"planet{i}" for i in range(count)), "stepsize"]
+                description = record["description"]
+                written = [[description[f"planet{i}"][key] for key in "mae"] for i in range(count)]
+                assert all(list(description[f"planet{i}"]) == ["m", "a", "e"] for i in range(count))
+                units = np.array([1e5, 1.0, 20.0])
+                truth = np.stack([systems.masses, systems.axes, systems.eccentricities], -1)[row, :count] * units
+                near = 0 if significant is None else 0.5 * 10.0 ** (1 - significant)
+                np.testing.assert_allclose(written, truth, rtol=near)
+                np.testing.assert_allclose(description["stepsize"], systems.stepsizes[row], rtol=near)
+                assert np.shape(record["data"]) == (points, count, 2)
+                np.testing.assert_allclose(record["data"], systems.positions[row, :points, :count], rtol=near)
+                if significant:
+                    digits = [
+                        repr(x).lstrip("-0.").replace(".", "").rstrip("0") for x in np.ravel(record["data"]).tolist()
+                    ]
+                    assert max(len(d.partition("e")[0]) for d in digits) == 3
 
 
 def test_rounding_is_that_of_decimals() -> None:
@@ -193,31 +193,28 @@ def test_rounding_is_that_of_decimals() -> None:
     assert rounded(numbers, None) is numbers
 
 
-@pytest.mark.parametrize(
-    ("asks", "column", "unit"), [("m1", "masses", 1e5), ("a1", "axes", 1), ("e1", "eccentricities", 20)]
-)
-def test_what_is_asked_for(folder: Path, asks: str, column: str, unit: float) -> None:
-    task = PlanetsTask(SMALL, asks=asks, cache=folder)
-    systems, texts, truth = task.samples("test", 24), task.texts("test", 24), task.truth("test", 24)
-    assert truth.values.tolist() == (getattr(systems, column)[:, 0] * unit).tolist()
-    assert truth.groups["planets"].tolist() == systems.planets.tolist()
-    check_truth(task, texts, truth)
+def test_what_is_asked_for(folder: Path) -> None:
+    for asks, column, unit in [("m1", "masses", 1e5), ("a1", "axes", 1), ("e1", "eccentricities", 20)]:
+        task = PlanetSource(SMALL, asks=asks, cache=folder)
+        systems, texts, truth = task.samples("test", 24), task.texts("test", 24), task.truth("test", 24)
+        assert truth.values.tolist() == (getattr(systems, column)[:, 0] * unit).tolist()
+        assert truth.groups["planets"].tolist() == systems.planets.tolist()
+        check_truth(task, texts, truth)
 
 
 def test_the_step_is_asked_for(folder: Path) -> None:
-    task = PlanetsTask(SMALL, asks="stepsize", cache=folder)
+    task = PlanetSource(SMALL, asks="stepsize", cache=folder)
     truth = task.truth("stepsize-between", 24)
     assert truth.values.tolist() == task.samples("stepsize-between", 24).stepsizes.tolist()
     assert task.answer_slot is None  # it comes behind two, three or four planets
     check_truth(task, task.texts("stepsize-between", 24), truth)
-    three = PlanetsTask(PlanetsConfig(block=4, planets=(3, 3)))
+    three = PlanetSource(PlanetsConfig(block=4, planets=(3, 3)))
     check_truth(three, three.texts("dev", 4), three.truth("dev", 4))
     assert three.answer_slot == 9
 
 
-def check_truth(task: PlanetsTask, texts: list[str], truth: Any) -> None:
+def check_truth(task: PlanetSource, texts: list[str], truth: Any) -> None:
     """What the truth says is what the house's reader finds at the path, and where it stands."""
-    assert isinstance(task, AskedNumberTask)
     for row, text in enumerate(texts):
         numerals = make_reader("records").find(text)
         asked = [n for n in numerals if n.path == FIELDS[task.asks] == task.answer_path]
@@ -229,7 +226,7 @@ def check_truth(task: PlanetsTask, texts: list[str], truth: Any) -> None:
     assert all(text.count("[NUM]") == 1 for text in truth.hidden_in(texts))
 
 
-def test_errors_are_in_written_units(task: PlanetsTask) -> None:
+def test_errors_are_in_written_units(task: PlanetSource) -> None:
     truth = task.truth("test", 24)
     guess = np.full(24, 3.0)
     scores = task.measure(guess, truth)
@@ -242,15 +239,15 @@ def test_errors_are_in_written_units(task: PlanetsTask) -> None:
     assert float(scores["mse"]) == pytest.approx((truth.values[23] - 3) ** 2 / 21) and scores["mse"].non_finite == 3
 
 
-def test_a_folder_keeps_what_was_made(tmp_path: Path, task: PlanetsTask) -> None:
-    kept, told = PlanetsTask(SMALL, cache=tmp_path / "new"), []
+def test_a_folder_keeps_what_was_made(tmp_path: Path, task: PlanetSource) -> None:
+    kept, told = PlanetSource(SMALL, cache=tmp_path / "new"), []
     kept.prepare("train", 25, seed=0, start=10, progress=lambda done, of: told.append((done, of)))
     assert told == [(24, 48), (48, 48)]
     files = sorted((tmp_path / "new").iterdir())
     assert [path.suffix for path in files] == [".npz"] * 2
     assert same(kept.samples("train", 40), task.samples("train", 40))
     # The way it is written makes no other systems.
-    again = PlanetsTask(
+    again = PlanetSource(
         PlanetsConfig.from_dict(SMALL.to_dict() | {"significant": 4, "quote": '"'}), cache=tmp_path / "new"
     )
     assert same(again.samples("train", 40), task.samples("train", 40)) and len(list((tmp_path / "new").iterdir())) == 2
@@ -259,28 +256,28 @@ def test_a_folder_keeps_what_was_made(tmp_path: Path, task: PlanetsTask) -> None
         columns = dict(block)
     columns["masses"][0, 0] = 7.0
     np.savez(files[0], **columns)
-    assert PlanetsTask(SMALL, cache=tmp_path / "new").samples("train", 1).masses[0, 0] == 7.0
+    assert PlanetSource(SMALL, cache=tmp_path / "new").samples("train", 1).masses[0, 0] == 7.0
     # Another config, seed or split looks elsewhere.
     assert SMALL.digest() != PlanetsConfig.from_dict(SMALL.to_dict() | {"bound": 9.0}).digest()
-    PlanetsTask(SMALL, cache=tmp_path / "new").prepare("train", 1, seed=5)
+    PlanetSource(SMALL, cache=tmp_path / "new").prepare("train", 1, seed=5)
     assert len(list((tmp_path / "new").iterdir())) == 3
 
 
 @pytest.mark.parametrize("damage", ["torn", "empty", "alien"])
 def test_a_damaged_file_is_an_error(tmp_path: Path, damage: str) -> None:
     config = PlanetsConfig(block=2)
-    PlanetsTask(config, cache=tmp_path).prepare("dev", 1)
+    PlanetSource(config, cache=tmp_path).prepare("dev", 1)
     (path,) = tmp_path.iterdir()
     if damage == "alien":
         np.savez(path, planets=np.array([{"a": 1}], dtype=object))  # a pickle inside
     else:
         path.write_bytes(path.read_bytes()[: 1000 if damage == "torn" else 0])
     with pytest.raises(ValueError, match=rf"{path.name} is no whole block"):
-        PlanetsTask(config, cache=tmp_path).texts("dev", 1)
+        PlanetSource(config, cache=tmp_path).texts("dev", 1)
 
 
 def test_a_model_reads_records_with_a_scale_for_each_field() -> None:
-    task = PlanetsTask(PlanetsConfig(block=16, planets=(3, 4)), asks="e1")
+    task = PlanetSource(PlanetsConfig(block=16, planets=(3, 4)), asks="e1")
     texts, truth = task.texts("train", 16), task.truth("train", 16)
     reader = make_reader("records")
     numerals = [numeral for text in texts for numeral in reader.find(text)]
@@ -318,9 +315,8 @@ def test_a_model_reads_records_with_a_scale_for_each_field() -> None:
     assert np.isfinite(scaling.invert([task.answer_path] * 2, asked.tolist())).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_configs_are_checked() -> None:
+    for change, message in [
         ({"planets": (1, 4)}, r"planets must be .*\(1, 4\)"),
         ({"mass": (5e-5, 1e-5)}, "mass"),
         ({"eccentricity": (0.0, 1.0)}, "ellipses"),
@@ -335,22 +331,19 @@ def test_a_model_reads_records_with_a_scale_for_each_field() -> None:
         ({"block": 0}, "block=0"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"points": (1, 5)}, "points"),
-    ],
-)
-def test_configs_are_checked(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PlanetsConfig(**change)
-    with pytest.raises(ConfigError):
-        PlanetsConfig.from_dict(change)
+    ]:
+        with pytest.raises(ValueError, match=message):
+            PlanetsConfig(**change)
+        with pytest.raises(ConfigError):
+            PlanetsConfig.from_dict(change)
 
 
-def test_names_are_checked(task: PlanetsTask) -> None:
-    assert tasks["planets"] is PlanetsTask
-    assert PlanetsTask().config == PRESETS["paper"] == PlanetsConfig.from_json(PlanetsConfig().to_json())
+def test_names_are_checked(task: PlanetSource) -> None:
+    assert PlanetSource().config == PRESETS["paper"] == PlanetsConfig.from_json(PlanetsConfig().to_json())
     with pytest.raises(UnknownNameError, match="did you mean 'paper'"):
-        PlanetsTask("papers")
+        PlanetSource("papers")
     with pytest.raises(UnknownNameError, match="'x1'"):
-        PlanetsTask(asks="x1")
+        PlanetSource(asks="x1")
     with pytest.raises(ValueError, match="'a1-gaps': did you mean 'a1-gap'"):
         task.texts("a1-gaps", 1)
     with pytest.raises(ValueError, match="start=-1"):

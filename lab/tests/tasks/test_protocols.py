@@ -1,20 +1,21 @@
-"""What the papers' code does beside what they say: embeddings applied twice, numbers written anew, own tokens."""
+"""What the papers' code does differently: embeddings applied twice, rewritten numbers, own tokens, rates by part."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import number_data
 import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
 from numerate.config import ConfigError
-from numerate_lab.tasks.masked_prediction.masked_word import MaskedWord
+from numerate.processing.number_table import NumberTable
+from numerate_lab.tasks.masked_prediction.fitting import _groups
+from numerate_lab.tasks.masked_prediction.masked_word import MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
-from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig, build, encoded_split, load_split
+from numerate_lab.tasks.masked_prediction.prediction_setup import _embed_twice, build, load_split
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +28,13 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> LiteracyConfig:
-    folder: Path = tmp_path_factory.mktemp("protocols")
-    (folder / "data").mkdir()
-    source = number_data.write_data(folder / "data")
-    return LiteracyConfig(source=source, model=number_data.write_model(folder / "model"), recipe="default")
+def config(prediction_folder: Path) -> WordTrial:
+    source = str(prediction_folder / "data" / "units")
+    return WordTrial(source=source, model=str(prediction_folder / "bert"), recipe="default")
 
 
 @pytest.mark.parametrize("recipe", ["default", "exponent"])
-def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: LiteracyConfig) -> None:
+def test_embedded_twice_equals_the_released_code(recipe: str, config: WordTrial) -> None:
     model = build(dataclasses.replace(config, recipe=recipe, embedded="twice")).eval()
     batch: Any = model.processor([row["comment"] for row in ROWS], padding=True, return_tensors="pt")
     bare = AutoModelForMaskedLM.from_pretrained(config.model, dtype=torch.float32).eval()
@@ -45,8 +44,6 @@ def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: Lite
         found = model(**batch, return_loss=False).logits[..., : bare.config.vocab_size]
         vectors = bare.bert.embeddings(input_ids=batch["input_ids"].masked_fill(own, 0))
         if recipe == "exponent":
-            from numerate.processing.number_table import NumberTable
-
             names = ("bits", "chars", "precision", "given")
             table = NumberTable(*(batch[f"number_{name}"] for name in names))
             for row, column in (batch["number_slots"] > 0).nonzero().tolist():
@@ -59,14 +56,11 @@ def test_embedded_twice_is_what_the_released_code_does(recipe: str, config: Lite
     assert not torch.allclose(found[real], once[..., : found.shape[-1]][real], atol=1e-3)
 
 
-def test_numbers_written_anew() -> None:
+def test_rewritten_numbers(config: WordTrial) -> None:
     texts = [sentence_of_row(row).rendered().text for row in ROWS]
     assert texts == ["The bridge is 1200 feet long.", "It has a mass of 0.12 grams.", "A cat of 4 kg in 2014."]
     one = sentence_of_row({"comment": "1 kg", "offset": 0, "length": 1, "number": "1"}).rendered()
-    assert one.text == "1.0 kg" and one.numeral is not None and one.numeral.value == 1.0, "as the released code"
-
-
-def test_a_split_is_written_anew_and_has_the_same_words(config: LiteracyConfig) -> None:
+    assert one.text == "1.0 kg" and one.numeral is not None and one.numeral.value == 1.0, "as in the released code"
     (before, words), (after, same) = (
         load_split(dataclasses.replace(config, rendered=rendered), "test") for rendered in (False, True)
     )
@@ -74,7 +68,7 @@ def test_a_split_is_written_anew_and_has_the_same_words(config: LiteracyConfig) 
     assert np.array_equal(words.target, same.target) and np.array_equal(words.sentence, same.sentence)
 
 
-def test_own_words_are_those_that_an_encoder_has_tokens_for(config: LiteracyConfig) -> None:
+def test_own_words_are_the_tokens_of_an_encoding(config: WordTrial) -> None:
     own = dataclasses.replace(config, words="own")
     sentences, more = load_split(own, "test")
     fewer = load_split(config, "test")[1]
@@ -90,28 +84,22 @@ def test_own_words_are_those_that_an_encoder_has_tokens_for(config: LiteracyConf
     assert inside.any()
     missing = {}
     for recipe in ("default", "exponent"):
-        model = build(dataclasses.replace(own, recipe=recipe))
-        missing[recipe] = encoded_split(dataclasses.replace(own, recipe=recipe), model, "test").places < 0
+        task = MaskedWords(dataclasses.replace(own, recipe=recipe))
+        missing[recipe] = task.encoded(task.build(), "test").places < 0
     assert not missing["default"][inside].any() and missing["exponent"][inside].all()
     assert not missing["exponent"][~inside].any()
-    scores = MaskedWord(own).evaluate(build(own), "test")
+    scores = MaskedWords(own).scores(build(own), "test")
     assert np.isfinite(scores.nll).all()
 
 
-def test_an_encoder_without_a_layer_of_embeddings(config: LiteracyConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    from numerate_lab.tasks.masked_prediction import prediction_setup as literacy
-
-    class Bare:
-        base_model = None
-
-    monkeypatch.setattr(literacy, "base_of", lambda backbone: Bare)
-    with pytest.raises(ConfigError, match="embedded='twice' needs an encoder with a layer of embeddings"):
-        literacy._embed_twice(type("M", (), {"backbone": None}))  # type: ignore[arg-type]
+def test_embedded_twice_needs_an_embedding_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = type("Bare", (), {"base_model": None})
+    monkeypatch.setattr("numerate_lab.tasks.masked_prediction.prediction_setup.base_of", lambda backbone: bare)
+    with pytest.raises(ConfigError, match="embedded='twice' needs an encoder with an embedding layer"):
+        _embed_twice(type("M", (), {"backbone": None}))  # type: ignore[arg-type]
 
 
-def test_rates_of_their_own(config: LiteracyConfig) -> None:
-    from numerate_lab.tasks.masked_prediction.fitting import _groups
-
+def test_learning_rates_by_part(config: WordTrial) -> None:
     options: Any = {"recipe": "in-place", "rate": 1e-3, "number_rate": 1e-2}
     for train, backbone_rate in (("head", None), ("all", 1e-4)):
         plan = dataclasses.replace(config, train=train, backbone_rate=backbone_rate, **options)

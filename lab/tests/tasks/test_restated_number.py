@@ -1,4 +1,4 @@
-"""Numbers told again in another unit: only ratios that training is sure of."""
+"""Numbers repeated in another unit: only ratios that are certain in training."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def made(text: str, number: str, unit: str) -> NumberSentence:
     return sentence_of_row(row)
 
 
-def test_ratios_of_units_are_learnt_and_others_are_not() -> None:
+def test_only_constant_ratios_of_units_are_learned() -> None:
     miles = [made(f"{km} km ({km * 0.621:.1f} mi) away", str(km), "km") for km in range(20, 60)]
     loose = [made(f"{m} m in {1900 + 7 * m % 100} years", str(m), "m") for m in range(20, 60)]
     rare = [made(f"{kg} kg or {kg * 2.2:.0f} lb", str(kg), "kg") for kg in range(30, 40)]
     train = [*miles, *loose, *rare]
     test = [
         made("about 1,610 km (1,000 mi)", "1,610", "km"),
-        made("50 m in 1950 years", "50", "m"),  # any year goes with any height
-        made("35 kg or 77 lb", "35", "kg"),  # ten are too few
+        made("50 m in 1950 years", "50", "m"),  # years and heights have no constant ratio
+        made("35 kg or 77 lb", "35", "kg"),  # ten sentences are too few
         made("7 km", "7", "km"),
         made("in 1999 it was 16 km (10 mi) and 3 m", "16", "km"),
     ]
@@ -30,7 +30,7 @@ def test_ratios_of_units_are_learnt_and_others_are_not() -> None:
     assert np.isnan(found[[1, 2, 3]]).all()
 
 
-def test_the_number_itself_is_not_looked_at() -> None:
+def test_the_number_itself_is_not_used() -> None:
     train = [made(f"{km} km ({km * 0.621:.1f} mi) away", str(km), "km") for km in range(20, 60)]
     one, other = (made(f"{km} km (62.1 mi) away", km, "km") for km in ("100", "987"))
     assert restated_numbers(train, [one]).tolist() == restated_numbers(train, [other]).tolist()

@@ -1,10 +1,9 @@
-"""Wiki-Convert's layout from wikitext written for these tests."""
+"""Extraction of Wiki-Convert rows from wikitext."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,7 +30,7 @@ DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang=
 
 def comments(wikitext: str, **options: Any) -> list[str]:
     rows = rows_of_page("1", wikitext, **options)
-    for row in rows:  # what is written can be read, and says what it says
+    for row in rows:  # rows can be read again, with the same number and unit
         sentence = sentence_of_row(row)
         assert sentence.numeral is not None
         assert sentence.text[sentence.numeral.end :].lstrip(" -").startswith(row["unit"])
@@ -39,41 +38,40 @@ def comments(wikitext: str, **options: Any) -> list[str]:
     return [row["comment"] for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ("{{convert|5|km|mi}}", "5 kilometres"),
-        ("{{Convert|1|km|mi|abbr=on}}", "1 km"),
-        ("{{convert|1|mi}}", "1 mile"),
-        ("{{cvt|1200|m2}}", "1,200 m²"),
-        ("{{convert|1200.50|ft|m|comma=off}}", "1200.50 feet"),
-        ("{{convert|-40|C|F}}", "-40°C"),
-        ("{{ convert | 12,500 | lb | kg | sigfig = 3 }}", "12,500 pounds"),
-        ("{{convert|300|hp|kW|0|lk=in}}", "300 horsepower"),
-        ("{{convert|6|furlong}}", "6 furlong"),
-        ("{{convert|20|ft|adj=on}}", "20-foot"),
-        ("{{convert|20|ft|abbr=on|adj=on}}", "20 ft"),
-        ("{{convert|5|sqmi|adj=on}}", "5-square-mile"),
-        ("{{convert|5|PS|adj=on}}", "5 PS"),
-        ("{{convert|40|ft|m|adj=mid|tall}}", "40-foot tall"),
-        ("{{convert|40|ft|m|0|adj=mid|-tall}}", "40-foot-tall"),
-        ("{{convert|40|ft|adj=mid|&nbsp;tall}}", "40-foot tall"),
-        ("{{convert|40|ft|adj=mid|m}}", "40-foot"),
-        ("{{convert|40|ft|cubit|adj=mid}}", "40-foot"),
-        ("{{convert|2|e6USgal}}", "2 million US gallons"),
-        ("{{convert|1|e9m3|cuft}}", "1 billion cubic metres"),
-        ("{{convert|2.5|e3acre|adj=on}}", "2.5-thousand-acre"),
-        ("{{convert|&minus;40|C}}", "-40°C"),
-        ("{{convertir|7|kg|}}", "7 kilograms"),
-    ],
-)
-def test_what_a_template_says(template: str, said: str) -> None:
-    assert comments(f"It is about {template} in all.") == [f"It is about {said} in all."]
+TEMPLATES = {
+    "{{convert|5|km|mi}}": "5 kilometres",
+    "{{Convert|1|km|mi|abbr=on}}": "1 km",
+    "{{convert|1|mi}}": "1 mile",
+    "{{cvt|1200|m2}}": "1,200 m²",
+    "{{convert|1200.50|ft|m|comma=off}}": "1200.50 feet",
+    "{{convert|-40|C|F}}": "-40°C",
+    "{{ convert | 12,500 | lb | kg | sigfig = 3 }}": "12,500 pounds",
+    "{{convert|300|hp|kW|0|lk=in}}": "300 horsepower",
+    "{{convert|6|furlong}}": "6 furlong",
+    "{{convert|20|ft|adj=on}}": "20-foot",
+    "{{convert|20|ft|abbr=on|adj=on}}": "20 ft",
+    "{{convert|5|sqmi|adj=on}}": "5-square-mile",
+    "{{convert|5|PS|adj=on}}": "5 PS",
+    "{{convert|40|ft|m|adj=mid|tall}}": "40-foot tall",
+    "{{convert|40|ft|m|0|adj=mid|-tall}}": "40-foot-tall",
+    "{{convert|40|ft|adj=mid|&nbsp;tall}}": "40-foot tall",
+    "{{convert|40|ft|adj=mid|m}}": "40-foot",
+    "{{convert|40|ft|cubit|adj=mid}}": "40-foot",
+    "{{convert|2|e6USgal}}": "2 million US gallons",
+    "{{convert|1|e9m3|cuft}}": "1 billion cubic metres",
+    "{{convert|2.5|e3acre|adj=on}}": "2.5-thousand-acre",
+    "{{convert|&minus;40|C}}": "-40°C",
+    "{{convertir|7|kg|}}": "7 kilograms",
+}
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
+def test_text_of_a_template() -> None:
+    for template, text in TEMPLATES.items():
+        assert comments(f"It is about {template} in all.") == [f"It is about {text} in all."], template
+
+
+def test_templates_without_exactly_one_number_are_left_out() -> None:
+    for template in (
         "{{convert|5|to|10|km}}",
         "{{convert|6|ft|2|in}}",
         "{{convert|{{frac|1|2}}|km}}",
@@ -81,40 +79,35 @@ def test_what_a_template_says(template: str, said: str) -> None:
         "{{convert|1,5|km}}",
         "{{cvt|2|e6USgal}}",
         "{{convert|5|km|adj=mid|{{convert|6|km}}}}",
-        f"{{{{convert|{'9' * 5000}|km}}}}",  # more digits than Python makes an integer of
-    ],
-)
-def test_what_is_not_one_plain_number_is_left_out(template: str) -> None:
-    assert comments(f"It is about {template} in all.") == []
+        f"{{{{convert|{'9' * 5000}|km}}}}",  # more digits than Python converts to an integer
+    ):
+        assert comments(f"It is about {template} in all.") == [], template
 
 
-@pytest.mark.parametrize(
-    ("template", "said", "number"),
-    [
+def test_decimal_commas_and_unit_codes() -> None:
+    for template, text, number in (
         ("{{convertir|1.200|kg|lb}}", "1.200 kg", "1200"),
         ("{{convertir|1,5|km}}", "1,5 km", "1.5"),
         ("{{convertir|1.234.567,25|m2}}", "1.234.567,25 m²", "1234567.25"),
         ("{{convertir|1 200|km}}", "1 200 km", "1200"),
         ("{{convertir|1,200|km}}", "1,200 km", "1.200"),
-        ("{{convertir|1200|sqmi}}", "1200 sqmi", "1200"),  # no comma, which would make it 1.2
+        ("{{convertir|1200|sqmi}}", "1200 sqmi", "1200"),  # no comma is added, which would make it 1.2
         ("{{convertir|−40,5|C}}", "−40,5°C", "-40.5"),
-        ("{{convertir|1.5|km}}", "1.5 km", "1.5"),  # it groups no thousands, so that it can mean nothing else
+        ("{{convertir|1.5|km}}", "1.5 km", "1.5"),  # groups no thousands, so it is a decimal point
         ("{{convertir|0.125|km}}", "0.125 km", "0.125"),
         ("{{convertir|20|ft|adj=on}}", "20 ft", "20"),
         ("{{convertir|40|ft|m|adj=mid|de alto}}", "40 ft de alto", "40"),
-    ],
-)
-def test_numbers_with_a_decimal_comma_and_units_by_their_codes(template: str, said: str, number: str) -> None:
-    text = f"La torre pesa o mide {template} en total."
-    assert comments(text, wording=Wording.of("es")) == [f"La torre pesa o mide {said} en total."]
-    row = rows_of_page("1", text, wording=Wording.of("es"))[0]
-    assert row["number"] == number and said.startswith(row["comment"][row["offset"] :][: row["length"]])
-    assert said[row["length"] :].lstrip().startswith(row["unit"])
+    ):
+        wikitext = f"La torre pesa o mide {template} en total."
+        assert comments(wikitext, wording=Wording.of("es")) == [f"La torre pesa o mide {text} en total."], template
+        row = rows_of_page("1", wikitext, wording=Wording.of("es"))[0]
+        assert row["number"] == number, template
+        assert text.startswith(row["comment"][row["offset"] :][: row["length"]]), template
+        assert text[row["length"] :].lstrip().startswith(row["unit"]), template
 
 
-@pytest.mark.parametrize(
-    ("language", "units", "decimal"),
-    [
+def test_notation_of_a_language() -> None:
+    for language, units, decimal in (
         ("", "name", "point"),
         ("en", "name", "point"),
         ("en-GB", "name", "point"),
@@ -122,11 +115,9 @@ def test_numbers_with_a_decimal_comma_and_units_by_their_codes(template: str, sa
         ("pt-BR", "code", "comma"),
         ("ja", "code", "point"),
         ("zh", "code", "point"),
-    ],
-)
-def test_a_language_has_its_wording(language: str, units: str, decimal: str) -> None:
-    assert Wording.of(language) == Wording(units=units, decimal=decimal)
-    assert Wording.of(language, "name", "comma") == Wording(units="name", decimal="comma")
+    ):
+        assert Wording.of(language) == Wording(units=units, decimal=decimal), language
+        assert Wording.of(language, "name", "comma") == Wording(units="name", decimal="comma"), language
 
 
 def test_sentences_without_spaces_between_them() -> None:
@@ -138,7 +129,7 @@ def test_sentences_without_spaces_between_them() -> None:
     assert comments("यह {{convert|5|km}} लंबा है। इसका नाम १ है।", wording=Wording.of("hi")) == ["यह 5 km लंबा है।"]
 
 
-def test_why_sentences_are_left_out() -> None:
+def test_reasons_for_leaving_sentences_out() -> None:
     text = (
         "It is {{convert|5|to|6|km}} long. It is {{convert|1,5|km}} long. It has {{cvt|2|e6USgal}} in it. In 1999 it "
         "was {{convert|6|km}} long. A {{convert|7|m}} by {{convert|8|m}} hut. It is {{convert|9|km}} long."
@@ -154,7 +145,7 @@ def test_why_sentences_are_left_out() -> None:
     ]
 
 
-def test_only_sentences_with_one_number_unless_all_are_wanted() -> None:
+def test_sentences_with_several_numbers_are_optional() -> None:
     text = (
         "It is {{convert|5|km}} long. In 1999 it was {{convert|6|km}} long. A {{convert|7|m}} by {{convert|8|m}} hut."
     )
@@ -165,7 +156,7 @@ def test_only_sentences_with_one_number_unless_all_are_wanted() -> None:
     assert rows[2]["comment"] == rows[3]["comment"] == "A 7 metres by 8 metres hut."
 
 
-def test_markup_goes_and_words_stay() -> None:
+def test_markup_is_removed() -> None:
     text = """{{Infobox|length={{convert|1|km}}}}
 [[File:x.jpg|thumb|A {{convert|2|km}} view of [[it]]]]
 '''The''' ''[[River Foo|Foo]]'' &amp; [[Bar]]s<!-- {{convert|3|km}} --> run{{citation needed}} {{convert|4|km}} south\
@@ -179,19 +170,15 @@ def test_markup_goes_and_words_stay() -> None:
     assert comments(text) == ["The Foo & Bars run 4 kilometres south of here."]
 
 
-def test_sentences_are_cut_at_their_ends_and_not_at_initials() -> None:
+def test_sentences_are_not_split_at_abbreviations() -> None:
     text = "Mr. J. Foo of St. Bar ran {{convert|4|km}}! He (see p.) won. Then he swam {{convert|5|m}}."
     assert comments(text) == ["Mr. J. Foo of St. Bar ran 4 kilometres!", "Then he swam 5 metres."]
 
 
-@pytest.mark.parametrize(
-    "text", ["{{" * 20_000, "[[" * 20_000 + "]]", "<ref>" * 20_000, "<!--" * 20_000, "{{convert|" * 9_000]
-)
-def test_no_text_takes_more_than_linear_time_or_raises(text: str) -> None:
-    assert rows_of_page("1", text) == []
-
-
-def test_marks_of_our_own_in_a_page_mean_nothing() -> None:
+def test_malformed_pages_take_linear_time() -> None:
+    for text in ("{{" * 20_000, "[[" * 20_000 + "]]", "<ref>" * 20_000, "<!--" * 20_000, "{{convert|" * 9_000):
+        assert rows_of_page("1", text) == [], text[:10]
+    # The page's own private-use characters are no marks of conversions.
     assert plain_text("a \ue0000\ue001 b")[0] == "a 0 b"
 
 
@@ -200,17 +187,16 @@ def test_names_of_the_template() -> None:
     assert rows_of_page("1", "Es sind {{Einheit|5|km}} nach Foo.", names=("einheit",))[0]["number"] == "5"
 
 
-@pytest.mark.parametrize("ending", ["xml", "xml.bz2", "xml.gz"])
-def test_dumps_are_read_packed_or_not(ending: str, tmp_path: Path) -> None:
-    path = tmp_path / f"dump.{ending}"
+def test_dumps_are_read_compressed_or_plain(tmp_path: Path) -> None:
     data = DUMP.encode()
-    path.write_bytes({"xml": data, "xml.bz2": bz2.compress(data), "xml.gz": gzip.compress(data)}[ending])
-    assert [page[:2] for page in pages_of_dump(path)] == [("11", "Lake"), ("14", "Hill")]
-    assert list(pages_of_dump(path))[1].text == "A hill of <b>earth</b>."
-    assert list(pages_of_dump(path))[1].language == "en"
+    for ending, content in (("xml", data), ("xml.bz2", bz2.compress(data)), ("xml.gz", gzip.compress(data))):
+        path = tmp_path / f"dump.{ending}"
+        path.write_bytes(content)
+        assert [page[:2] for page in pages_of_dump(path)] == [("11", "Lake"), ("14", "Hill")], ending
+        assert list(pages_of_dump(path))[1][2:] == ("A hill of <b>earth</b>.", "en"), ending
 
 
-def test_pages_are_let_go(tmp_path: Path) -> None:
+def test_pages_are_released_after_reading(tmp_path: Path) -> None:
     import tracemalloc
 
     pages = "".join(
@@ -226,20 +212,13 @@ def test_pages_are_let_go(tmp_path: Path) -> None:
     assert count == 400 and peak < 2_000_000  # the file has 8 MB
 
 
-@pytest.mark.parametrize(
-    ("content", "says"), [(b"<mediawiki><page>", "not the XML of a dump: "), (b"hello", "not the XML of a dump: ")]
-)
-def test_what_is_no_dump(content: bytes, says: str, tmp_path: Path) -> None:
-    (tmp_path / "d.xml").write_bytes(content)
-    with pytest.raises(SourceError, match=says):
-        list(pages_of_dump(tmp_path / "d.xml"))
+def test_files_that_are_no_dump(tmp_path: Path) -> None:
+    for content in (b"<mediawiki><page>", b"hello"):
+        (tmp_path / "d.xml").write_bytes(content)
+        with pytest.raises(SourceError, match="not an XML dump: "):
+            list(pages_of_dump(tmp_path / "d.xml"))
     with pytest.raises(SourceError, match="no such file"):
         list(pages_of_dump(tmp_path / "nowhere.xml"))
-    (tmp_path / "d.xml.bz2").write_bytes(content)
+    (tmp_path / "d.xml.bz2").write_bytes(b"hello")
     with pytest.raises(SourceError, match="cannot be read: "):
         list(pages_of_dump(tmp_path / "d.xml.bz2"))
-
-
-def test_rows_are_json() -> None:
-    row = rows_of_page("1", "It is {{convert|5|km}} long.")[0]
-    assert json.loads(json.dumps(row)) == row

@@ -1,4 +1,4 @@
-"""Which words are predicted: of the text, the same for every encoder, never a number."""
+"""Word positions: the same words for every encoding, and never parts of numbers."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def encoded(name: str, recipe: str, numbers: str) -> tuple[WordPositions, Encode
     return positions, encode(model.processor, SENTENCES, positions, numbers)
 
 
-@pytest.mark.parametrize("name", ["bert", "roberta"])
-def test_no_position_is_part_of_a_number_a_digit_or_a_full_stop(name: str) -> None:
-    positions = WordPositions.of(SENTENCES, tokenizer_of(name))
-    found = words(positions, positions.strata()["all"])
-    assert not any(word.isdigit() or word == "." or not word.strip() for word in found)
-    assert not any(char.isdigit() for word in found for char in word)
-    first = "".join(words(positions, positions.sentence == 0))
-    assert first == "Thetoweristallmetreswide,builtin"
+def test_positions_are_no_numbers_and_no_full_stops() -> None:
+    for name in ("bert", "roberta"):
+        positions = WordPositions.of(SENTENCES, tokenizer_of(name))
+        found = words(positions, positions.strata()["all"])
+        assert not any(word == "." or not word.strip() for word in found), name
+        assert not any(char.isdigit() for word in found for char in word), name
+        assert "".join(words(positions, positions.sentence == 0)) == "Thetoweristallmetreswide,builtin", name
+    assert len(WordPositions.of([], tokenizer_of("bert"))) == 0
 
 
-def test_labels_say_what_stands_beside_the_number() -> None:
+def test_labels_of_words_around_the_number() -> None:
     positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))
     first, second, last = (positions.sentence == row for row in (0, 1, 3))
-    assert words(positions, first & positions.labels["unit"]) == ["tall"]  # no unit is named: the word behind it
+    assert words(positions, first & positions.labels["unit"]) == ["tall"]  # without a unit, the word after the number
     assert "".join(words(positions, second & positions.labels["unit"])) == "kg"
     assert "".join(words(positions, last & positions.labels["unit"])).startswith("cats")
     assert positions.labels["next"].sum() == 3
@@ -71,26 +71,26 @@ def test_labels_say_what_stands_beside_the_number() -> None:
     assert positions.strata()["1e2"].sum() == first.sum()
 
 
-@pytest.mark.parametrize("recipe", ["num", "in-place"])
-@pytest.mark.parametrize("numbers", ["annotated", "all"])
-def test_words_that_make_a_number_larger_are_its_unit_if_they_are_not_annotated(recipe: str, numbers: str) -> None:
+def test_scale_words_outside_the_annotation_are_units() -> None:
     text = "Cats cost 5 million of 30 percent, 7% and 2 million."
     rows = [{"comment": text, "offset": text.index(n), "length": len(n), "number": n} for n in ("5", "30", "7")]
     sentences, tokenizer = [sentence_of_row(row) for row in rows], tokenizer_of("bert")
     positions = WordPositions.of(sentences, tokenizer)
 
-    def said(row: int, label: str) -> str:
+    def joined(row: int, label: str) -> str:
         chosen = (positions.sentence == row) & positions.strata()[label]
         return "".join(text[a:b] for a, b in zip(positions.start[chosen], positions.end[chosen], strict=True))
 
-    assert [said(row, "unit") for row in range(3)] == ["million", "percent", "%"]
-    assert [said(row, "all").count("million") for row in range(3)] == [1, 0, 0]  # the last is another number's
-    assert [said(row, "all").count("percent") for row in range(3)] == [0, 1, 0]
-    model = attach(backbone_of("bert"), tokenizer, recipe)
-    assert (encode(model.processor, sentences, positions, numbers).places >= 0).all()
+    assert [joined(row, "unit") for row in range(3)] == ["million", "percent", "%"]
+    assert [joined(row, "all").count("million") for row in range(3)] == [1, 0, 0]  # the other one belongs to 2 million
+    assert [joined(row, "all").count("percent") for row in range(3)] == [0, 1, 0]
+    for recipe in ("num", "in-place"):
+        model = attach(backbone_of("bert"), tokenizer, recipe)
+        for numbers in ("annotated", "all"):
+            assert (encode(model.processor, sentences, positions, numbers).places >= 0).all(), (recipe, numbers)
 
 
-def test_pieces_of_a_unit_are_no_whole_words() -> None:
+def test_whole_units_have_a_single_token() -> None:
     tokenizer = tokenizer_of("bert")
     texts = ["A cat weighs 5 kg.", "Some 5 cats ran."]
     rows = [{"comment": text, "offset": text.index("5"), "length": 1, "number": 5} for text in texts]
@@ -101,7 +101,7 @@ def test_pieces_of_a_unit_are_no_whole_words() -> None:
         assert (mine & positions.labels["unit"]).sum() == pieces
         assert (mine & positions.labels["whole"]).sum() == (1 if pieces == 1 else 0)
     sizes = [len(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in ("kg", "cats")]
-    assert min(sizes) == 1 and max(sizes) > 1  # both kinds are there
+    assert min(sizes) == 1 and max(sizes) > 1  # both cases occur
 
 
 def test_near_is_three_tokens_on_either_side() -> None:
@@ -115,25 +115,24 @@ def test_near_is_three_tokens_on_either_side() -> None:
     assert {(start, end) for start, end, is_near in near if is_near} == around
 
 
-@pytest.mark.parametrize("numbers", ["annotated", "all"])
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("name", ["bert", "roberta"])
-def test_every_encoder_has_the_same_words_at_its_own_places(name: str, recipe: str, numbers: str) -> None:
-    positions, made = encoded(name, recipe, numbers)
-    assert (made.places >= 0).all()
-    special = set(tokenizer_of(name).all_special_ids)
-    for row, place, target in zip(positions.sentence, made.places, positions.target, strict=True):
-        assert made.rows[row]["input_ids"][place] == target
-        assert target not in special and made.rows[row]["number_slots"][place] == 0
+def test_every_encoding_has_tokens_of_the_same_words(recipe: str) -> None:
+    for name, numbers in (("bert", "annotated"), ("roberta", "all")):
+        positions, made = encoded(name, recipe, numbers)
+        assert (made.places >= 0).all()
+        special = set(tokenizer_of(name).all_special_ids)
+        for row, place, target in zip(positions.sentence, made.places, positions.target, strict=True):
+            assert made.rows[row]["input_ids"][place] == target
+            assert target not in special and made.rows[row]["number_slots"][place] == 0
 
 
-def test_one_number_or_all_of_them() -> None:
+def test_annotated_number_or_all_numbers() -> None:
     for numbers, counts in (("annotated", [1, 1, 0, 1]), ("all", [2, 2, 0, 2])):
         _, made = encoded("bert", "num", numbers)
         assert [max(row["number_slots"]) for row in made.rows] == counts
     _, made = encoded("bert", "num", "annotated")
     assert made.number.tolist() == [0, 0, -1, 0]
-    # The two rows of one text differ in which number has the slot.
+    # The two rows of the same text have the slot at different numbers.
     assert made.rows[1]["input_ids"] != made.rows[3]["input_ids"]
     _, every = encoded("bert", "num", "all")
     assert every.number.tolist() == [0, 0, -1, 1] and every.rows[1]["input_ids"] == every.rows[3]["input_ids"]
@@ -141,7 +140,7 @@ def test_one_number_or_all_of_them() -> None:
         encoded("bert", "num", "some")
 
 
-def test_the_annotated_number_is_encoded_whatever_its_kind() -> None:
+def test_the_annotated_number_may_be_of_any_kind() -> None:
     row = {"comment": "Built in 1999 for 45 cats in 2004.", "offset": 9, "length": 4, "number": 1999}
     sentence = sentence_of_row(row)
     model = attach(backbone_of("bert"), tokenizer_of("bert"), "num", reader="standard", kinds=("quantity",))
@@ -151,7 +150,7 @@ def test_the_annotated_number_is_encoded_whatever_its_kind() -> None:
     assert [len(each) for each in values] == [1, 2]  # 45; and 1999, but not 2004
 
 
-def test_words_behind_a_cut_have_no_place() -> None:
+def test_truncated_words_have_no_place() -> None:
     model = attach(backbone_of("bert"), tokenizer_of("bert"), "num")
     positions = WordPositions.of(SENTENCES, tokenizer_of("bert"))
     made = encode(model.processor, SENTENCES, positions, max_tokens=8)
@@ -167,7 +166,3 @@ def test_words_move_with_the_length_of_their_number() -> None:
     ):
         assert changed[row].text[start:end] == SENTENCES[row].text[before:to]
     assert (moved.start != positions.start).any()
-
-
-def test_no_sentences_at_all() -> None:
-    assert len(WordPositions.of([], tokenizer_of("bert"))) == 0

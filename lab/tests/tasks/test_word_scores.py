@@ -1,9 +1,8 @@
-"""Figures of scores, and two encoders compared: against the statistics called by hand."""
+"""Figures of word scores and comparisons of two encodings, against direct calls of the statistics."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,10 +10,7 @@ import torch
 
 from numerate import metrics
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
-from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, mended, summaries, summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, corrected_words, summaries, summary
 
 COUNT = 60
 
@@ -41,7 +37,7 @@ def test_summary_is_per_token_in_both_bases() -> None:
         assert row[f"hit@{k}"] == pytest.approx(100 * (one.better < k).mean())
 
 
-def test_missing_words_are_left_out_and_counted() -> None:
+def test_missing_words_are_excluded_and_counted() -> None:
     one = scores(0)
     holed = WordScores(np.where(np.arange(COUNT) < 7, np.nan, one.nll), one.better, one.equal)
     row = summary(holed)
@@ -52,32 +48,29 @@ def test_missing_words_are_left_out_and_counted() -> None:
     assert groups["first"]["count"] == 3 and groups["rest"]["count"] == COUNT - 10
 
 
-def test_meanings_are_summed_up_and_compared() -> None:
+def test_meanings_are_summarised_and_compared() -> None:
     one, other = (dataclasses.replace(each, meaning=each.nll / 2) for each in (scores(0, 0.5), scores(1)))
     assert summary(one)["meaning_nats"] == pytest.approx(one.nll.mean() / 2) and "meaning_nats" not in summary(
         scores(0)
     )
     found = compare([one], [other], positions(), resamples=200)
-    for key in ("estimate", "low", "high"):  # the half of both is the same share
+    for key in ("estimate", "low", "high"):  # half of both is the same relative change
         assert found["meaning_change"][key] == pytest.approx(found["nats_change"][key])
     assert found["other_meaning_nats"] == pytest.approx(other.nll.mean() / 2)
     assert "meaning_change" not in compare([one], [scores(1)], positions(), resamples=200)
     assert compare([one], [other], positions(), np.zeros(COUNT, dtype=bool), resamples=200)["count"] == 0
 
 
-def test_equal_candidates_share_a_place() -> None:
+def test_ties_share_a_rank_and_columns_are_read_again() -> None:
     tied = WordScores(np.zeros(2), np.array([0, 4]), np.array([4, 2]))
     assert tied.hits(1).tolist() == [0.25, 0.0] and tied.hits(5).tolist() == [1.0, 0.5]
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
     one = dataclasses.replace(scores(3), meaning=scores(4).nll)
-    one.save(tmp_path / "a.npz")
-    again = WordScores.load(tmp_path / "a.npz")
-    assert all(np.array_equal(getattr(one, n), getattr(again, n)) for n in ("nll", "better", "equal", "meaning"))
+    again = WordScores.of(one.columns())
+    assert np.array_equal(again.nll, one.nll.astype(np.float32)) and np.array_equal(again.better, one.better)
+    assert again.meaning is not None and again.meaning.dtype == again.nll.dtype == np.float64
 
 
-def test_compare_is_the_statistics_on_means_over_seeds() -> None:
+def test_compare_applies_the_statistics_to_means_over_seeds() -> None:
     ours, theirs = [scores(seed, 0.6) for seed in (1, 2, 3)], [scores(seed) for seed in (4, 5, 6)]
     chosen = positions().labels["unit"]
     found = compare(ours, theirs, positions(), chosen, level=0.9, resamples=300)
@@ -95,7 +88,7 @@ def test_compare_is_the_statistics_on_means_over_seeds() -> None:
     assert found["hit"]["clusters"] == found["count"] == 12
 
 
-def test_a_relative_change_has_the_interval_of_drawn_quotients() -> None:
+def test_interval_of_a_relative_change() -> None:
     one, other = [scores(0, 0.7), scores(1, 0.7)], [scores(0), scores(1)]
     found = compare(one, other, positions(), resamples=4000)
     losses = [np.mean([each.nll for each in some], axis=0).reshape(10, 6).sum(1) for some in (one, other)]
@@ -105,21 +98,21 @@ def test_a_relative_change_has_the_interval_of_drawn_quotients() -> None:
     assert change["estimate"] == pytest.approx(found["ratio"] - 1) and change["estimate"] < -0.1
     low, high = np.quantile(quotients, [0.005, 0.995])
     assert change["low"] == pytest.approx(low, abs=0.015) and change["high"] == pytest.approx(high, abs=0.015)
-    assert high - low > 0.15  # so that the bars above say something
+    assert high - low > 0.15  # wide enough for the tolerances above
 
 
-def test_compare_leaves_out_what_either_lacks_and_needs_seeds() -> None:
+def test_compare_excludes_missing_words_and_needs_seeds() -> None:
     one, other = scores(1), scores(2)
     holed = WordScores(np.where(np.arange(COUNT) < 6, np.nan, one.nll), one.better, one.equal)
     found = compare([one, holed], [other], positions(), resamples=50)
     assert found["count"] == COUNT - 6
-    with pytest.raises(ValueError, match="both encoders need scores of a seed or more, got 0 and 1"):
+    with pytest.raises(ValueError, match="both encodings need scores of at least one seed, got 0 and 1"):
         compare([], [other], positions())
 
 
-def test_mended_words_come_in_order_of_what_was_gained() -> None:
+def test_corrected_words_are_sorted_by_gain() -> None:
     one, other = scores(1, 0.9), scores(2)
-    found = mended(one, other, most=5)
+    found = corrected_words(one, other, most=5)
     gains = other.nll - one.nll
     every = [index for index in range(COUNT) if one.better[index] == 0 and other.better[index] > 0]
     assert found.tolist() == sorted(every, key=lambda index: -gains[index])[:5]

@@ -176,7 +176,7 @@ class Scaling(Config):
             scaled = np.where(wide, (straight / 2 - centre / 2) / spread * 2, scaled)
         return np.where(np.isfinite(numbers), scaled, numbers)
 
-    def invert(self, numerals: Sequence[Numeral | str], values: Sequence[float]) -> np.ndarray:
+    def invert(self, numerals: Sequence[Numeral | str], values: Sequence[float] | np.ndarray) -> np.ndarray:
         """The original values of scaled ones: (N,) float64; infinite where float64 overflows.
 
         Args:

@@ -2,85 +2,93 @@
 
 from __future__ import annotations
 
-import dataclasses
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.errors import BadInput
-from numerate.files import read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-__all__ = ["compare_encodings", "parsed_options", "parsed_rates"]
+    from numerate_lab.engine.grid import Grid
+    from numerate_lab.engine.task import Log
 
-_SCALES: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "examples": 2000, "amount": 4000, "batch": 100, "width": 32, "layers": 2, "heads": 2, "dev": 100, "test": 200,
-    },
-    "small": {},
-}  # fmt: skip
+__all__ = ["compare_encodings", "grid_of", "parsed_options", "parsed_rates"]
+
+
+def grid_of(
+    task: str,
+    encodings: Sequence[str],
+    *,
+    heads: Sequence[str] = (),
+    scale: str = "small",
+    options: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Grid:
+    """The grid of a comparison.
+
+    Args:
+        task: A registered task, an arithmetic preset, several presets by commas, or a file of texts.
+        encodings: Names of encodings.
+        heads: Heads for encodings that name none.
+        scale: One of the task's scales, such as `tiny`.
+        options: Fields of the task's trial, such as `width`.
+        **settings: Fields of `Grid`, such as `rates`.
+    """
+    from numerate_lab.engine.encodings import with_heads
+    from numerate_lab.engine.grid import Grid
+    from numerate_lab.engine.tables import check_name
+    from numerate_lab.registry import tasks
+
+    # A file, or several presets by commas, are texts with one number asked for.
+    name = task if task in tasks else "texts"
+    made = tasks[name]
+    check_name("scale", scale, list(made.scales))
+    names = with_heads(encodings, heads)
+    chosen = {encoding: made.encoding(encoding) for encoding in names}
+    trial = made.trial(task, made.scales[scale] | (options or {}))
+    folder = re.sub(r"[^A-Za-z0-9.-]+", "_", Path(task).name)
+    return Grid(task=name, encodings=chosen, name=folder, trial=trial, **settings)
 
 
 def compare_encodings(
     output: str,
     *,
     task: str,
-    encodings: tuple[str, ...],
-    heads: tuple[str, ...],
-    budget: str,
-    amount: float | None,
-    rates: tuple[float, ...],
-    rate_share: float,
-    seeds: int,
-    scale: str,
-    options: dict[str, Any],
-    processes: int,
-    say: Callable[[str], None],
+    encodings: Sequence[str],
+    budget: str | None = None,
+    amount: float | None = None,
+    options: dict[str, Any] | None = None,
+    processes: int = 1,
+    log: Log,
+    **settings: Any,
 ) -> None:
-    """Trains all cells that are not there yet, and writes table and page.
+    """Runs all trials that have no result yet, and writes table and page.
 
     Args:
-        output: A folder; a folder of the task's name is made in it.
-        task: A preset, several by commas, or a file of texts whose last number is asked for.
-        encodings: Names.
-        heads: Of those that may have one and do not name it.
-        budget: `samples`, `tokens` or `seconds`.
-        amount: How much; None for the scale's.
-        rates: Learning rates to choose from.
-        rate_share: Share of the budget that a try of one gets.
-        seeds: Trainings of each.
-        scale: `tiny` or `small`.
-        options: More of a cell's options, such as `width`.
-        processes: Trainings at a time.
-        say: Prints a line.
+        output: The folder of results; the task gets a folder in it.
+        task: See `grid_of`.
+        encodings: See `grid_of`.
+        budget: `samples`, `tokens` or `seconds`; None for the task's.
+        amount: How much of it; None for the scale's.
+        options: See `grid_of`.
+        processes: How many encodings are trained at a time.
+        log: Prints a line.
+        **settings: See `grid_of`.
     """
-    from numerate.config import ConfigError
-    from numerate.registry import UnknownNameError, near_names
-    from numerate.training.results import OtherSettingsError
-    from numerate_lab.engine.comparison_page import write_comparison
-    from numerate_lab.engine.encodings import grid
-    from numerate_lab.engine.grid import CompareConfig, compare
-    from numerate_lab.engine.trial import CellConfig
-    from numerate_lab.tasks.asked_number.named_tasks import task_of
+    from numerate_lab.engine.grid import run_grids
+    from numerate_lab.engine.page import write_comparison
 
-    if scale not in _SCALES:
-        raise BadInput(f"unknown scale {scale!r}: {near_names(scale, list(_SCALES))}")
+    given = {"budget": budget, "amount": amount}
+    fields = (options or {}) | {key: value for key, value in given.items() if value is not None}
     try:
-        task_of(task, options.get("task_options"))
-        shared = CellConfig.from_dict({"task": task, "budget": budget} | _SCALES[scale] | options)
-        if amount is not None:
-            shared = dataclasses.replace(shared, amount=amount)
-        config = CompareConfig(
-            encodings=tuple(grid(encodings, heads)), rates=rates, rate_share=rate_share, seeds=seeds, cell=shared
-        )
-    except (ConfigError, UnknownNameError, ValueError, OSError) as error:
+        grid = grid_of(task, encodings, options=fields, **settings)
+        run_grids([grid], output, processes=processes, log=log)
+    except (ValueError, LookupError, OSError) as error:
         raise BadInput(str(error)) from None
-    try:
-        chosen = compare(config, output, processes=processes, say=say)
-    except (ConfigError, OtherSettingsError) as error:
-        raise BadInput(str(error)) from None
-    for file in write_comparison(config, output, chosen):
-        say(str(file))
+    for file in write_comparison(grid, output):
+        log(str(file))
 
 
 def parsed_rates(text: str) -> tuple[float, ...]:
@@ -94,12 +102,17 @@ def parsed_rates(text: str) -> tuple[float, ...]:
     return rates
 
 
-def parsed_options(texts: list[str]) -> dict[str, Any]:
+def parsed_options(texts: Sequence[str]) -> dict[str, Any]:
     """`key=value` each, the value as YAML."""
+    from numerate.files import YamlError, read_yaml
+
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise BadInput(f"--option {text!r}: write key=value, as width=128")
-        found[key] = read_yaml(value, f"--option {text}")
+        try:
+            found[key] = read_yaml(value, f"--option {key}")
+        except YamlError as error:
+            raise BadInput(str(error)) from None
     return found

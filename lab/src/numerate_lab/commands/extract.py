@@ -1,4 +1,4 @@
-"""`numerate extract wiki-convert`: a data set of numbers and units out of a MediaWiki dump."""
+"""`numerate extract wiki-convert`: makes a data set of numbers and units from a MediaWiki dump."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from numerate.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["extract_wiki_convert", "told_left_out"]
+__all__ = ["extract_wiki_convert", "left_out_line"]
 
 SHARES = (("dev", 0.1), ("test", 0.2))
-"""Up to where in [0, 1) a page's hash puts it; all else is `train`. Wiki-Convert's own shares are 8 : 1 : 1."""
+"""Cumulative shares of the splits by page hash; the rest is `train`. Shares are 8 : 1 : 1, as in Wiki-Convert."""
 LENGTH = "too short or too long"
 RARE = "a rarer unit; see --most-units"
 
@@ -38,26 +38,25 @@ def extract_wiki_convert(
 ) -> dict[str, Any]:
     """Writes `train`, `dev` and `test.jsonl.gz` in Wiki-Convert's layout, split by article.
 
-    The dump is streamed; rows wait in a temporary file until the most frequent units are known.
+    The dump is streamed; rows are kept in a temporary file until the most frequent units are known.
 
     Args:
-        dump: A MediaWiki XML dump, packed with bzip2 or gzip or plain.
-        output: A folder that is not there yet, or is empty.
-        names: What the template is called, beside the names that are known.
-        most_units: Only sentences with one of so many most frequent units; 0 for all.
-        every: Also sentences with several conversions or other numbers.
-        lengths: Only sentences of more characters than the first and fewer than the second; a character that is as wide
-            as two, as Chinese ones are, counts as two.
-        units: `name` writes English names of units, `code` the template's own codes; None for `name` if the dump says
-            that it is English or says nothing, else `code`.
-        decimal: `point` or `comma`, what numbers have before their fraction; None for what the dump's language has.
+        dump: A MediaWiki XML dump, compressed by bzip2 or gzip or plain.
+        output: A new or empty folder.
+        names: More names of the template.
+        most_units: Keep sentences with one of this many most frequent units; 0 for all.
+        every: Include sentences with several conversions or other numbers.
+        lengths: Keep sentences with more characters than the first and fewer than the second value; wide characters,
+            such as Chinese ones, count twice.
+        units: `name` for English names of units, `code` for codes of the template; None for `name` in English dumps
+            and dumps without a language, else `code`.
+        decimal: `point` or `comma`, the decimal separator; None for that of the dump's language.
 
     Returns:
-        `pages`, `templates` in them, `sentences` with one, rows by split, `left_out`: how many sentences for which
-        reason, and `units`: how often each stands in the rows.
+        Number of `pages`, `templates` and `sentences`, rows by split, `left_out` sentences by reason, rows by `units`.
 
     Raises:
-        BadInput: The dump cannot be read or gives nothing, the folder holds something, or an option is wrong.
+        BadInput: The dump is unreadable or has no sentences, the folder is not empty, or an option is invalid.
     """
     from numerate.training.sources import SourceError
     from numerate_lab.tasks.wikipedia.wiki_convert import pages_of_dump, plain_text, sentences_of_page
@@ -90,17 +89,18 @@ def extract_wiki_convert(
             raise BadInput(f"{dump}: {_nothing(seen, left_out)}")
         kept = {unit for unit, _ in frequent.most_common(most_units or None)}
         counts, left_out[RARE] = _divide(waiting, folder, kept)
-    told = {"left_out": {why: count for why, count in left_out.most_common() if count}}
-    return {**seen, **counts, **told, "units": {unit: count for unit, count in frequent.most_common() if unit in kept}}
+    reasons = {why: count for why, count in left_out.most_common() if count}
+    units_kept = {unit: count for unit, count in frequent.most_common() if unit in kept}
+    return {**seen, **counts, "left_out": reasons, "units": units_kept}
 
 
-def told_left_out(left_out: Mapping[str, int]) -> str:
-    """How many sentences were left out, and why, in one line.
+def left_out_line(left_out: Mapping[str, int]) -> str:
+    """Number of sentences left out, by reason, in one line.
 
     Example:
-        >>> told_left_out({"other numbers; see --every": 1200, "too short or too long": 3})
+        >>> left_out_line({"other numbers; see --every": 1200, "too short or too long": 3})
         '1,203 sentences left out: 1,200 (other numbers; see --every), 3 (too short or too long)'
-        >>> told_left_out({})
+        >>> left_out_line({})
         'no sentence left out'
     """
     if not left_out:
@@ -115,25 +115,25 @@ def _check(folder: Path, names: Sequence[str], most_units: int, units: str | Non
 
     for name in names:
         if not name.strip() or set(name) & set("{}|"):
-            raise BadInput(f"--name must be a template's name, as convert, got {name!r}")
+            raise BadInput(f"--name must be a template's name such as convert, got {name!r}")
     for option, value, known in (("--units", units, UNITS), ("--decimal", decimal, DECIMALS)):
         if value is not None and value not in known:
             raise BadInput(f"{option} must be {' or '.join(known)}, got {value!r}")
     if most_units < 0:
-        raise BadInput(f"--most-units must be 0 or more, got {most_units}")
+        raise BadInput(f"--most-units must not be negative, got {most_units}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder}: holds something already; give a new folder")
+        raise BadInput(f"{folder}: not empty: give a new folder")
 
 
 def _nothing(seen: Mapping[str, int], left_out: Counter[str]) -> str:
-    """What was seen in a dump that gives no sentence."""
+    """Why a dump has no sentences."""
     if not seen["templates"]:
         return f"none of {seen['pages']} articles has a sentence with {{{{convert|...}}}}; see --name"
     found = f"nothing to write of {_many(seen['pages'], 'article')} with {_many(seen['templates'], 'template')}"
     if not seen["sentences"]:
-        return f"{found}: all of them stand in tables, boxes, lists or headings, none in a sentence"
-    told = told_left_out(dict(left_out.most_common()))
-    return f"{found} and {_many(seen['sentences'], 'sentence')} with them: {told}"
+        return f"{found}: all of them are in tables, boxes, lists or headings, none in a sentence"
+    reasons = left_out_line(dict(left_out.most_common()))
+    return f"{found} and {_many(seen['sentences'], 'sentence')} with them: {reasons}"
 
 
 def _many(count: int, noun: str) -> str:
@@ -141,12 +141,12 @@ def _many(count: int, noun: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Characters, the wide ones twice: a sentence of Chinese has about half as many as one of English."""
+    """Number of characters, wide ones counted twice: Chinese sentences have about half as many as English ones."""
     return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if char > "\u10ff")
 
 
 def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int], int]:
-    """Writes the rows with these units into the files of their splits; also, how many sentences have none such."""
+    """Writes rows with these units to the files of their splits; returns rows by split and sentences without them."""
     folder.mkdir(parents=True, exist_ok=True)
     counts = {"train": 0, "dev": 0, "test": 0}
     rare = 0

@@ -1,7 +1,8 @@
-"""Ways to write numbers for a model, by name: what goes in, and which head says what comes out.
+"""Encodings of numbers by name: what the model reads, and which head predicts numbers.
 
-A name is that of a notation or an embedder, and behind a `+` that of a head: `p10`, `digits`, `xval+scalar`,
-`log-fourier+mixture`. Written numbers (`p10`, `digits`) come out as they go in, as tokens; vectors need a head.
+A name is a notation, an embedder or a recipe, and behind a `+` a head: `p10`, `digits`, `xval+scalar`,
+`log-fourier+mixture`, `in-place`. Every registered notation, embedder and head can be named, also those of plugins.
+Notations (`p10`, `digits`) are predicted as they are read, as tokens; vectors need a head.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from numerate.registry import UnknownNameError, embedders, heads, near_names
+from numerate.modeling.attaching import load_recipe, recipe_names
+from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SPOKEN", "WRITTEN", "Encoding", "encoding_names", "encoding_of", "grid"]
+__all__ = ["Encoding", "encoding_names", "encoding_of", "with_heads"]
 
 _RANGED = ("p10", "p1000", "b1999", "fp15")
 _RANGED_DIGITS = 8
 """Whole digits that xVal's texts have exponents for; the paper's own products of 5 digits have more."""
-WRITTEN = (*_RANGED, "keep")
-"""Notations whose tokens are filled in all at once, each by itself, as in xVal's masked training."""
-SPOKEN: dict[str, dict[str, Any]] = {"digits": {}, "digits-reversed": {"reverse": True}, "digits-3": {"group": 3}}
-"""Notations of as many tokens as the number has digits. They are said one after the other by a model that only looks
-back: filled in all at once, their number would tell the answer's length."""
+_AT_ONCE = (*_RANGED, "keep")
+"""Notations whose tokens are predicted all at once, each by itself, as in xVal's masked training."""
+_IN_TURN: dict[str, dict[str, Any]] = {"digits-reversed": {"reverse": True}, "digits-3": {"group": 3}}
+"""Variants of `digits`. They, and all other notations, are predicted token by token by a causal model: predicted at
+once, the number of tokens would tell the answer's length."""
+_SLOTS = ("marker", "addback", "prefix", "drop")
+"""Notations that write no digits: an embedder or nothing stands for the number."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits", "residues": "residues"}
 _MADE_OF_OTHERS = ("sum", "concat", "rescaled")
 _DIGITS = ("fourier", "fourier-digits", "residues")
@@ -37,8 +41,8 @@ class Encoding:
 
     Attributes:
         name: As given.
-        causal: Whether the answer is said token by token, by a model that only looks back.
-        scaled: Whether values have to be brought near 0 first.
+        causal: Whether the answer is predicted token by token, by a causal model.
+        scaled: Whether values have to be scaled to lie near 0.
         options: For `attach`: notation, embedder, placement and head.
     """
 
@@ -85,13 +89,18 @@ class Encoding:
         return Encoding(self.name, self.causal, self.scaled, options)
 
 
+def _notation_names() -> list[str]:
+    return [*_AT_ONCE, *_IN_TURN, *(name for name in notations.names() if name not in (*_AT_ONCE, *_SLOTS))]
+
+
 def encoding_names() -> list[str]:
     """All names that may stand before the `+`."""
-    return [*WRITTEN, *SPOKEN, "xval", *(name for name in embedders.names() if name not in _MADE_OF_OTHERS)]
+    vectors = ["xval", *(name for name in embedders.names() if name not in _MADE_OF_OTHERS)]
+    return list(dict.fromkeys([*_notation_names(), *vectors, *recipe_names()]))
 
 
 def encoding_of(name: str) -> Encoding:
-    """The encoding called so.
+    """The encoding of a name.
 
     Example:
         >>> encoding_of("fourier").options["head"]
@@ -100,17 +109,15 @@ def encoding_of(name: str) -> Encoding:
         (True, True)
     """
     first, plus, head = name.partition("+")
+    if first in _notation_names():
+        if plus:
+            raise ValueError(f"{name!r}: numbers in {first} are predicted as tokens, without a head")
+        return _of_notation(name)
     if first not in encoding_names():
         raise UnknownNameError(f"unknown encoding {first!r}: {near_names(first, encoding_names())}")
-    if first in WRITTEN or first in SPOKEN:
-        if plus:
-            raise ValueError(f"{name!r}: numbers in {first} come out as tokens, without a head")
-        if first in SPOKEN:
-            return Encoding(name, True, options={"notation": {"kind": "digits", "slot": True} | SPOKEN[first]})
-        return Encoding(name, options={"notation": {"kind": first, "slot": True}})
-    chosen = head or _USUAL_HEADS.get(first, "mixture")
-    if chosen not in heads:
-        raise UnknownNameError(f"unknown head {chosen!r}: {near_names(chosen, heads.names())}")
+    if first != "xval" and first not in embedders:
+        return _of_recipe(name, first, head)
+    chosen = _head(head or _USUAL_HEADS.get(first, "mixture"))
     options: dict[str, Any] = {"notation": {"kind": "marker"}, "placement": "add", "head": {"kind": chosen}}
     if first == "xval":
         options |= {"embedder": {"kind": "scaled-value"}, "placement": "scale"}
@@ -118,17 +125,47 @@ def encoding_of(name: str) -> Encoding:
     return Encoding(name, scaled=chosen == "scalar", options=options | {"embedder": {"kind": first}})
 
 
-def grid(encodings: Sequence[str], chosen_heads: Sequence[str] = ()) -> list[str]:
+def _head(name: str) -> str:
+    if name not in heads:
+        raise UnknownNameError(f"unknown head {name!r}: {near_names(name, heads.names())}")
+    return name
+
+
+def _of_notation(name: str) -> Encoding:
+    if name in _IN_TURN:
+        return Encoding(name, True, options={"notation": {"kind": "digits", "slot": True} | _IN_TURN[name]})
+    options: Any = {"kind": name, "slot": True}
+    if "slot" not in {field.name for field in dataclasses.fields(notations[name].Config)}:
+        options = _with_slots(notations[name].build())
+    return Encoding(name, name not in _AT_ONCE, options={"notation": options})
+
+
+def _with_slots(notation: Any) -> Any:
+    """A notation whose pieces are the number's slot, so that the number can be asked for."""
+    write = notation.write
+    notation.write = lambda numeral: [piece._replace(slot=True) for piece in write(numeral)]
+    return notation
+
+
+def _of_recipe(name: str, first: str, head: str) -> Encoding:
+    recipe = load_recipe(first)
+    kind = str(recipe.notation["kind"])
+    if recipe.embedder is None and kind in _notation_names():
+        return dataclasses.replace(_of_notation(kind), name=name)
+    parts: dict[str, Any] = {"notation": recipe.notation, "embedder": recipe.embedder, "placement": recipe.placement}
+    parts |= {"gated": recipe.gated, "head": {"kind": _head(head)} if head else recipe.head or {"kind": "mixture"}}
+    return Encoding(name, scaled=parts["head"]["kind"] == "scalar", options=parts)
+
+
+def with_heads(encodings: Sequence[str], chosen: Sequence[str] = ()) -> list[str]:
     """Every encoding with every head; names that have a head, or need none, stand for themselves.
 
     Example:
-        >>> grid(["p10", "xval+scalar", "float"], ["mixture", "quantiles"])
+        >>> with_heads(["p10", "xval+scalar", "float"], ["mixture", "quantiles"])
         ['p10', 'xval+scalar', 'float+mixture', 'float+quantiles']
     """
     names: list[str] = []
     for name in encodings:
-        alone = not chosen_heads or "+" in name or name in WRITTEN or name in SPOKEN
-        names += [name] if alone else [f"{name}+{head}" for head in chosen_heads]
-    for name in names:
-        encoding_of(name)
+        alone = not chosen or "+" in name or name in _notation_names()
+        names += [name] if alone else [f"{name}+{head}" for head in chosen]
     return list(dict.fromkeys(names))

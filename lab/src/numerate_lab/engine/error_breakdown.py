@@ -1,4 +1,4 @@
-"""Where the answers of a comparison go wrong: by how large the right one is, and digit by digit."""
+"""Where the answers of a comparison are wrong: by the size of the right answer, and digit by digit."""
 
 from __future__ import annotations
 
@@ -12,61 +12,60 @@ from numerate.metrics.errors import order_of_magnitude
 from numerate.report.tables import Table, table
 
 if TYPE_CHECKING:
-    from numerate_lab.engine.paired import Said
-    from numerate_lab.tasks.asked_number.asked_number import Truth
+    from collections.abc import Mapping, Sequence
+
+    from numerate_lab.engine.task import Answers
+
+    Given = Mapping[str, Sequence[Answers]]
 
 __all__ = ["magnitude_table", "place_table", "right_places"]
 
 _EXACT = 1e15
-"""Whole numbers below it have all their digits in a float64, and so have their neighbours."""
+"""Whole numbers below it, and their neighbours, have all their digits in a float64."""
 
 
-def magnitude_table(truth: Truth, said: Said) -> Table | None:
-    """log-sMAPE of test answers by the power of ten that they begin at; None if there are not two of them.
+def magnitude_table(answers: Given) -> Table | None:
+    """log-sMAPE of test answers by the power of ten of their first digit; None if there are not two powers.
 
     Args:
-        truth: The right answers,
-        said: and what each encoding says: see `said_by_encoding`.
+        answers: By encoding, the answers of each seed; all to the same examples.
     """
-    gold = torch.as_tensor(truth.values, dtype=torch.float64)
+    if not answers:
+        return None
+    gold = torch.as_tensor(next(iter(answers.values()))[0].gold, dtype=torch.float64)
     powers = order_of_magnitude(gold)
-    known = sorted({int(power) for power in powers[gold != 0].tolist()})
-    if len(known) < 2 or not said:
+    rows_of = {power: (powers == power) & (gold != 0) for power in sorted(set(powers[gold != 0].int().tolist()))}
+    if len(rows_of) < 2:
         return None
     rows: dict[str, dict[str, float | None]] = {}
-    for name, runs in said.items():
-        shares = torch.stack([right_digit_shares(one, gold) for one in runs]).mean(0)
-        rows[name] = {}
-        for power in known:
-            chosen = shares[(powers == power) & (gold != 0)]
-            value = float(chosen.nanmean())
-            rows[name][f"1e{power}"] = None if value != value else 100 * value
-    counts = [int(((powers == power) & (gold != 0)).sum()) for power in known]
-    note = "Answers: " + ", ".join(f"{count:,} of 1e{power}" for power, count in zip(known, counts, strict=True)) + "."
-    formats = {f"1e{power}": ".1f" for power in known}
-    return table(
-        rows, formats, best="max", corner="encoding", title="log-sMAPE % by magnitude of the answer", notes=[note]
-    )
+    for name, seeds in answers.items():
+        shares = torch.stack([right_digit_shares(torch.from_numpy(one.predicted), gold) for one in seeds]).mean(0)
+        means = {power: float(shares[chosen].nanmean()) for power, chosen in rows_of.items()}
+        rows[name] = {f"1e{power}": None if mean != mean else 100 * mean for power, mean in means.items()}
+    note = "Answers: " + ", ".join(f"{int(chosen.sum()):,} of 1e{power}" for power, chosen in rows_of.items()) + "."
+    formats = {f"1e{power}": ".1f" for power in rows_of}
+    title = "log-sMAPE % by magnitude of the answer"
+    return table(rows, formats, best="max", corner="encoding", title=title, notes=[note])
 
 
-def place_table(truth: Truth, said: Said) -> Table | None:
-    """Which digits of test answers are right, from the last one on; None if none can be told, or there is only one."""
+def place_table(answers: Given) -> Table | None:
+    """Which digits of test answers are right, the last one first; None if unknown, or if there is only one digit."""
     rows: dict[str, dict[str, float]] = {}
-    for name, runs in said.items():
-        shares = [right_places(one.numpy(), truth.values, truth.precision) for one in runs]
-        rows[name] = {str(place + 1): 100 * float(value) for place, value in enumerate(np.mean(shares, axis=0))}
+    for name, seeds in answers.items():
+        shares = [right_places(one.predicted, one.gold, one.precision) for one in seeds if one.precision is not None]
+        rows[name] = {str(place + 1): 100 * float(value) for place, value in enumerate(np.mean(shares or [[]], axis=0))}
     places = max(map(len, rows.values()), default=0)
     if places < 2:
         return None
     formats = {str(place + 1): ".1f" for place in range(places)}
-    note = "From the last digit (1) to the first, of answers that have one there; signs aside."
+    note = "From the last digit (1) to the first, of answers that have one there; signs do not count."
     return table(rows, formats, best="max", corner="encoding", title="right digits, %", notes=[note])
 
 
 def right_places(predicted: np.ndarray, gold: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """How often each digit is right, from the last written one on: (P,), of the answers that have a digit there.
+    """How often each digit is right, the last written one first: (P,), of the answers that have a digit there.
 
-    Answers of more than 15 digits are left out. What is no number is wrong.
+    Answers of more than 15 digits are left out. A prediction that is no number is wrong.
 
     Args:
         predicted: (N,) float64.
@@ -78,7 +77,7 @@ def right_places(predicted: np.ndarray, gold: np.ndarray, precision: np.ndarray)
         [1.0, 0.0, 1.0]
     """
     unit = 10.0 ** precision.astype(np.float64)
-    with np.errstate(over="ignore"):  # what is too large for a float64 is wrong
+    with np.errstate(over="ignore"):  # a prediction too large for a float64 is wrong
         true, guess = (np.abs(np.rint(values / unit)) for values in (gold, predicted))
     kept = true < _EXACT
     true, guess = true[kept].astype(np.int64), guess[kept]

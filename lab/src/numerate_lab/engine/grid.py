@@ -1,149 +1,235 @@
-"""The neutral bench: every encoding with its best learning rate, the same texts in the same order, one budget.
+"""A grid: encodings compared on one task, each with its best learning rate, on the same data and budget.
 
-First every encoding tries every learning rate on a part of the budget; the one that does best on dev texts is its own.
-Then it is trained with as many seeds as are wanted on the whole budget. Each training is a cell with files of its own,
-so a comparison that was stopped goes on, and one can be widened.
+First every encoding tries every learning rate on a share of the budget; the rate that does best on dev is its own. Then
+it is trained with all seeds on the whole budget. Each trial has files of its own, so an interrupted grid is resumed,
+and encodings, rates or seeds can be added later.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import json
 import math
-import re
-from dataclasses import dataclass, field
+import tempfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config, ConfigError
 from numerate.metrics.significance import mean_interval
-from numerate.training.results import is_there, read_figures
-from numerate_lab.engine.encodings import encoding_of
+from numerate.training.results import differences, read_figures, write
 from numerate_lab.engine.pool import run_jobs
-from numerate_lab.engine.trial import CellConfig, Prepared, run_cell
+from numerate_lab.engine.task import Figures, Log, Task, TrialConfig, Workspace, alike, finite
+from numerate_lab.engine.trial import TrialResult, read_trial, run_trial, same_figures
+from numerate_lab.registry import tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["CompareConfig", "best_rate", "compare", "folder_of", "mean_and_spread", "read_cells", "whole_tries"]
-
-CHOSEN_BY = "log_smape"
-"""What learning rates are chosen by on dev texts: the share of right leading digits, which all encodings have."""
+__all__ = [
+    "Grid", "against_base", "baselines_of", "best_rate", "finals", "mean_and_spread", "read_results", "recompute",
+    "run_grids", "whole_tries",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(Config):
+class Grid(Config):
     """What is compared.
 
     Attributes:
-        encodings: Names, see `numerate_lab.engine.encodings`.
-        rates: Learning rates that each may choose from.
+        task: A name in `numerate_lab.registry.tasks`.
+        encodings: Name -> fields of the trial that the encoding sets besides `encoding`.
+        variants: Name -> fields of the trial: the columns of a table, such as several budgets; rates are tried on the
+            first one.
+        rates: Learning rates that each encoding may choose from; none for the rate that its trial has.
         rate_share: Share of the budget that a try of a learning rate gets.
-        seeds: Trainings of each encoding.
-        cell: What all cells have in common.
+        seeds: Final trainings of each encoding and variant.
+        base: The encoding that all others are compared with, example by example; None for none.
+        resamples: Resamples of the bootstraps of that comparison.
+        name: The folder of results, below the output folder.
+        save: Whether to save the model of each encoding's first seed, in `models/<encoding>` there.
+        trial: The fields that all trials have in common.
     """
 
-    kind: ClassVar[str] = "compare"
-    encodings: tuple[str, ...] = ("p10", "xval", "fourier", "bits", "digits")
+    kind: ClassVar[str] = "grid"
+    task: str
+    encodings: dict[str, dict[str, Any]]
+    variants: dict[str, dict[str, Any]] = field(default_factory=lambda: {"": {}})
     rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
     rate_share: float = 0.25
     seeds: int = 3
-    cell: CellConfig = field(default_factory=CellConfig)
+    base: str | None = None
+    resamples: int = 10_000
+    name: str = ""
+    save: bool = False
+    trial: TrialConfig = field(default_factory=TrialConfig)
 
     def __post_init__(self) -> None:
-        if not self.encodings or not self.rates or self.seeds < 1:
-            raise ConfigError(f"nothing to compare: {self.encodings=}, {self.rates=}, {self.seeds=}")
+        if not self.encodings or not self.variants:
+            raise ConfigError("a grid needs at least one encoding and one variant")
+        if self.seeds < 1:
+            raise ConfigError(f"seeds must be at least 1, got {self.seeds}")
+        if any(not rate > 0 for rate in self.rates):
+            raise ConfigError(f"rates must be positive, got {self.rates}")
         if not 0 < self.rate_share <= 1:
             raise ConfigError(f"rate_share must lie in (0, 1], got {self.rate_share}")
         for name in self.encodings:
-            encoding_of(name)
+            self.tries(name)
 
-    def tries(self) -> list[CellConfig]:
-        """The cells that learning rates are chosen by; none if there is no choice."""
-        if len(self.rates) == 1:
-            return []
-        amount = self.cell.amount * self.rate_share
-        # A try of the whole budget is a final one.
-        less: dict[str, Any] = {"looks": 0, "splits": ()} if self.rate_share < 1 else {}
-        return [
-            dataclasses.replace(self.cell, encoding=name, rate=rate, seed=0, amount=amount, **less)
-            for name in self.encodings
-            for rate in self.rates
-        ]
+    @property
+    def task_class(self) -> type[Task]:
+        """The class of the task."""
+        return tasks[self.task]
 
-    def finals(self, rates: dict[str, float]) -> list[CellConfig]:
-        """The cells that are compared."""
-        return [
-            dataclasses.replace(self.cell, encoding=name, rate=rates[name], seed=seed)
-            for seed in range(self.seeds)
-            for name in self.encodings
-        ]
+    def of(self, encoding: str, variant: str | None = None) -> TrialConfig:
+        """The trial of an encoding and a variant (the first one, if None), with any rate and seed."""
+        fields = next(iter(self.variants.values())) if variant is None else self.variants[variant]
+        try:
+            return replace(self.trial, **{"encoding": encoding} | fields | self.encodings[encoding])
+        except (TypeError, ConfigError) as error:
+            raise ConfigError(f"encoding {encoding!r}: {error}") from None
+
+    def tries(self, encoding: str) -> dict[float, TrialConfig]:
+        """Learning rate -> the trial that tries it, the smallest rate first; empty if there is no choice."""
+        if len(self.rates) < 2:
+            return {}
+        return {rate: self.of(encoding).tried(rate, self.rate_share) for rate in sorted(self.rates)}
+
+    def finals(self, encoding: str, rate: float, variant: str | None = None) -> list[TrialConfig]:
+        """The trials of one encoding and variant that are compared, by seed."""
+        trial = self.of(encoding, variant)
+        return [trial.final(rate, seed) for seed in range(self.seeds)]
+
+    def settings(self) -> Figures:
+        """The grid's settings as results keep them: see `TrialConfig.settings`."""
+        return self.to_dict() | {"trial": self.trial.settings()}
 
 
-def folder_of(output: str | Path, config: CompareConfig) -> Path:
-    """Where the cells of a comparison's task are."""
-    return Path(output) / re.sub(r"[^A-Za-z0-9.-]+", "_", Path(config.cell.task).name)
-
-
-def compare(
-    config: CompareConfig, output: str | Path, *, processes: int = 1, say: Callable[[str], None] = print
-) -> dict[str, float]:
-    """Trains all cells that have no result yet in the output folder.
+def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, log: Log = print) -> None:
+    """Runs all trials that have no result yet, and compares each encoding with the grid's base.
 
     Args:
-        config: What is compared.
-        output: Cells are written into a folder below it that has the task's name.
-        processes: So many trainings at a time: a small model leaves most of an accelerator idle.
-        say: Prints a line.
-
-    Returns:
-        The learning rate that each encoding chose.
+        grids: All their encodings share the processes.
+        output: `<grid.name>/<trial.name>.json` and `.npz` are written below it, and `baselines.json`.
+        processes: How many encodings run at a time: a small model leaves most of an accelerator idle.
+        log: Prints a line.
 
     Raises:
-        OtherSettingsError: There is a result of another comparison in the same folder.
-        ConfigError: Equal time, and several processes: how long a step takes would be a matter of the others.
+        OtherSettingsError: There is a result of other settings in the same folder.
+        RuntimeError: Some encodings failed in processes of their own; the others are done.
     """
-    if config.cell.budget == "seconds" and processes > 1:
-        raise ConfigError(f"equal time is measured by one training at a time, got {processes} processes")
-    folder = folder_of(output, config)
-    there = sum(is_there(folder / f"{cell.name}.json", cell.to_dict()) for cell in config.tries())
-    if there:
-        say(f"{there} of {len(config.tries())} tries are there already")
-    jobs = {name: functools.partial(_of_encoding, config, name, folder) for name in config.encodings}
-    run_jobs(jobs, processes, say, "encodings")
-    return {name: best_rate(config, folder, name) for name in config.encodings}
+    jobs: dict[str, Any] = {}
+    timings: list[Any] = []
+    with tempfile.TemporaryDirectory(prefix="numerate-") as shared:
+        for index, grid in enumerate(grids):
+            folder, data = Path(output) / grid.name, Path(shared) / str(index)
+            missing = [name for name in grid.encodings if not _is_complete(grid, folder, name)]
+            if done := len(grid.encodings) - len(missing):
+                log(f"{grid.name}: {done} of {len(grid.encodings)} encodings are done already")
+            if missing or not _same_baselines(grid, folder):
+                _prepare(grid, folder, data, log)
+            for name in missing:
+                jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, folder, data)
+                timings += [(grid, trial, folder, data) for trial in _untimed(grid, name, folder)]
+        try:
+            if timings:  # in one process, while nothing else runs
+                run_jobs({"timings": functools.partial(_time_steps, timings)}, processes, log, "timings")
+            run_jobs(jobs, processes, log, "encodings")
+        finally:  # what was trained is compared, whatever became of the others
+            later = {
+                f"{grid.name}, {name}": functools.partial(_compare_with_base, grid, name, Path(output))
+                for grid in grids
+                for name in grid.encodings
+                if grid.base in grid.encodings and name != grid.base
+            }
+            run_jobs(later, processes, log, "comparisons")
 
 
-def best_rate(config: CompareConfig, folder: str | Path, encoding: str) -> float:
-    """The learning rate whose try did best on dev texts; the smallest of those that did equally well.
+def best_rate(grid: Grid, output: str | Path, encoding: str) -> float:
+    """The learning rate whose try did best on dev; the smallest of equals."""
+    if len(grid.rates) < 2:
+        return grid.rates[0] if grid.rates else grid.of(encoding).rate
+    folder = Path(output) / grid.name
+    tries = whole_tries(grid, output, encoding) or grid.tries(encoding)
+    task = grid.task_class(grid.of(encoding))
+    errors = {}
+    for rate, trial in tries.items():
+        result = read_trial(trial, folder)
+        if result is None:
+            raise FileNotFoundError(f"{folder / trial.name}.json: no such file; the try of a learning rate is missing")
+        errors[rate] = task.error(result.figures)
+    return min(errors, key=lambda rate: math.inf if math.isnan(errors[rate]) else errors[rate])
 
-    Where several rates have been trained on the whole budget, these are the tries: one of a part may tell nothing yet.
+
+def whole_tries(grid: Grid, output: str | Path, encoding: str) -> dict[float, TrialConfig]:
+    """Trials of seed 0 on the whole budget, if there are results of at least two learning rates.
+
+    They choose the rate instead of the short tries where the task says so: a share of the budget may tell nothing yet.
     """
-    tries = whole_tries(config, folder, encoding) or [cell for cell in config.tries() if cell.encoding == encoding]
-    if not tries:
-        return config.rates[0]
-
-    def score(cell: CellConfig) -> float:
-        value = read_figures(Path(folder) / f"{cell.name}.json")["dev"][CHOSEN_BY]["value"]
-        return -math.inf if value is None else value
-
-    return max(sorted(tries, key=lambda cell: cell.rate), key=score).rate
+    if not grid.task_class.finals_are_tries or len(grid.rates) < 2:
+        return {}
+    whole = {rate: grid.of(encoding).final(rate, 0) for rate in sorted(grid.rates)}
+    folder = Path(output) / grid.name
+    there = {rate: trial for rate, trial in whole.items() if (folder / f"{trial.name}.json").is_file()}
+    return there if len(there) > 1 else {}
 
 
-def whole_tries(config: CompareConfig, folder: str | Path, encoding: str) -> list[CellConfig]:
-    """The cells of seed 0 that were trained on the whole budget, if they are of two rates at least."""
-    tries = [cell for cell in config.tries() if cell.encoding == encoding]
-    whole = [dataclasses.replace(cell, amount=config.cell.amount) for cell in tries]
-    there = [cell for cell in whole if (Path(folder) / f"{cell.name}.json").is_file()]
-    return there if len(there) > 1 else []
+def finals(grid: Grid, output: str | Path, encoding: str, variant: str | None = None) -> list[TrialResult]:
+    """The results of an encoding's final trainings that are there, by seed."""
+    folder = Path(output) / grid.name
+    try:
+        rate = best_rate(grid, output, encoding)
+    except FileNotFoundError:
+        return []
+    found = (read_trial(trial, folder) for trial in grid.finals(encoding, rate, variant))
+    return [result for result in found if result is not None]
 
 
-def read_cells(config: CompareConfig, folder: str | Path, rates: dict[str, float]) -> dict[str, list[dict[str, Any]]]:
-    """The figures of each encoding's cells that are there, by name."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in config.encodings}
-    for cell in config.finals(rates):
-        if (Path(folder) / f"{cell.name}.json").is_file():
-            found[cell.encoding].append(read_figures(Path(folder) / f"{cell.name}.json") | {"cell": cell})
+def read_results(grid: Grid, output: str | Path, variant: str | None = None) -> dict[str, list[TrialResult]]:
+    """The results of all encodings that have some, by encoding."""
+    found = {name: finals(grid, output, name, variant) for name in grid.encodings}
+    return {name: results for name, results in found.items() if results}
+
+
+def baselines_of(grid: Grid, output: str | Path) -> Figures:
+    """What `Task.baselines` found when the grid was run; empty if there are none."""
+    file = Path(output) / grid.name / "baselines.json"
+    return read_figures(file) if file.is_file() else {}
+
+
+def against_base(grid: Grid, output: str | Path, encoding: str) -> Figures:
+    """The comparison of an encoding with the grid's base, as it was written; empty if there is none."""
+    file = _base_file(grid, Path(output) / grid.name, encoding)
+    return read_figures(file) if file.is_file() else {}
+
+
+def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
+    """Whether the figures of each final trial and comparison come out again from stored predictions, by name.
+
+    Args:
+        grid: With paths to data as they are today.
+        output: The folder that `run_grids` wrote into, or a packed table: see `numerate_lab.engine.packed`.
+
+    Returns:
+        None where predictions were not kept.
+    """
+    if Path(output).is_file():
+        from numerate_lab.engine.packed import unpack
+
+        with tempfile.TemporaryDirectory(prefix="numerate-") as folder:
+            unpack(output, folder)
+            if not Path(folder, grid.name).is_dir():  # the folder of this grid alone was packed
+                unpack(output, Path(folder) / grid.name)
+            return recompute(grid, folder)
+    found: dict[str, bool | None] = {}
+    workspace = Workspace(Path(output) / grid.name)
+    for name in grid.encodings:
+        for variant in grid.variants:
+            for result in finals(grid, output, name, variant):
+                found[result.config.name] = same_figures(grid.task_class(result.config, workspace), result)
+        if known := against_base(grid, output, name):
+            again = _compared(grid, name, output)
+            found[f"{name}-against-{grid.base}"] = None if again is None else alike(again, known)
     return found
 
 
@@ -159,23 +245,114 @@ def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None
     return mean_interval(known) if known else (math.nan, None)
 
 
-def _of_encoding(config: CompareConfig, name: str, folder: Path, say: Callable[[str], None]) -> None:
-    """All cells of one encoding, one after the other, on texts that are encoded once."""
-    prepared: Prepared | None = None
-    for choose in (False, True):
-        rates = {name: best_rate(config, folder, name)} if choose else {}
-        alone = dataclasses.replace(config, encodings=(name,))
-        for cell in alone.finals(rates) if choose else alone.tries():
-            if not is_there(folder / f"{cell.name}.json", cell.to_dict()):
-                prepared = prepared or Prepared(cell)
-                say(_told(cell, run_cell(cell, folder, prepared, say)))
+def _above(grid: Grid, folder: Path) -> Path:
+    return folder.parent if grid.name else folder
 
 
-def _told(cell: CellConfig, figures: dict[str, Any]) -> str:
-    test, trained = figures["test"], figures["training"]
-    shown = [
-        f"{name} {test[name]['value']:.6g}"
-        for name in ("exact_match", "r2", CHOSEN_BY)
-        if test[name]["value"] is not None
-    ]
-    return f"{cell.name}: {', '.join(shown)} ({trained['steps']} steps, {trained['seconds']:.0f} s)"
+def _exists(grid: Grid, folder: Path, trial: TrialConfig) -> bool:
+    return trial.exists(folder, grid.task_class.version)
+
+
+def _is_complete(grid: Grid, folder: Path, encoding: str) -> bool:
+    if not all([_exists(grid, folder, trial) for trial in grid.tries(encoding).values()]):  # noqa: C419 (each is checked)
+        return False
+    rate = best_rate(grid, _above(grid, folder), encoding)
+    models = not grid.save or (folder / "models" / encoding).is_dir()
+    trials = [trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant)]
+    return models and all([_exists(grid, folder, trial) for trial in trials])  # noqa: C419
+
+
+def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
+    """Makes the data that trials share, and measures what needs no training."""
+    for variant in grid.variants:
+        grid.task_class(grid.of(next(iter(grid.encodings)), variant), Workspace(folder, data)).prepare(log)
+    task = grid.task_class(grid.trial, Workspace(folder, data))
+    if found := task.baselines():
+        write(folder / "baselines.json", config=grid.trial.settings(), figures=finite(found))
+
+
+def _same_baselines(grid: Grid, folder: Path) -> bool:
+    file = folder / "baselines.json"
+    return not file.is_file() or differences(file, grid.trial.settings()) is None
+
+
+def _untimed(grid: Grid, encoding: str, folder: Path) -> list[TrialConfig]:
+    trials = [grid.of(encoding, variant) for variant in grid.variants]
+    return [trial for trial in trials if grid.task_class(trial, Workspace(folder)).needs_timing]
+
+
+def _time_steps(timings: Sequence[tuple[Grid, TrialConfig, Path, Path]], log: Log) -> None:
+    for grid, trial, folder, data in timings:
+        log(f"{grid.name}, {trial.encoding}: timing steps")
+        grid.task_class(trial, Workspace(folder, data)).time_steps()
+
+
+def _run_encoding(grid: Grid, encoding: str, folder: Path, data: Path, log: Log) -> None:
+    """All trials of one encoding, one after the other."""
+    workspace = Workspace(folder, data)
+
+    def run(trial: TrialConfig, final: bool, save: Path | None = None) -> None:
+        if _exists(grid, folder, trial) and (save is None or save.is_dir()):
+            return
+        figures = run_trial(grid.task_class(trial, workspace), folder, final=final, save=save, log=log)
+        log(_line(grid, trial, figures, final))
+
+    for trial in grid.tries(encoding).values():
+        run(trial, final=grid.rate_share == 1)  # a try of the whole budget is a final training
+    rate = best_rate(grid, _above(grid, folder), encoding)
+    for number, variant in enumerate(grid.variants):
+        for trial in grid.finals(encoding, rate, variant):
+            first = grid.save and number == 0 and trial.seed == 0
+            run(trial, True, folder / "models" / encoding if first else None)
+
+
+def _line(grid: Grid, trial: TrialConfig, figures: Figures, final: bool) -> str:
+    """One line about a trial: its first figures, or its error on dev."""
+    task, trained = grid.task_class(trial), figures["training"]
+    values = {column.label: (column, column.of(figures)) for column in task.shown()} if final else {}
+    shown = [f"{label} {column.factor * value:.4g}" for label, (column, value) in values.items() if value is not None]
+    if not shown and "dev" in figures:
+        shown = [f"dev error {task.error(figures):.4g}"]
+    cost = f" ({trained['seconds']:.0f} s)" if "seconds" in trained else ""
+    return f"{grid.name}, {trial.name}: {', '.join(shown[:4])}{cost}"
+
+
+def _base_file(grid: Grid, folder: Path, encoding: str) -> Path:
+    return folder / f"{encoding}-against-{grid.base}.json"
+
+
+def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
+    """Compares an encoding with the base over all seeds, and writes the result."""
+    sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
+    if not all(sides):
+        return
+    config: dict[str, Any] = {
+        side: [result.config.name for result in results] for side, results in zip(("one", "other"), sides, strict=True)
+    }
+    # A trial that was trained anew has its old name, but other figures.
+    config |= {"resamples": grid.resamples, "figures": [[_digest(result) for result in results] for results in sides]}
+    file = _base_file(grid, output / grid.name, encoding)
+    if file.is_file() and differences(file, config) is None:
+        return
+    found = _compared(grid, encoding, output)
+    if found is None:
+        missing = next(result for results in sides for result in results if not result.has_columns)
+        name = missing.config.name
+        raise ValueError(f"{name}: its predictions were not kept; delete {name}.json to have it trained again")
+    write(file, config=config, figures=found)
+    log(f"{grid.name}, {encoding}: compared with {grid.base}")
+
+
+def _digest(result: TrialResult) -> str:
+    import hashlib
+
+    return hashlib.sha256(json.dumps(result.figures, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _compared(grid: Grid, encoding: str, output: str | Path) -> Figures | None:
+    sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
+    if not all(result.has_columns for results in sides for result in results):
+        return None
+    ours, base = ([result.columns() for result in results] for results in sides)
+    task = grid.task_class(sides[0][0].config, Workspace(Path(output) / grid.name))
+    return finite(task.paired(ours, base, grid.resamples))

@@ -1,4 +1,4 @@
-"""Many trainings side by side: a process for each job, since a small model leaves most of an accelerator idle."""
+"""Trainings side by side: a process for each job, since a small model leaves most of an accelerator idle."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from numerate_lab.engine.plugins import load_plugins, loaded_plugins
 
-    Say = Callable[[str], None]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numerate_lab.engine.task import Log
 
 __all__ = ["run_jobs"]
 
 
-def run_jobs(jobs: Mapping[str, Callable[[Say], None]], processes: int, say: Say, what: str = "jobs") -> None:
-    """Runs named jobs, each in a fresh process; one that fails does not take the others with it.
+def run_jobs(jobs: Mapping[str, Callable[[Log], None]], processes: int, log: Log, what: str = "jobs") -> None:
+    """Runs named jobs, each in a fresh process; a job that fails does not stop the others.
 
     Args:
-        jobs: By name, what can be sent to a process: a `functools.partial` of a function of a module. Each gets a `say`
-            of its own, whose lines are told as they come.
-        processes: So many at a time; 1 runs them here, one after the other, and the first that fails ends it.
-        say: Prints a line.
-        what: What messages call them.
+        jobs: By name, what can be sent to a process: a `functools.partial` of a function of a module. Each gets a `log`
+            whose lines are printed as they come.
+        processes: How many run at a time; 1 runs them in this process, one after the other, until one fails.
+        log: Prints a line.
+        what: What messages call the jobs.
 
     Raises:
         RuntimeError: Some failed; the others are done.
 
     Example:
-        >>> run_jobs({"one": lambda say: say("done")}, 1, print)
+        >>> run_jobs({"one": lambda log: log("done")}, 1, print)
         done
     """
-    if processes == 1:
+    if processes == 1 or not jobs:
         for job in jobs.values():
-            job(say)
+            job(log)
         return
     failed: list[str] = []
     context = multiprocessing.get_context("spawn")
     lines = context.Queue()
-    listener = threading.Thread(target=_tell, args=(lines, say), daemon=True)
+    listener = threading.Thread(target=_print_lines, args=(lines, log), daemon=True)
     listener.start()
     with ProcessPoolExecutor(
-        processes, mp_context=context, max_tasks_per_child=1, initializer=_begin, initargs=(lines, processes)
-    ) as pool:
-        running = {pool.submit(_in_a_process, job): name for name, job in jobs.items()}
+        processes, mp_context=context, max_tasks_per_child=1, initializer=_begin,
+        initargs=(lines, processes, loaded_plugins()),
+    ) as pool:  # fmt: skip
+        running = {pool.submit(_in_process, job): name for name, job in jobs.items()}
         for future in as_completed(running):
             error = future.exception()
-            if error is not None:  # the others shall not be lost with it
+            if error is not None:
                 failed.append(running[future])
                 lines.put(f"{running[future]}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
     lines.put(None)
@@ -58,21 +61,22 @@ def run_jobs(jobs: Mapping[str, Callable[[Say], None]], processes: int, say: Say
 
 
 _lines: Any = None
-"""Where a process of the pool puts what it has to say."""
+"""Where a process of the pool puts its lines."""
 
 
-def _begin(lines: Any, processes: int) -> None:
+def _begin(lines: Any, processes: int, plugins: Sequence[str]) -> None:
     import torch
 
     global _lines
     _lines = lines
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
+    load_plugins(plugins)
 
 
-def _in_a_process(job: Callable[[Say], None]) -> None:
+def _in_process(job: Callable[[Log], None]) -> None:
     job(_lines.put)
 
 
-def _tell(lines: Any, say: Say) -> None:
+def _print_lines(lines: Any, log: Log) -> None:
     while (line := lines.get()) is not None:
-        say(line)
+        log(line)

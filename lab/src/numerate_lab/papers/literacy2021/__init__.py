@@ -1,1 +1,1 @@
-"""Numeracy enhances literacy (Thawani et al. 2021) and the floating-point embedding (2024)."""
+"""Numeracy enhances literacy (Thawani et al. 2021)."""

@@ -1,4 +1,4 @@
-"""Figures 3 to 6 of Spithourakis & Riedel (2018), and calibration beside them, from trained models."""
+"""Figures 3 to 6 of Spithourakis & Riedel (2018), and calibration plots, of trained models."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["figures"]
 
 CONTEXTS = 2000
-"""How many numbers of the test texts calibration is measured on."""
+"""Number of test numbers for calibration."""
 
 
 def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, Figure]:
-    """The figures that the given models allow, by file name.
+    """Figures by file name.
 
     Args:
-        task: The corpus.
-        models: Trained models by the run's names: `h-softmax` or `softmax` for the numerals' vectors, `d-rnn` for the
-            digits', any for the number line and calibration.
+        task: A trial on the corpus.
+        models: Trained models by name: `h-softmax` or `softmax` for vectors of numerals, `d-rnn` for vectors of digits,
+            all for number lines and calibration.
     """
     found: dict[str, Figure] = {}
     for name in ("h-softmax", "softmax"):
@@ -62,7 +62,7 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
 
 
 def _numerals(model: NumberModel) -> Figure:
-    """Cosines of the output vectors of the whole numbers up to 100 that the vocabulary has, or of its first 60."""
+    """Cosines of the output vectors of whole numbers up to 100 in the vocabulary, or of its first 60 numerals."""
     head: Any = model.head
     texts = head.known.texts()
     vectors = head.out.weight.detach()[: len(texts)]
@@ -75,8 +75,8 @@ def _numerals(model: NumberModel) -> Figure:
 
 @torch.no_grad()
 def _some(task: NextNumeral, model: NumberModel) -> tuple[Any, Any]:
-    """Distributions and numbers of the first test texts, as many as `CONTEXTS` numbers need."""
-    texts = task.texts["test"][: max(1, CONTEXTS // 5)]
+    """Distributions and numbers of the first test texts, at most `CONTEXTS`."""
+    texts = task.examples("test")[: max(1, CONTEXTS // 5)]
     batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
     predicted, numbers = model.numbers_of(dict(batch))
     keep = slice(0, CONTEXTS)

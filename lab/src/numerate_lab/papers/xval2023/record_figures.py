@@ -1,4 +1,4 @@
-"""xVal's Figures 3 to 7 from the predictions of Tables 4 and 5: where encodings go wrong, and what lies in between."""
+"""XVal's Figures 3 to 7 from the predictions of Tables 4 and 5: errors, failures, and what lies between."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, Mapping[str, Tensor]]
 
-__all__ = ["distributions", "likelihood_along", "nature_figures", "predictions"]
+__all__ = ["distributions", "likelihood_along", "predictions", "record_figures"]
 
 _WIDE = 4
 """Panels side by side."""
@@ -50,7 +50,7 @@ def predictions(columns: Columns, key: str, title: str = "", marks: Sequence[flo
     """Predictions over the truth, a panel for each encoding (Figs. 3 and 5); what is no number is counted.
 
     Args:
-        columns: By encoding, what a cell's npz holds.
+        columns: By encoding, the predictions of a trial.
         key: Which test set and question: `a1-gap_a1` means `a1-gap_a1_predicted` and `a1-gap_a1_gold`.
         title: Above all.
         marks: Values on the line of the truth that training has, or that bound a gap in it.
@@ -89,7 +89,7 @@ def distributions(columns: Columns, key: str, title: str = "", bins: int = 60) -
     An encoding that falls back on its most frequent tokens has a spike where the truth has none.
 
     Args:
-        columns: By encoding, what a cell's npz holds.
+        columns: By encoding, the predictions of a trial.
         key: As for `predictions`.
         title: Above all.
         bins: Over the range of the truth.
@@ -117,7 +117,7 @@ def likelihood_along(columns: Columns, title: str = "", marks: Sequence[float] =
     A row is one system, its truth on the line; dark is likely, in parts of the row's largest.
 
     Args:
-        columns: By encoding, what a cell's npz holds.
+        columns: By encoding, the predictions of a trial.
         title: Above all.
         marks: The ends of the gap.
     """
@@ -136,12 +136,12 @@ def likelihood_along(columns: Columns, title: str = "", marks: Sequence[float] =
     return figure
 
 
-def nature_figures(task: str, columns: Columns, gap: tuple[float, float] = (1.0, 7 / 6)) -> dict[str, Figure]:
+def record_figures(task: str, columns: Columns, gap: tuple[float, float] = (1.0, 7 / 6)) -> dict[str, Figure]:
     """All figures of one table, by file name.
 
     Args:
         task: `planets` or `temperature`.
-        columns: By encoding, what a cell's npz holds.
+        columns: By encoding, the predictions of a trial.
         gap: Between which values of a₁ training has none.
     """
     if not columns:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from numerate.modeling.introspection import evaluating
 from numerate.processing.slot_positions import first_tokens
+from numerate_lab.tasks.asked_number.asked_number import measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numerate.metrics import Score
     from numerate.modeling.number_model import NumberModel
-    from numerate_lab.tasks.arithmetic.problems import ArithmeticTask, Samples
+    from numerate_lab.tasks.arithmetic.problems import ArithmeticProblems, Samples
 
 __all__ = ["Continuity", "EmbeddingCurve", "boosting_baseline", "continuity", "embedding_curve", "response"]
 
@@ -167,7 +168,7 @@ def continuity(
 
 
 def boosting_baseline(
-    task: ArithmeticTask, train: int = 20_000, test: int = 5_000, seed: int = 0, split: str = "test", **options: Any
+    task: ArithmeticProblems, train: int = 20_000, test: int = 5_000, seed: int = 0, split: str = "test", **options: Any
 ) -> dict[str, Score]:
     """What gradient-boosted trees make of operands and operation, by the task's own measures.
 
@@ -187,10 +188,10 @@ def boosting_baseline(
     booster = HistGradientBoostingRegressor(random_state=seed, **options)
     booster.fit(_features(task, learnt), learnt.values)
     predicted = booster.predict(_features(task, task.samples(split, test, seed)))
-    return task.measure(np.asarray(predicted), task.truth(split, test, seed))
+    return measure(np.asarray(predicted), task.truth(split, test, seed))
 
 
-def _features(task: ArithmeticTask, samples: Samples) -> np.ndarray:
+def _features(task: ArithmeticProblems, samples: Samples) -> np.ndarray:
     """(N, K + 1): operands, NaN where there is none, and which operation it is."""
     kinds = [*task.config.operations, "tree"]
     return np.column_stack([samples.operands, [kinds.index(name) for name in samples.operations.tolist()]])

@@ -28,17 +28,14 @@ import numpy as np
 
 from numerate.config import Config
 from numerate.registry import UnknownNameError, near_names
-from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.number_formats import lengths_of, shares_of
 from numerate_lab.tasks.arithmetic.operand_draws import LISTS, OPERATIONS, ROOTS, Drawn, draw, solve
-from numerate_lab.tasks.asked_number.asked_number import Truth, measure, measure_by
+from numerate_lab.tasks.asked_number.asked_number import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.metrics import Score
-
-__all__ = ["PRESETS", "ArithmeticConfig", "ArithmeticTask", "Samples"]
+__all__ = ["PRESETS", "ArithmeticConfig", "ArithmeticProblems", "Samples"]
 
 BLOCK = 1024
 """Exercises that are drawn at once."""
@@ -171,20 +168,15 @@ class Samples:
         return Samples(**columns)
 
 
-@tasks.register("arithmetic")
-class ArithmeticTask:
-    """One kind of exercise; an `AskedNumberTask`.
+class ArithmeticProblems:
+    """One kind of exercise; a `QuestionSource`.
 
     Args:
         config: What is calculated; or a preset's name.
 
     Example:
-        >>> task = ArithmeticTask("multiply-3")
-        >>> task.texts("train", 2)
+        >>> ArithmeticProblems("multiply-3").texts("train", 2)
         ['... * ... = ...', '... * ... = ...']
-        >>> truth = task.truth("test", 100)
-        >>> float(task.measure(truth.values, truth)["exact_match"])
-        1.0
     """
 
     answer_slot = -1
@@ -216,7 +208,7 @@ class ArithmeticTask:
         return blocks[start - first * BLOCK : start - first * BLOCK + count]
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """The texts alone, answers included; see `AskedNumberTask`."""
+        """The texts alone, answers included; see `QuestionSource`."""
         return self.samples(split, count, seed, start).texts
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
@@ -230,14 +222,6 @@ class ArithmeticTask:
         ends = np.array([len(text) for text in found.texts], dtype=np.int64)
         spans = np.column_stack([ends - [len(answer) for answer in found.answers], ends])
         return Truth(found.values, found.answers, found.precision, spans.astype(np.int64), groups)
-
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """R2, adjusted R2, exact match, log-sMAPE, median percentage error, invalid share: see `measure`."""
-        return measure(predicted, truth)
-
-    def measure_by(self, predicted: Any, truth: Truth, group: str = "digits") -> dict[str, dict[str, Score]]:
-        """The same for each digit length, or another group of the truth's."""
-        return measure_by(predicted, truth, group)
 
     def split_of(self, operands: np.ndarray) -> np.ndarray:
         """The split of each row of operands (N, K), NaN where there is none: (N,) names."""

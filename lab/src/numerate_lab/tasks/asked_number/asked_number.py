@@ -1,8 +1,7 @@
-"""Tasks whose every text asks for one of its numbers: what such a task must offer, and how answers are measured.
+"""Texts that each ask for one of their numbers: where they come from, and how answers are measured.
 
-A task is any object with the four members of `AskedNumberTask`; `ArithmeticTask` is one, `AskedInTexts` another, for
-texts of one's own. Whoever trains takes `texts(...)`, hides the number at `answer_slot` of each, and hands what was
-predicted, as values or as strings, to `measure` with `truth(...)` of the same arguments.
+`ArithmeticProblems` is such a source, `AskedInTexts` another, for texts of one's own. A trial takes `texts(...)`, hides
+the number at `answer_slot` of each, and measures what was predicted, values or strings, against `truth(...)`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from numerate import metrics
 from numerate.metrics import Score
 from numerate.notation.decimal_form import parse_numeral
 from numerate.reading import make_reader
-from numerate_lab.registry import tasks
 from numerate_lab.tasks.next_numeral.corpora import CorpusError, read_corpus
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["AskedInTexts", "AskedNumberTask", "Truth", "compared", "measure", "measure_by"]
+__all__ = ["AskedInTexts", "QuestionSource", "Truth", "compared", "measure", "scores"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ class Truth:
 
 
 @runtime_checkable
-class AskedNumberTask(Protocol):
-    """What the bench needs of a task.
+class QuestionSource(Protocol):
+    """A source of texts that ask for a number.
 
     Attributes:
         answer_slot: Which number of each text is asked for, -1 for the last.
@@ -88,10 +86,6 @@ class AskedNumberTask(Protocol):
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
         """What those texts ask for."""
-        ...
-
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """The figures, by name, of predicted values (N,) or strings."""
         ...
 
 
@@ -113,8 +107,15 @@ def measure(predicted: Any, truth: Truth, predictors: int = 1) -> dict[str, Scor
         >>> scores["exact_match"].value, measure(["56088", "2.50"], truth)["exact_match"].value
         (0.5, 1.0)
     """
-    values, exact = compared(predicted, truth)
-    usable = np.isfinite(values)
+    return _measured(*compared(predicted, truth), truth, predictors)
+
+
+def scores(values: np.ndarray, exact: np.ndarray, truth: Truth) -> dict[str, Any]:
+    """The figures of `measure` as JSON types, from what `compared` gives."""
+    return {name: score.to_dict() for name, score in _measured(values, exact, truth).items()}
+
+
+def _measured(values: np.ndarray, exact: np.ndarray, truth: Truth, predictors: int = 1) -> dict[str, Score]:
     given, gold = torch.from_numpy(values), torch.from_numpy(np.asarray(truth.values, dtype=np.float64))
     return {
         "r2": metrics.r2(given, gold),
@@ -122,27 +123,8 @@ def measure(predicted: Any, truth: Truth, predictors: int = 1) -> dict[str, Scor
         "exact_match": _share(exact),
         "log_smape": metrics.log_smape(given, gold),
         "mdape": metrics.mdape(given, gold),
-        "invalid": _share(~usable),
+        "invalid": _share(~np.isfinite(values)),
     }
-
-
-def measure_by(predicted: Any, truth: Truth, group: str, predictors: int = 1) -> dict[str, dict[str, Score]]:
-    """The figures for each label of one of the truth's groups, such as `digits`.
-
-    Example:
-        >>> labels = {"digits": np.array([1, 2, 2])}
-        >>> truth = Truth(np.array([3.0, 12.0, 13.0]), ["3", "12", "13"], np.zeros(3, np.int64), groups=labels)
-        >>> {label: float(scores["exact_match"]) for label, scores in measure_by([3, 12, 14], truth, "digits").items()}
-        {'1': 1.0, '2': 0.5}
-    """
-    if group not in truth.groups:
-        raise ValueError(f"group must be one of {', '.join(truth.groups) or '(none)'}, got {group!r}")
-    labels = truth.groups[group]
-    found, given = {}, _listed(predicted)
-    for label in np.unique(labels).tolist():
-        rows = np.flatnonzero(labels == label)
-        found[str(label)] = measure([given[row] for row in rows], truth[rows], predictors)
-    return found
 
 
 def compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
@@ -179,7 +161,6 @@ def _share(right: np.ndarray) -> Score:
     return Score(float(right.mean()) if len(right) else math.nan, len(right))
 
 
-@tasks.register("texts", "jsonl")
 class AskedInTexts:
     """Texts of one's own, of which one number each is asked for.
 
@@ -200,17 +181,13 @@ class AskedInTexts:
         self._read: dict[str, tuple[list[str], Truth]] = {}
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Texts of a split; see `AskedNumberTask`."""
+        """Texts of a split; see `QuestionSource`."""
         texts, _ = self._split(split)
         return [texts[row] for row in self._rows(split, count, seed, start)]
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
-        """What they ask for; see `AskedNumberTask`."""
+        """What they ask for; see `QuestionSource`."""
         return self._split(split)[1][self._rows(split, count, seed, start)]
-
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """The figures; see `measure`."""
-        return measure(predicted, truth)
 
     def _rows(self, split: str, count: int, seed: int, start: int) -> list[int]:
         size = len(self._split(split)[0])

@@ -1,7 +1,8 @@
-"""Texts that ask for a number, as batches for one encoding, and what a model answers."""
+"""Texts that ask for a number, as batches for one encoding, and a model's answers."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.modeling.introspection import evaluating
+from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import PADDING
 
 if TYPE_CHECKING:
@@ -65,8 +67,8 @@ def encode(model: NumberModel, texts: Sequence[str], truth: Truth, answer_slot: 
         texts: With their answers.
         truth: Of the same texts.
         answer_slot: Which number of each text is asked for; -1 for the last.
-        causal: Whether the answer is said token by token: then `labels` say which tokens are learnt, those of the
-            answer and the one behind it.
+        causal: Whether the answer is predicted token by token: then `labels` say which tokens are learnt, those of
+            the answer and the one behind it.
 
     Raises:
         ValueError: More than one text in a thousand is read otherwise than the task means it.
@@ -123,24 +125,24 @@ def _check(model: NumberModel, fields: dict[str, Tensor], wanted: Tensor, texts:
 
 @torch.no_grad()
 def answers(model: NumberModel, asked: Asked, *, size: int = 1024, most_tokens: int = 32) -> list[float | str | None]:
-    """What the model says for each text: values by its head, or strings by its tokens; None for what is no number.
+    """The model's answer to each text: a value from its head, or a string from its tokens; None for no number.
 
     Args:
         model: In whatever mode; it is left in it.
         asked: On the model's device.
         size: Texts at once.
-        most_tokens: Of an answer that is said token by token.
+        most_tokens: The most tokens of an answer that is predicted token by token.
     """
-    said: list[float | str | None] = []
+    given: list[float | str | None] = []
     with evaluating(model):
         for batch in asked.batches(size):
             if "labels" in batch:
-                said += _spoken(model, batch, most_tokens)
+                given += _in_turn(model, batch, most_tokens)
             elif model.head is not None:
-                said += _by_head(model, batch)
+                given += _by_head(model, batch)
             else:
-                said += _filled_in(model, batch)
-    return said
+                given += _filled_in(model, batch)
+    return given
 
 
 def _by_head(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str | None]:
@@ -167,8 +169,8 @@ def _filled_in(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str
     return [read_number(model, [token for token, is_asked in zip(*row, strict=True) if is_asked]) for row in rows]
 
 
-def _spoken(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> list[float | str | None]:
-    """One token after the other, the most probable each time; text behind the question is not seen."""
+def _in_turn(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> list[float | str | None]:
+    """Token by token, the most probable one each time; text behind the question is not seen."""
     labels, ids = batch["labels"], batch["input_ids"]
     start = (labels != -100).long().argmax(1)
     length = int(start.max()) + most_tokens
@@ -178,31 +180,36 @@ def _spoken(model: NumberModel, batch: dict[str, Tensor], most_tokens: int) -> l
     ids = torch.where(place < start[:, None], ids, words.pad_token_id)
     rows = torch.arange(len(ids), device=ids.device)
     own, ended = model.processor.num_id, torch.zeros_like(start, dtype=torch.bool)
+    # Where numbers have tokens of their own, any word ends a number.
+    in_words = any(not piece.own for piece in model.processor.notation.write(Numeral("12", 0, 2, 12.0)))
+    stops = torch.tensor(words.all_special_ids if in_words else range(own), device=ids.device)
     for step in range(most_tokens):
         seen = int(start.max()) + step
         mask = (place[:seen] < (start + step)[:, None]).long()
         logits = model(input_ids=ids[:, :seen], attention_mask=mask, return_loss=False).logits
         token = logits[rows, start + step - 1].argmax(-1)
-        ended |= token < own  # any word ends the number
+        ended |= torch.isin(token, stops)
         ids[rows, start + step] = torch.where(ended, ids[rows, start + step], token)
         if bool(ended.all()):
             break
-    said = [
-        [token for token in row[first:] if token >= own]
-        for row, first in zip(ids.tolist(), start.tolist(), strict=True)
-    ]
-    return [read_number(model, tokens) for tokens in said]
+    ends = set(stops.tolist())
+    rows_of = zip(ids.tolist(), start.tolist(), strict=True)
+    return [read_number(model, [token for token in row[first:] if token not in ends]) for row, first in rows_of]
 
 
 def read_number(model: NumberModel, tokens: list[int]) -> str | None:
     """The number that tokens write, as a string; None if they write none."""
     processor: Any = model.processor
-    if any(token >= processor.num_id for token in tokens):
-        pieces = [processor.own_tokens[max(token - processor.num_id, 0)] for token in tokens]
-    else:
-        pieces = [processor.tokenizer.decode(tokens).replace(" ", "")]
-    try:
-        numeral = processor.notation.read(pieces)
-    except ValueError:
-        return None
-    return None if numeral is None else numeral.text
+    spaced: list[str] = []
+    for is_own, run in itertools.groupby(tokens, key=lambda token: token >= processor.num_id):
+        if is_own:
+            spaced += [processor.own_tokens[token - processor.num_id] for token in run]
+        else:
+            spaced.append(processor.tokenizer.decode(list(run)))
+    for pieces in ([piece.replace(" ", "") for piece in spaced], spaced):  # digits in several tokens; words
+        try:
+            numeral = processor.notation.read(pieces)
+        except ValueError:
+            continue
+        return None if numeral is None else numeral.text
+    return None

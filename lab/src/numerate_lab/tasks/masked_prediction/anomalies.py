@@ -1,6 +1,6 @@
-"""Wrong numbers: another sentence's, or the right one with a digit added, dropped or exchanged.
+"""Wrong numbers for anomaly detection, as in Berg-Kirkpatrick & Spokoyny 2020.
 
-As in Berg-Kirkpatrick & Spokoyny 2020; a model that knows which numbers are probable tells them from the right ones.
+A wrong number is that of another sentence, or the correct number with a digit added, dropped or exchanged.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ KINDS = ("swapped", "added", "dropped", "exchanged")
 
 
 def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list[Numeral | None]:
-    """A wrong number for each right one, of another value; None where there is none of this kind.
+    """A wrong number of another value for each correct number; None if there is none of this kind.
 
     Args:
-        numerals: The right ones.
-        kind: `swapped` for the number of another sentence; or a digit `added`, `dropped`, or two neighbours
-            `exchanged`. No number gets a zero in front that its writer would not have written.
-        seed: Of the draws.
+        numerals: The correct numbers.
+        kind: `swapped` for the number of another sentence; or one digit `added`, one `dropped`, or two neighbouring
+            digits `exchanged`. No number gets an unusual leading zero.
+        seed: Random seed.
 
     Example:
         >>> right = [Numeral("1,250", 0, 5, 1250.0), Numeral("7", 0, 1, 7.0)]
@@ -36,17 +36,17 @@ def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    rng = random.Random(f"{kind} {seed}")  # noqa: S311 (no secret)
+    rng = random.Random(f"{kind} {seed}")  # noqa: S311 (not for security)
     if kind == "swapped":
         return [_other(numerals, index, rng) for index in range(len(numerals))]
     long = [numeral.text for numeral in numerals if sum(map(str.isdigit, numeral.text.partition(".")[0])) > 3]
-    # A number that becomes long is written as most long ones are: else it would be found out by that.
+    # Numbers that become long get commas if most long numbers have them; otherwise the notation would reveal them.
     commas = 2 * sum("," in text for text in long) > len(long)
     return [_changed(numeral, kind, rng, commas) for numeral in numerals]
 
 
 def _other(numerals: Sequence[Numeral], index: int, rng: random.Random) -> Numeral | None:
-    for _ in range(100):  # where nearly all numbers are equal, there may be none
+    for _ in range(100):  # there may be none where nearly all numbers are equal
         other = numerals[rng.randrange(len(numerals))]
         if other.value != numerals[index].value:
             return other
@@ -65,7 +65,7 @@ def _changed(numeral: Numeral, kind: str, rng: random.Random, commas: bool) -> N
     else:
         pairs = [(at, at + 1) for at in places if at + 1 in places]
         made = [text[:a] + text[b] + text[a] + text[b + 1 :] for a, b in pairs]
-    # A 0 would be found out by its logarithm alone.
+    # Zero is excluded: its logarithm alone would reveal it.
     good = [each for each in dict.fromkeys(made) if _is_written(each) and float(each) not in (0.0, numeral.written)]
     if not good:
         return None
@@ -79,7 +79,7 @@ def _changed(numeral: Numeral, kind: str, rng: random.Random, commas: bool) -> N
 
 
 def _is_written(text: str) -> bool:
-    """Whether somebody would write a number so."""
+    """Whether the number has a usual form, without leading zeros."""
     bare = text.lstrip("+-")
     whole, point, rest = bare.partition(".")
     well_formed = whole.isdigit() and (not point or rest.isdigit())

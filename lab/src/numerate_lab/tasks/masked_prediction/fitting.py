@@ -1,8 +1,9 @@
-"""Training of one cell of a grid: rates by part, ready batches on the device, no checkpoints."""
+"""Training of one trial: learning rates by part, prepared batches on the device, no checkpoints."""
 
 from __future__ import annotations
 
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from torch.utils.data import Dataset
 
     from numerate.modeling.number_model import NumberModel
-    from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig
+    from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTrial
 
 __all__ = ["fit"]
 
 
-def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
-    """What is trained, the encoder and the embedder of numbers with rates of their own."""
+def _groups(model: NumberModel, config: PredictionTrial) -> list[dict[str, Any]]:
+    """Parameter groups: the encoder and the parts that see number vectors have learning rates of their own."""
     own_parts = (model.embedder, model.gate, model.reach, model.late_reach, model.relations)
     parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
     owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
@@ -37,23 +38,27 @@ def _groups(model: NumberModel, config: LiteracyConfig) -> list[dict[str, Any]]:
 
 def fit(
     model: NumberModel,
-    config: LiteracyConfig,
+    config: PredictionTrial,
     batches: Callable[[torch.device], Dataset[Any]],
     collate: Callable[[list[Any]], dict[str, Any]],
+    *,
+    words: bool = True,
 ) -> dict[str, Any]:
-    """Trains for some epochs with `NumberTrainer` on ready batches that lie on the device; no checkpoints.
+    """Trains with `NumberTrainer` on prepared batches.
 
     Args:
-        model: What `build` gave.
+        model: The model.
         config: Rates, epochs and seed.
-        batches: Gives the batches on a device.
-        collate: Makes a batch what the model takes.
+        batches: Returns the batches on a device.
+        collate: Makes the model's input from a batch.
+        words: Whether only words are predicted; the head then runs on labelled tokens only, one of seven.
 
     Returns:
-        `steps` and the mean `train_loss`.
+        `steps`, the mean `train_loss` and `seconds`.
     """
     import transformers
 
+    begin = time.perf_counter()
     if config.bf16 and torch.cuda.is_available():
         torch.set_float32_matmul_precision("high")
     with tempfile.TemporaryDirectory() as folder:
@@ -66,18 +71,18 @@ def fit(
         )  # fmt: skip
         groups, fused = _groups(model.to(arguments.device), config), arguments.device.type == "cuda"
         optimizer = torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=fused)
-        # Where only words are learnt, the head needs not see the others: six of seven, and most of the memory.
-        trainer = _trainer(picked=config.predict != "numbers" and picks_states(model))(
+        trainer = _trainer(picked=words and picks_states(model))(
             model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
             optimizers=(optimizer, None),
         )  # fmt: skip
         trainer.remove_callback(transformers.PrinterCallback)
         result = trainer.train()
-    return {"steps": result.global_step, "train_loss": result.training_loss}
+    seconds = round(time.perf_counter() - begin, 2)
+    return {"steps": result.global_step, "train_loss": result.training_loss, "seconds": seconds}
 
 
 def _trainer(picked: bool) -> Any:
-    """`NumberTrainer`, or one whose models give logits of the labelled tokens alone."""
+    """`NumberTrainer`, or a subclass that computes logits of labelled tokens only."""
     from numerate.training import NumberTrainer
 
     class Picking(NumberTrainer):

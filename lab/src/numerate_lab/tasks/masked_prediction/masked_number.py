@@ -1,87 +1,129 @@
-"""Masked numbers: which encoder and head predict best the number that a sentence has lost?
+"""Masked numbers: which encoding and head best predict the number that is missing in a sentence?
 
-The number is asked for with one [NUM], whatever the notation: masked subwords would say how long it is. The other
-numbers of the sentence are encoded with `numbers="all"`, and words like others with `numbers="annotated"`.
+The number is replaced by one [NUM] in every notation, because masked subwords would reveal its length. With
+`numbers="all"` the other numbers of the sentence are encoded; with `numbers="annotated"` they are plain words.
 """
 
 from __future__ import annotations
 
-import functools
-import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
 from numerate import metrics
+from numerate.modeling.attaching import load_recipe
 from numerate.modeling.introspection import evaluating
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
 from numerate.processing.processor import NumberProcessor
 from numerate.training.device_batches import BatchesByLength, the_batch
+from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.masked_prediction import prediction_setup as literacy
 from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import COLUMNS, LEVEL, NumberGuesses, baselines_and
+from numerate_lab.tasks.masked_prediction.number_guesses import (
+    COLUMNS,
+    LEVEL,
+    NumberGuesses,
+    baseline_guesses,
+    figures,
+)
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
-from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig
+from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
+from numerate_lab.tasks.masked_prediction.spelled_number import SpelledNumbers
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
     from numerate.heads.base import NumberDistribution
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
+    from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
-__all__ = ["MaskedNumber", "ask"]
+__all__ = ["MaskedNumbers", "NumberTrial", "has_head", "mask_numbers"]
 
-_ROWS = 256
+_ROWS = 64
 
 
-@tasks.register("masked-number")
-class MaskedNumber:
-    """The task on one set of sentences.
+@dataclass(frozen=True, kw_only=True)
+class NumberTrial(PredictionTrial):
+    """Settings of a trial of masked numbers.
 
-    Args:
-        config: Data, model, training; its recipe or `parts` must name a head.
+    Attributes:
+        predict: `numbers` by a number head, or `spelled` token by token by a model without one.
     """
 
-    Config = LiteracyConfig
-    version = 1
+    kind: ClassVar[str] = "masked-numbers"
+    predict: Literal["numbers", "spelled"] = "numbers"
 
-    def __init__(self, config: LiteracyConfig) -> None:
-        self.config = config
+
+def has_head(fields: Mapping[str, Any]) -> bool:
+    """Whether the fields of an encoding name a number head, or spell numbers without one."""
+    named = "head" in fields.get("parts", {}) or load_recipe(fields["recipe"]).head is not None
+    return named or fields.get("predict") == "spelled"
+
+
+@tasks.register("masked-numbers")
+class MaskedNumbers(PredictionTask):
+    """One trial of masked numbers; the recipe or `parts` must name a head, or `predict` be `spelled`."""
+
+    version = 1
+    Trial = NumberTrial
+    config: NumberTrial
+
+    @classmethod
+    def encoding(cls, name: str) -> dict[str, Any]:
+        """Recipe and parts of an encoding, with the head `mixture` if it has none."""
+        found = super().encoding(name)
+        return found if has_head(found) else super().encoding(f"{name}+mixture")
 
     def build(self) -> NumberModel:
         """A fresh model."""
-        model = literacy.build(self.config)
+        if self.config.predict == "spelled":
+            return build(self.config)
+        model = build(self.config, "numbers")
         if model.head is None:
-            raise ValueError(f"recipe {self.config.recipe!r} has no number head: say parts={{'head': 'mixture'}}")
+            recipe = self.config.recipe
+            raise ValueError(f"recipe {recipe!r} has no number head: give parts={{'head': 'mixture'}} or another")
         return model
 
     def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
-        """A split as batches in which every annotated number is asked for, with the answer in the table.
+        """Batches with masked annotated numbers and the answers in the number table, shared by trials."""
+        config = self.config
 
-        They are made once for all cells of a process with this encoder.
-        """
-        return _batches(*literacy.written_as(self.config, model, split), size)
+        def make() -> BatchesByLength:
+            sentences, positions = self.examples(split)
+            encoded = mask_numbers(model.processor, sentences, config.numbers, config.max_tokens)
+            made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
+            table = _table([sentence.numeral for sentence in sentences], model.processor)  # type: ignore[misc]
+            for part, batch in zip(made.parts, made.batches, strict=True):
+                _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
+            return made
 
-    def train(self, model: NumberModel) -> dict[str, Any]:
-        """Trains it to predict the annotated number of the training sentences."""
+        key = ("numbers", split_key(config, split), config.numbers, config.max_tokens, size)
+        return self.workspace.once(key, make)
+
+    def train(self, model: NumberModel, log: Log | None = None) -> Figures:
+        """Trains the model to predict the annotated number of the training sentences."""
+        del log
+        if self.config.predict == "spelled":
+            return SpelledNumbers(self, model).train()
         size = self.config.batch
-        return fit(model, self.config, lambda device: self.batches(model, "train", size).to(device), the_batch)
+        batches = self.batches(model, "train", size)
+        return fit(model, self.config, batches.to, the_batch, words=False)
 
     @torch.no_grad()
     def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> NumberGuesses:
-        """What the model says of each number of a split, and of wrong ones in its place."""
-        sentences, _ = literacy.load_split(self.config, split)
-        right: list[Any] = [sentence.numeral for sentence in sentences]
+        """Predictions of the numbers of a split, and scores of wrong numbers in their places."""
+        if self.config.predict == "spelled":
+            return SpelledNumbers(self, model).guess(split, seed)
+        right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
         wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
         tables = {
@@ -104,7 +146,7 @@ class MaskedNumber:
                 for name, values in own.items():
                     numbers = values.double().cpu().numpy()
                     found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
-                if scaling is None:  # the precision of a number is that of the text, and not of a scaled one
+                if scaling is None:  # the precision of a number is that of the text, not of a scaled value
                     found["nats"][at] = -output.numbers.log_mass(table[rows]).double().cpu().numpy()
                     found["crps"][at] = float(metrics.crps(output.numbers, table[rows].values()))
                 found["score"][at], found["tail"][at] = _oddness(output.numbers, table[rows])
@@ -114,37 +156,55 @@ class MaskedNumber:
         gold = np.array([numeral.value for numeral in right])
         return NumberGuesses(gold=gold, **found, wrong=odd)
 
-    def evaluate(self, model: NumberModel, split: str = "test") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Figures of the model and of the baselines by name, and the columns they are computed from."""
-        guesses = self.guess(model, split)
-        return baselines_and(guesses, self.config, split), guesses.columns()
+    def ask(self, model: NumberModel, split: str) -> Columns:
+        """Predictions as columns."""
+        return self.guess(model, split).columns()
+
+    def score(self, split: str, columns: Columns) -> Figures:
+        """Figures of the predictions, see `figures`."""
+        return {split: figures(NumberGuesses.of(columns), baseline_guesses(self.config, split)[1])}
+
+    def baselines(self) -> Figures:
+        """Figures of guesses that need no training: `median`, `unit median` and `conversion`."""
+        known, restated = baseline_guesses(self.config, "test")
+        gold = np.array([sentence.numeral.value for sentence in self.examples("test")[0] if sentence.numeral])
+        return {
+            name: {"test": figures(NumberGuesses.of_medians(median, gold), restated)} for name, median in known.items()
+        }
+
+    def error(self, figures: Mapping[str, Any]) -> float:
+        """Log-MAE on dev; infinite if some guesses are 0 or no number, because log-MAE ignores these."""
+        value, left_out = figures["dev"]["log_mae"], figures["dev"].get("log_mae_left_out", 0)
+        return np.inf if value is None or left_out else value
+
+    def shown(self) -> Sequence[Column]:
+        """Errors, calibration and likelihood."""
+        return (
+            Column("test", "log_mae", "log-MAE", ".3f"),
+            Column("test", "exponent_accuracy", "exponent accuracy", ".3f", "max"),
+            Column("test", "mdape", "MdAPE %", ".1f"),
+            Column("test", "nats", "nats", ".3f"),
+        )
+
+    def answers(self, split: str, columns: Columns) -> Answers | None:
+        """Predicted medians and correct numbers."""
+        del split
+        return Answers(columns["median"], columns["gold"])
 
 
-@functools.lru_cache(maxsize=6)
-def _batches(key: tuple[Any, ...], plan: str, size: int) -> BatchesByLength:
-    processor, options = literacy.processor_of(key, plan), json.loads(plan)
-    sentences, positions = literacy.split_of(*key)
-    encoded = ask(processor, sentences, options["numbers"], options["max_tokens"])
-    made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
-    table = _table([sentence.numeral for sentence in sentences], processor)  # type: ignore[misc]
-    for part, batch in zip(made.parts, made.batches, strict=True):
-        _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
-    return made
-
-
-def ask(
+def mask_numbers(
     processor: NumberProcessor, sentences: Sequence[NumberSentence], numbers: str = "annotated", max_tokens: int = 128
 ) -> Encoded:
-    """Writes sentences with [NUM] in the place of the annotated number, as a model's processor does.
+    """Processes sentences with [NUM] in place of the annotated number.
 
     Args:
-        processor: The model's; it is not changed.
-        sentences: Each with a number.
-        numbers: Whether `all` the others are encoded, or none but the `annotated` one, which is asked for.
-        max_tokens: Longer rows are cut.
+        processor: The processor; it is not changed.
+        sentences: Sentences with a number.
+        numbers: Whether `all` other numbers are encoded, or only the masked `annotated` one.
+        max_tokens: Longer rows are truncated.
     """
     if any(sentence.numeral is None for sentence in sentences):
-        raise ValueError("every sentence must have a number to be asked for")
+        raise ValueError("every sentence must have an annotated number")
     reader = processor.reader if numbers == "all" else AnnotatedReader([])
     own = NumberProcessor(
         processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
@@ -160,7 +220,7 @@ def ask(
 
 
 def _table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTable:
-    """Numbers as the processor puts them into its tables: scaled, if it scales."""
+    """Number table with the scaling of the processor."""
     table = NumberTable.of_numerals(list(numerals), processor.written)
     if processor.scaling is None:
         return table
@@ -168,13 +228,13 @@ def _table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTab
 
 
 def _oddness(distribution: NumberDistribution, numbers: NumberTable) -> np.ndarray:
-    """How little a model expects some numbers, by density and by tail: (2, N)."""
+    """Negative log-density and |cdf - 1/2| of numbers: (2, N)."""
     tail = (distribution.cdf(numbers.values()) - 0.5).abs()
     return torch.stack([-distribution.log_prob(numbers).double(), tail.double()]).cpu().numpy()
 
 
 def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None:
-    """Writes the right numbers into the table of a batch that asks for them, and wants them masked."""
+    """Writes the correct numbers into the table of a batch and marks them for masking (`number_wanted`)."""
     rows = (place >= 0).nonzero()[:, 0]
     columns, some = place[rows], table[rows]
     width = max(batch["number_chars"].shape[2], some.characters.shape[1])

@@ -1,249 +1,181 @@
-"""Masked words: does a sense of numbers help to predict the words beside them?
+"""Masked words: do number encodings help to predict the words around numbers?
 
 The protocol of Thawani et al. 2021: every eligible word of a sentence is masked alone and predicted, the same words for
-every encoder. `word_positions` says which they are, `word_scores` what the scores say.
+every encoding. `word_positions` selects the words, `word_scores` computes figures.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import torch
 
-from numerate.metrics.ranks import ranks_of
-from numerate.modeling.introspection import evaluating
-from numerate.training.device_batches import BatchesByLength
+from numerate.config import ConfigError
+from numerate_lab.engine.task import Column
+from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.masked_prediction import prediction_setup as literacy
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.picked_states import picks_states, states_at
-from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig
-from numerate_lab.tasks.masked_prediction.unit_spellings import UnitSpellings
+from numerate_lab.tasks.masked_prediction.prediction_setup import (
+    PLAIN,
+    PredictionTask,
+    PredictionTrial,
+    build,
+    load_split,
+    split_key,
+)  # fmt: skip
+from numerate_lab.tasks.masked_prediction.word_masking import MaskWords, mask_id_of, word_batches
 from numerate_lab.tasks.masked_prediction.word_positions import encode
-from numerate_lab.tasks.masked_prediction.word_scores import WordScores
+from numerate_lab.tasks.masked_prediction.word_prediction import number_shift, score_words
+from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from torch import Tensor
+    from collections.abc import Mapping, Sequence
 
     from numerate.modeling.number_model import NumberModel
-    from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
-    from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions
+    from numerate_lab.engine.task import Columns, Figures, Log
+    from numerate_lab.tasks.masked_prediction.word_positions import Encoded
 
-__all__ = ["MaskWords", "MaskedWord", "number_shift", "score_words", "word_batches"]
+__all__ = ["GROUPS", "MOVES", "MaskedWords", "WordTrial"]
 
-TOKENS = {"cpu": 1 << 11}
-"""So many tokens go through the model at once in evaluation, by device."""
-MANY_TOKENS = 1 << 16
-"""The same on an accelerator."""
-_ROWS = 64
+MOVES = 0.1
+"""Minimum total variation by which the prediction of a word `moves` when the number changes."""
+GROUPS = ("all", "unit", "whole", "other", "next", "near", "moves")
+"""Groups of words that are compared with the base encoding."""
 
 
-@tasks.register("masked-word")
-class MaskedWord:
-    """The task on one set of sentences; `prediction_trial.run_cell` does all of it.
+@dataclass(frozen=True, kw_only=True)
+class WordTrial(PredictionTrial):
+    """Settings of a trial of masked words.
 
-    Args:
-        config: Data, model, training.
+    Attributes:
+        ratio: Share of words masked in training.
+        next_ratio: Share of masked tokens right after the annotated number, usually its unit; None for `ratio`.
+        words: Words to predict: `shared` ones, which are no part of a number, or each encoding's `own` tokens, such as
+            commas within subwords of a number, as in the papers.
+        plain: File of texts; those without any number are measured, too.
+        plain_split: Field with the split of these texts, if only those of `test` are used.
+        most_plain: Maximum number of texts without numbers.
+        shift: Measure how predictions change when the number is multiplied by this factor; None for no measurement.
+        chosen_by: Group of dev words whose nats choose the learning rate.
     """
 
-    Config = LiteracyConfig
-    version = 1
+    kind: ClassVar[str] = "masked-words"
+    paths: ClassVar[tuple[str, ...]] = ("source", "model", "plain")
+    ratio: float = 0.15
+    next_ratio: float | None = None
+    words: Literal["shared", "own"] = "shared"
+    plain: str | None = None
+    plain_split: str | None = None
+    most_plain: int | None = None
+    shift: float | None = None
+    chosen_by: str = "all"
 
-    def __init__(self, config: LiteracyConfig) -> None:
-        self.config = config
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("ratio", "next_ratio"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= 1:
+                raise ConfigError(f"{name} must lie between 0 and 1, got {value}")
+        if self.most_plain is not None and self.most_plain < 1:
+            raise ConfigError(f"most_plain must be positive, got {self.most_plain}")
+
+    def tried(self, rate: float, share: float) -> WordTrial:
+        """A short training, measured on dev words only."""
+        return dataclasses.replace(super().tried(rate, share), plain=None, shift=None)
+
+
+class _WordColumn(Column):
+    """A column whose metric is a group of words and a figure, as `unit nats`."""
+
+    def of(self, figures: Mapping[str, Any]) -> float | None:
+        group, _, name = self.metric.partition(" ")
+        return figures.get(self.split, {}).get(group, {}).get(name)
+
+
+@tasks.register("masked-words")
+class MaskedWords(PredictionTask):
+    """One trial of masked words."""
+
+    version = 1
+    Trial = WordTrial
+    config: WordTrial
+
+    def splits(self, final: bool) -> tuple[str, ...]:
+        """`dev` for tries; `test` and, if there are texts without numbers, `plain` for final trainings."""
+        return (*super().splits(final), *([PLAIN] if self.config.plain else []))
 
     def build(self) -> NumberModel:
         """A fresh model."""
-        return literacy.build(self.config)
+        return build(self.config)
 
-    def train(self, model: NumberModel) -> dict[str, Any]:
-        """Trains it on the training split, masks drawn anew for each batch."""
+    def encoded(self, model: NumberModel, split: str) -> Encoded:
+        """A split in the model's notation, shared by all trials of an encoding."""
         config = self.config
-        _, positions = literacy.load_split(config, "train")
-        encoded = literacy.encoded_split(config, model, "train")
-        mask = MaskWords(_mask_id(model), config.ratio, config.next_ratio, config.seed)
+        key = ("words", split_key(config, split), config.numbers, config.max_tokens)
+        options = config.numbers, config.max_tokens
+        return self.workspace.once(key, lambda: encode(model.processor, *self.examples(split), *options))
+
+    def train(self, model: NumberModel, log: Log | None = None) -> Figures:
+        """Trains on the training split, with new masks for each batch."""
+        del log
+        config, positions, encoded = self.config, self.examples("train")[1], self.encoded(model, "train")
+        mask = MaskWords(mask_id_of(model), config.ratio, config.next_ratio, config.seed)
         return fit(model, config, lambda device: word_batches(encoded, positions, config.batch).to(device), mask)
 
-    def evaluate(self, model: NumberModel, split: str = "test") -> WordScores:
-        """Scores of every word of a split."""
-        _, positions = literacy.load_split(self.config, split)
-        return score_words(model, literacy.encoded_split(self.config, model, split), positions)
+    def scores(self, model: NumberModel, split: str = "test") -> WordScores:
+        """Scores of all words of a split."""
+        return score_words(model, self.encoded(model, split), self.examples(split)[1])
 
-    def shift(self, model: NumberModel, split: str = "test", factor: float = 1000.0) -> np.ndarray:
-        """How far each word's prediction moves with the number, see `number_shift`."""
-        sentences, positions = literacy.load_split(self.config, split)
-        return number_shift(model, sentences, positions, factor, self.config.numbers, self.config.max_tokens)
+    def ask(self, model: NumberModel, split: str) -> Columns:
+        """Scores as columns, and `shift`, the change of each prediction with the number."""
+        columns, config = self.scores(model, split).columns(), self.config
+        if config.shift is not None and split != PLAIN:
+            options = config.shift, config.numbers, config.max_tokens
+            columns["shift"] = number_shift(model, *self.examples(split), *options).astype(np.float32)
+        return columns
 
+    def score(self, split: str, columns: Columns) -> Figures:
+        """Figures of each group of words."""
+        groups = self.examples(split)[1].strata()
+        if "shift" in columns:
+            groups |= {"moves": columns["shift"] >= MOVES, "stays": columns["shift"] < MOVES}
+        return {split: summaries(WordScores.of(columns), groups)}
 
-class MaskWords:
-    """A Trainer's collator of one ready batch: masks some of its words, on the device.
+    def error(self, figures: Mapping[str, Any]) -> float:
+        """Nats of the dev words in the group `chosen_by`."""
+        value = figures["dev"][self.config.chosen_by]["nats"]
+        return np.inf if value is None else value
 
-    Which words is drawn from the seed for the words of the *text*, so that every encoder has the same ones masked.
+    def paired(self, ours: Sequence[Columns], base: Sequence[Columns], resamples: int) -> Figures:
+        """Comparison by group of words (see `compare`), and `plain` on texts without numbers."""
+        found: Figures = {}
+        for split, names in (("test", GROUPS), (PLAIN, ("all",))):
+            if f"{split}_nll" not in ours[0]:
+                continue
+            positions = load_split(self.config, split)[1]
+            sides = [[columns_of_split(columns, split) for columns in side] for side in (ours, base)]
+            groups = positions.strata()
+            if shifts := [columns["shift"] for columns in sides[1] if "shift" in columns]:
+                groups["moves"] = np.mean(shifts, axis=0) >= MOVES
+            one, other = ([WordScores.of(columns) for columns in side] for side in sides)
+            for name in names:
+                if name in groups:
+                    test = compare(one, other, positions, groups[name], resamples=resamples)
+                    found[PLAIN if split == PLAIN else name] = test
+        return found
 
-    Args:
-        mask_id: Of [MASK].
-        ratio: Share of the words that are masked. Always by [MASK], as in the papers.
-        next_ratio: Share of the tokens right behind the annotated number; None for `ratio`.
-        seed: Of the draws.
-    """
+    def shown(self) -> Sequence[Column]:
+        """Nats and hit rate of all words, nats of unit words and of texts without numbers."""
+        return (
+            _WordColumn("test", "all nats", "nats", ".4f"),
+            _WordColumn("test", "all hit@1", "hit@1 %", ".2f", "max"),
+            _WordColumn("test", "unit nats", "unit nats", ".4f"),
+            _WordColumn(PLAIN, "all nats", "plain nats", ".4f"),
+        )
 
-    def __init__(self, mask_id: int, ratio: float = 0.15, next_ratio: float | None = None, seed: int = 0) -> None:
-        self.mask_id, self.ratio = mask_id, ratio
-        self.next_ratio = ratio if next_ratio is None else next_ratio
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def __call__(self, batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-        """The batch with words hidden in `input_ids`, and what they are in `labels`.
-
-        Shape:
-            `word_places`: (B, P), the tokens that may be masked, -1 for none. `word_next`: (B, P) bool. Both go.
-        """
-        batch = dict(batches[0])
-        places, following, ids = batch.pop("word_places"), batch.pop("word_next"), batch["input_ids"]
-        drawn = torch.rand(places.shape, generator=self.generator).to(ids.device)
-        chosen = (drawn < torch.where(following, self.next_ratio, self.ratio)) & (places >= 0)
-        nowhere = ids.shape[1]
-        hidden = torch.zeros(len(ids), nowhere + 1, dtype=torch.bool, device=ids.device)
-        hidden = hidden.scatter_(1, torch.where(chosen, places, nowhere), True)[:, :nowhere]
-        batch["labels"] = torch.where(hidden, ids, -100)
-        batch["input_ids"] = torch.where(hidden, self.mask_id, ids)
-        return batch
-
-
-@functools.lru_cache(maxsize=4)  # cells of one encoder differ in seed and learning rate, and share these
-def word_batches(encoded: Encoded, positions: WordPositions, size: int) -> BatchesByLength:
-    """Batches for `MaskWords`, sorted by the bare text's tokens: the same sentences in each, whatever the encoder."""
-    made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
-    bounds = np.searchsorted(positions.sentence, np.arange(len(encoded.rows) + 1))
-    for part, batch in zip(made.parts, made.batches, strict=True):
-        width = max((int(bounds[row + 1] - bounds[row]) for row in part), default=0)
-        places = torch.full((len(part), width), -1)
-        following = torch.zeros(len(part), width, dtype=torch.bool)
-        for line, row in enumerate(part):
-            some = slice(bounds[row], bounds[row + 1])
-            own = encoded.places[some]
-            own = np.where(own >= 0, own + _padding(encoded, row, batch), -1)
-            places[line, : len(own)] = torch.from_numpy(own)
-            following[line, : len(own)] = torch.from_numpy(positions.labels["next"][some])
-        batch["word_places"], batch["word_next"] = places, following
-    return made
-
-
-def score_words(
-    model: NumberModel, encoded: Encoded, positions: WordPositions, tokens: int | None = None
-) -> WordScores:
-    """Masks every word alone and looks how probable the model holds it, many at once.
-
-    Args:
-        model: Its processor made `encoded`.
-        encoded: The sentences.
-        positions: The words.
-        tokens: At most about so many go through the model at once; by default what fits the device.
-    """
-    count = len(positions)
-    is_unit = torch.from_numpy(positions.labels["unit"]).to(model.device)
-    spellings = UnitSpellings.of(model.processor.tokenizer.get_vocab()).to(model.device)
-    nll, meaning = (torch.full((count,), torch.nan, dtype=torch.float64, device=model.device) for _ in range(2))
-    better, equal = (torch.zeros(count, dtype=torch.int64, device=model.device) for _ in range(2))
-    with evaluating(model):
-        for index, logits, targets in _word_logits(model, encoded, positions, encoded.places >= 0, tokens):
-            wide = logits.double()
-            nll[index] = wide.logsumexp(-1) - wide.gather(1, targets[:, None])[:, 0]
-            meaning[index] = torch.where(is_unit[index], spellings.nats(wide, targets), nll[index])
-            better[index], equal[index] = ranks_of(logits, targets)
-    return WordScores(*(column.cpu().numpy() for column in (nll, better, equal, meaning)))
-
-
-def number_shift(
-    model: NumberModel,
-    sentences: Sequence[NumberSentence],
-    positions: WordPositions,
-    factor: float = 1000.0,
-    numbers: str = "annotated",
-    max_tokens: int = 128,
-) -> np.ndarray:
-    """How far the prediction of each word moves when its sentence's number is multiplied: which words depend on it.
-
-    Args:
-        model: Any encoder's.
-        sentences: The texts.
-        positions: Their words.
-        factor: What the annotated number is multiplied by, in the text itself.
-        numbers: See `encode`.
-        max_tokens: See `encode`.
-
-    Returns:
-        (N,) float64, the total variation distance of the two predicted distributions, from 0 to 1; NaN where a word is
-        missing in either, or where there is no number.
-    """
-    changed = [sentence.scaled(factor) for sentence in sentences]
-    after = positions.moved(sentences, changed)
-    pair = [encode(model.processor, *each, numbers, max_tokens) for each in ((sentences, positions), (changed, after))]
-    numbered = np.array([sentence.numeral is not None for sentence in sentences], dtype=bool)
-    wanted = (pair[0].places >= 0) & (pair[1].places >= 0) & numbered[positions.sentence]
-    found = torch.full((len(positions),), torch.nan, dtype=torch.float64, device=model.device)
-    streams = [_word_logits(model, encoded, positions, wanted) for encoded in pair]
-    with evaluating(model):
-        for (index, one, _), (_, other, _) in zip(*streams, strict=True):
-            found[index] = (one.double().softmax(-1) - other.double().softmax(-1)).abs().sum(-1) / 2
-    return found.cpu().numpy()
-
-
-@torch.no_grad()
-def _word_logits(
-    model: NumberModel, encoded: Encoded, positions: WordPositions, wanted: np.ndarray, tokens: int | None = None
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Positions with the logits of all tokens there, each masked alone: indices (n,), logits (n, V), targets (n,).
-
-    The order and the parts depend on the positions alone, so that two encoders can be looked at side by side.
-    """
-    made = _row_batches(encoded, positions)
-    bounds = np.searchsorted(positions.sentence, np.arange(len(encoded.rows) + 1))
-    mask_id, device = _mask_id(model), model.device
-    tokens = TOKENS.get(device.type, MANY_TOKENS) if tokens is None else tokens
-    for part, batch in zip(made.parts, made.batches, strict=True):
-        index = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in part])
-        lines = np.repeat(np.arange(len(part)), [bounds[row + 1] - bounds[row] for row in part])
-        index, lines = index[wanted[index]], lines[wanted[index]]
-        before = np.array([_padding(encoded, row, batch) for row in part], dtype=np.int64)
-        fields = {key: value.to(device) for key, value in batch.items()}
-        step = max(1, tokens // (int(positions.lengths[part].max(initial=0)) + 2))
-        for start in range(0, len(index), step):
-            some = slice(start, start + step)
-            at = torch.from_numpy(index[some]).to(device)
-            line = torch.from_numpy(lines[some]).to(device)
-            place = torch.from_numpy(encoded.places[index[some]] + before[lines[some]]).to(device)
-            inputs = {key: value[line] for key, value in fields.items()}
-            every = torch.arange(len(line), device=device)
-            targets = inputs["input_ids"][every, place]
-            inputs["input_ids"][every, place] = mask_id
-            yield at, _logits_at(model, inputs, every, place), targets
-
-
-def _logits_at(model: NumberModel, inputs: dict[str, Tensor], rows: Tensor, columns: Tensor) -> Tensor:
-    """The logits of some tokens of a batch: (n, V)."""
-    if not picks_states(model):
-        return model(**inputs, return_loss=False).logits[rows, columns]
-    with states_at(model, rows, columns):
-        return model(**inputs, return_loss=False).logits[:, 0]
-
-
-@functools.lru_cache(maxsize=8)
-def _row_batches(encoded: Encoded, positions: WordPositions) -> BatchesByLength:
-    return BatchesByLength(encoded.rows, encoded.collate, _ROWS, positions.lengths.tolist())
-
-
-def _padding(encoded: Encoded, row: int, batch: dict[str, Tensor]) -> int:
-    """How many tokens of padding stand before a row's own in its batch."""
-    left = encoded.collate.side == "left"
-    return batch["input_ids"].shape[1] - len(encoded.rows[row]["input_ids"]) if left else 0
-
-
-def _mask_id(model: NumberModel) -> int:
-    if model.vocabulary.mask_id is None:
-        raise ValueError(f"masked words need a tokenizer with a mask token; {model.info.task!r} has none")
-    return model.vocabulary.mask_id
+    def example_scores(self, split: str, columns: Columns) -> dict[str, np.ndarray]:
+        """Log-probability of each word."""
+        del split
+        return {"log-probability": -columns["nll"].astype(np.float64)}

@@ -1,4 +1,4 @@
-"""Guesses at masked numbers: what a model says of each, the figures of a table's row, and guesses to beat."""
+"""Guesses of masked numbers: the figures of a model, and baselines without a model."""
 
 from __future__ import annotations
 
@@ -10,40 +10,39 @@ import numpy as np
 import torch
 
 from numerate import metrics
-from numerate_lab.tasks.masked_prediction import prediction_setup as literacy
+from numerate_lab.tasks.masked_prediction.prediction_setup import read_split, split_key
 from numerate_lab.tasks.masked_prediction.restated_number import restated_numbers
 from numerate_lab.tasks.masked_prediction.word_positions import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
-    from numerate_lab.tasks.masked_prediction.prediction_setup import LiteracyConfig
+    from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTrial
 
-__all__ = ["COLUMNS", "LEVEL", "NumberGuesses", "baselines", "baselines_and", "baselines_of", "figures"]
+__all__ = ["COLUMNS", "LEVEL", "NumberGuesses", "baseline_guesses", "baselines", "figures"]
 
 LEVEL = 0.9
-"""Of the intervals whose coverage is measured."""
+"""Level of the intervals whose coverage is measured."""
 COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
-"""What is known of each number, beside the right one and the wrong ones."""
+"""Columns of guesses beside the correct and the wrong numbers."""
 
 
 @dataclass(frozen=True)
 class NumberGuesses:
-    """What a model says of the numbers of N sentences, in the units of the text.
+    """Predictions of the numbers of N sentences, in the units of the text.
 
     Attributes:
-        gold: (N,) float64, the right ones.
-        median: (N,) its medians; NaN where a sentence was cut before its number.
-        low: (N,) lower ends of its 90 % intervals.
-        high: (N,) upper ends.
-        nats: (N,) negative log-probability of the right number as it is written (`log_mass`), by which heads can be
-            compared; this and the next are NaN where the processor scales.
-        crps: (N,) mean of the batch that each was in.
-        score: (N,) how odd the right number is: its negative log-density.
-        tail: (N,) the same by how far in a tail it lies, |cdf - 1/2|: of no unit, so that small numbers have no edge.
-        wrong: By kind of `anomalies`, the same two of a wrong number: (2, N), NaN where there is none.
+        gold: (N,) float64, correct numbers.
+        median: (N,) predicted medians; NaN where a sentence was truncated before its number.
+        low: (N,) lower ends of 90 % intervals.
+        high: (N,) upper ends of 90 % intervals.
+        nats: (N,) negative log-probability of the correct number as written (`log_mass`), comparable between heads;
+            `nats` and `crps` are NaN where the processor scales values.
+        crps: (N,) mean over the batch of each number.
+        score: (N,) negative log-density of the correct number.
+        tail: (N,) |cdf - 1/2| of the correct number, which does not depend on its unit.
+        wrong: By kind of `anomalies`, (2, N) score and tail of a wrong number; NaN where there is none.
     """
 
     gold: np.ndarray
@@ -57,56 +56,45 @@ class NumberGuesses:
     wrong: dict[str, np.ndarray]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """All by name, for a file."""
-        return {name: getattr(self, name) for name in ("gold", *COLUMNS)} | {
-            f"wrong_{k}": v for k, v in self.wrong.items()
-        }
-
-    @classmethod
-    def load(cls, file: str | Path) -> NumberGuesses:
-        """Guesses from the file that `run_cell` wrote."""
-        with np.load(file, allow_pickle=False) as columns:
-            return cls.of(dict(columns))
+        """Columns for a file of predictions."""
+        wrong = {f"wrong_{kind}": column for kind, column in self.wrong.items()}
+        return {name: getattr(self, name) for name in ("gold", *COLUMNS)} | wrong
 
     @classmethod
     def of(cls, columns: Mapping[str, np.ndarray]) -> NumberGuesses:
-        """Guesses from columns by name; the way back."""
+        """Guesses from the columns of a file."""
         wrong = {name.removeprefix("wrong_"): columns[name] for name in columns if name.startswith("wrong_")}
         return cls(**{name: columns[name] for name in ("gold", *COLUMNS)}, wrong=wrong)
 
-
-def baselines_and(guesses: NumberGuesses, config: LiteracyConfig, split: str) -> dict[str, Any]:
-    """Figures of a model's guesses and of the baselines, by name."""
-    known, restated = baselines_of(config, split)
-    results = {"model": figures(guesses, restated)}
-    for name, median in known.items():
-        nothing = np.full(len(median), np.nan)
-        columns = dict.fromkeys(COLUMNS, nothing) | {"median": median}
-        results[name] = figures(NumberGuesses(gold=guesses.gold, **columns, wrong={}), restated)
-    return results
+    @classmethod
+    def of_medians(cls, median: np.ndarray, gold: np.ndarray) -> NumberGuesses:
+        """Guesses of a baseline that has no distribution."""
+        columns = dict.fromkeys(COLUMNS, np.full(len(median), np.nan)) | {"median": median}
+        return cls(gold=gold, **columns, wrong={})
 
 
-def baselines_of(config: LiteracyConfig, split: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The baselines' guesses for a split by name, and which numbers its sentences tell again: (N,) bool."""
-    return _baselines_of(literacy.key_of(config, "train"), literacy.key_of(config, split))
+def baseline_guesses(config: PredictionTrial, split: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Guesses of the baselines by name, and the mask (N,) of numbers that the sentence repeats in another unit."""
+    return _baseline_guesses(split_key(config, "train"), split_key(config, split))
 
 
 @functools.lru_cache(maxsize=4)
-def _baselines_of(train: tuple[Any, ...], test: tuple[Any, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    sentences = [literacy.split_of(*key)[0] for key in (train, test)]
-    known, told = baselines(*sentences), restated_numbers(*sentences)
-    restated = ~np.isnan(told)
-    return known | {"conversion": np.where(restated, told, known["unit median"])}, restated
+def _baseline_guesses(
+    train_key: tuple[Any, ...], test_key: tuple[Any, ...]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    train, test = (read_split(*key)[0] for key in (train_key, test_key))
+    found, converted = baselines(train, test), restated_numbers(train, test)
+    restated = ~np.isnan(converted)
+    return found | {"conversion": np.where(restated, converted, found["unit median"])}, restated
 
 
 def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[str, float | int | None]:
-    """`count`, `log_mae` (orders of magnitude), `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps`, AUCs.
+    """Figures of guesses: `count`, `log_mae`, `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps` and AUCs.
 
-    `auc_added` says how well right numbers are told from those with a digit added by their negative log-density,
-    `tail_auc_added` by how far in a tail they lie, and so for each kind. None is not known. With `restated` (N,), which
-    numbers are told again in another unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and
-    infinite ones are in `count` and not in `log_mae`: `log_mae_left_out` says how many, where there are any. Right
-    numbers of 0 are in neither of these two, whatever was guessed.
+    `log_mae` is in orders of magnitude. `auc_<kind>` measures how well negative log-density separates correct numbers
+    from wrong ones, `tail_auc_<kind>` the distance to the median. With `restated` (N,), the numbers that a sentence
+    repeats in another unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and infinite ones are in
+    `count` but not in `log_mae`; `log_mae_left_out` is their number, if any. Undefined figures are None.
 
     Example:
         >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
@@ -120,7 +108,6 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
     """
     gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
     there = ~median.isnan()
-    again = torch.zeros(0, dtype=torch.bool) if restated is None else torch.from_numpy(restated)[there]
     gold, median = gold[there], median[there]
     low, high = (torch.from_numpy(column)[there] for column in (guesses.low, guesses.high))
     scores: dict[str, Any] = {
@@ -129,13 +116,14 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
         "mdape": metrics.mdape(median, gold),
     }
     if restated is not None:
+        again = torch.from_numpy(restated)[there]
         scores["log_mae_restated"] = metrics.log_mae(median[again], gold[again])
         scores["log_mae_told_once"] = metrics.log_mae(median[~again], gold[~again])
     if not bool(low.isnan().all()):
         scores["coverage_90"] = metrics.coverage(low, high, gold)
     row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
     row |= {name: _known(float(score)) for name, score in scores.items()}
-    if scores["log_mae"].non_finite:  # only then: files of results that were written before do not have it
+    if scores["log_mae"].non_finite:  # absent otherwise, as in earlier result files
         row["log_mae_left_out"] = scores["log_mae"].non_finite
     for name in ("nats", "crps"):
         column = getattr(guesses, name)
@@ -150,9 +138,9 @@ def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[
 
 
 def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> dict[str, np.ndarray]:
-    """Guesses that look at no words but one: the median of all training numbers, and that of those with the same unit.
+    """The median of all training numbers, and the median of those with the same unit.
 
-    Where the data names no units, the word behind the number is taken for one: `pct`, `mln`, `dlrs`.
+    If the data names no units, the word after the number is used: `pct`, `mln`, `dlrs`.
 
     Returns:
         By name, (N,) float64 for the N sentences of `test`.

@@ -1,7 +1,7 @@
-"""Sentences with one annotated number: Wiki-Convert, Numeracy-600K, and other data in their layout.
+"""Sentences with one annotated number: Wiki-Convert, Numeracy-600K and other data of the same layout.
 
-A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and mostly the `number`
-itself; an `id` and a `unit`, if they are there, are kept.
+A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and usually the `number`
+itself. `id` and `unit` are optional.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TEXT_FIELDS = ("comment", "title", "text")
 ID_FIELDS = ("id", "UNIQUE_STORY_INDEX")
 _ENDINGS = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".csv.gz", ".csv", ".parquet")
 _LARGEST = 2.0**63
-"""Numbers in Wiki-Convert's Hub files stop here, whatever the text says."""
+"""Wiki-Convert's Hub files clip larger numbers to this value."""
 _standard = make_reader("standard")
 
 
@@ -37,10 +37,10 @@ class NumberSentence:
     """A text and one of its numbers.
 
     Attributes:
-        id: As the data has it, or the row's number.
+        id: Id of the row, or its index.
         text: The sentence.
-        numeral: The annotated number; None where there is none.
-        unit: The unit as it is spelled behind it, if the data says.
+        numeral: The annotated number, if any.
+        unit: Its unit as spelled in the text, if the data has one.
 
     Example:
         >>> sentence = sentence_of_row({"comment": "It weighs 1,200 kg.", "offset": 10, "length": 5, "number": "1200"})
@@ -54,7 +54,7 @@ class NumberSentence:
     unit: str | None = None
 
     def with_number(self, written: str) -> NumberSentence:
-        """The sentence with another number in its place, as it is written there."""
+        """The sentence with its number replaced by another text."""
         if self.numeral is None:
             raise ValueError(f"sentence {self.id!r} has no number to change")
         text = self.text[: self.numeral.start] + written + self.text[self.numeral.end :]
@@ -62,13 +62,13 @@ class NumberSentence:
         return replace(self, text=text, numeral=_numeral(text, start, start + len(written), None))
 
     def scaled(self, factor: float) -> NumberSentence:
-        """The sentence with its number multiplied, written in the same style."""
+        """The sentence with its number multiplied by a factor and written in the same style."""
         if self.numeral is None:
             return self
         return self.with_number(render(self.numeral.style, self.numeral.value * factor))
 
     def rendered(self) -> NumberSentence:
-        """The sentence with its number as Thawani et al.'s code writes it for subwords: no commas, two decimals.
+        """The sentence with its number as the code of Thawani et al. writes it: no commas, at most two decimals.
 
         Example:
             >>> row = {"text": "1,200.50 m", "offset": 0, "length": 8, "number": 1200.5}
@@ -81,7 +81,7 @@ class NumberSentence:
         return self.with_number(str(int(value)) if value > 1 and value == int(value) else str(value))
 
     def to_row(self) -> dict[str, Any]:
-        """The row that it is read from."""
+        """The sentence as a row of a data file."""
         if self.numeral is None:
             return {"id": self.id, "comment": self.text}
         place = {"offset": self.numeral.start, "length": self.numeral.end - self.numeral.start}
@@ -90,12 +90,12 @@ class NumberSentence:
 
 
 class AnnotatedReader(Reader):
-    """Finds what is annotated in some sentences, and nothing in any other text.
+    """Finds the annotated numbers of known sentences.
 
     Args:
-        sentences: No two of one text.
-        others: Finds all the other numbers, too; None for the annotated ones alone, as in the papers.
-        kinds: Which kinds of the others count; None for all.
+        sentences: Sentences with different texts.
+        others: Reader of all other numbers; None for annotated numbers only, as in the papers.
+        kinds: Kinds of other numbers to include; None for all.
 
     Example:
         >>> sentence = sentence_of_row({"text": "2 of 30 mice", "offset": 5, "length": 2, "number": 30})
@@ -106,16 +106,13 @@ class AnnotatedReader(Reader):
     """
 
     def __init__(
-        self,
-        sentences: Iterable[NumberSentence],
-        others: Reader | None = None,
-        kinds: Collection[str] | None = None,
+        self, sentences: Iterable[NumberSentence], others: Reader | None = None, kinds: Collection[str] | None = None
     ) -> None:
         self._numerals = {sentence.text: sentence.numeral for sentence in sentences}
         self._others, self._kinds = others, kinds
 
     def find(self, text: str) -> list[Numeral]:
-        """The annotated number, and the others if they are wanted, in order."""
+        """The annotated number and, with `others`, all other numbers, in order."""
         own = self._numerals.get(text)
         found = [] if self._others is None else self._others.find(text)
         found = [numeral for numeral in found if self._kinds is None or numeral.kind in self._kinds]
@@ -133,22 +130,22 @@ def read_number_sentences(
     lengths: tuple[int, int] | None = None,
     values: tuple[float, float] | None = None,
 ) -> Iterator[NumberSentence]:
-    """The sentences of one split.
+    """Streams the sentences of one split.
 
     Args:
         source: One of
 
-            - a folder with a file for each split (`train.jsonl.gz`, `dev.json`, `test.csv` ...);
-            - one file, whatever its name: its rows say their `split`, or if they have no such field, their texts are
-              divided as `read_corpus` does (70, 10 and 20 %; equal texts are in one split);
+            - a folder with one file per split (`train.jsonl.gz`, `dev.json`, `test.csv` ...);
+            - one file whose rows have a field `split`, or are divided by a hash of their text as in `read_corpus`
+              (70, 10 and 20 %; equal texts are in the same split);
             - the name of a Hub data set with splits.
         split: `train`, `dev` or `test`.
-        most: Only so many rows of the split, counted before any is left out.
-        lengths: Only texts of more characters than the first and fewer than the second; the papers' is (15, 150).
-        values: Only numbers between these two; the papers' is (1e-4, 1e6).
+        most: Read at most this many rows, counted before filtering.
+        lengths: Keep texts with more characters than the first and fewer than the second value; papers: (15, 150).
+        values: Keep numbers between these two values; papers: (1e-4, 1e6).
 
     Raises:
-        SourceError: A row is not as it should be; the message names file, line and field.
+        SourceError: A row is invalid; the message names file, line and field.
 
     Example:
         >>> import json, tempfile
@@ -168,10 +165,10 @@ def read_number_sentences(
         if found is None:
             raise SourceError(f"{path}: a folder without {split}.jsonl, {split}.json or {split}.csv")
         path = found
-    # Not `str(path)` for what may be a name on the Hub: `Path` would change some.
+    # `Path` would change some Hub names.
     rows = enumerate(rows_of(str(path) if path.exists() else str(source), split=split))
     if divided:
-        rows = _of_split(rows, split)
+        rows = _rows_of_split(rows, split)
     for number, (where, row) in islice(rows, most):
         sentence = sentence_of_row(row, where, number)
         if lengths is not None and not lengths[0] < len(sentence.text) < lengths[1]:
@@ -181,15 +178,15 @@ def read_number_sentences(
 
 
 def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0) -> NumberSentence:
-    """A row of Wiki-Convert's or Numeracy-600K's layout as a sentence.
+    """Converts a row of Wiki-Convert's or Numeracy-600K's layout.
 
-    An offset that is off by one, as in some files of Numeracy-600K, is put right by what `number` says; where there is
-    no `number`, as in its market comments, the number is read at the offset.
+    An offset that is off by one, as in some files of Numeracy-600K, is corrected by the field `number`. Without this
+    field, as in its market comments, the number is read at the offset.
 
     Args:
-        row: With a text, `offset`, `length` and mostly `number`.
-        where: What messages call its place.
-        number: Its number, for a row without an id.
+        row: With a text, `offset`, `length` and usually `number`.
+        where: Location of the row in error messages.
+        number: Index of the row: the id of rows without one.
 
     Example:
         >>> sentence_of_row({"comment": "Up 1,250.5 pct", "offset": 3, "length": 7}).numeral.value
@@ -202,9 +199,9 @@ def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0)
     value = _number(row, where)
     start = offset
     if value is not None:
-        start = next((at for at in (offset, offset + 1, offset - 1) if _says(text, at, length, value)), offset)
+        start = next((at for at in (offset, offset + 1, offset - 1) if _matches(text, at, length, value)), offset)
     if not any(char.isdigit() for char in text[start : start + length]):
-        raise SourceError(f"{where}: field 'offset': there is no number but {text[offset : offset + length]!r} there")
+        raise SourceError(f"{where}: field 'offset': {text[offset : offset + length]!r} is not a number")
     numeral = _numeral(text, start, start + length, value) if value is not None else _read(text, start, length, where)
     name = next((str(row[key]) for key in ID_FIELDS if row.get(key) not in (None, "")), str(number))
     unit = row.get("unit")
@@ -212,7 +209,7 @@ def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0)
 
 
 def plain_sentences(texts: Iterable[str], most: int | None = None) -> list[NumberSentence]:
-    """Those of some texts that have no number at all, at most so many: what a model must not unlearn.
+    """Texts without any number, at most `most` of them, to measure what training costs there.
 
     Example:
         >>> [sentence.text for sentence in plain_sentences(["It rains.", "It rains 3 days."])]
@@ -222,18 +219,18 @@ def plain_sentences(texts: Iterable[str], most: int | None = None) -> list[Numbe
     return [NumberSentence(f"plain-{index}", text) for index, text in enumerate(islice(without, most))]
 
 
-def _of_split(rows: Iterable[tuple[int, tuple[str, Any]]], split: str) -> Iterator[tuple[int, tuple[str, Any]]]:
-    """Those rows of one file that are of a split: what a row says, or what its text says."""
+def _rows_of_split(rows: Iterable[tuple[int, tuple[str, Any]]], split: str) -> Iterator[tuple[int, tuple[str, Any]]]:
+    """Rows of one file that belong to a split, by their field `split` or by a hash of their text."""
     names = {name: own for own, several in SPLITS.items() for name in several}
-    says: bool | None = None
+    has_field: bool | None = None
     for number, (where, row) in rows:
         text, own = _text(row, where), row.get("split")
-        if says is None:
-            says = own is not None
-        if says != (own is not None) or (says and str(own) not in names):
+        if has_field is None:
+            has_field = own is not None
+        if has_field != (own is not None) or (has_field and str(own) not in names):
             wanted = f"expected one of {', '.join(SPLITS)} in all rows, or none in any"
             raise SourceError(f"{where}: field 'split' is {own!r}, {wanted}")
-        if (names[str(own)] if says else drawn_split(text)) == split:
+        if (names[str(own)] if has_field else drawn_split(text)) == split:
             yield number, (where, row)
 
 
@@ -262,7 +259,7 @@ def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
 
 
 def _number(row: Mapping[str, Any], where: str) -> float | None:
-    if row.get("number") in (None, ""):  # CSV has an empty field where JSON has none
+    if row.get("number") in (None, ""):  # missing fields of a CSV file are empty
         return None
     try:
         value = float(str(row["number"]).replace(",", ""))
@@ -273,8 +270,8 @@ def _number(row: Mapping[str, Any], where: str) -> float | None:
     return value
 
 
-def _says(text: str, start: int, length: int, value: float) -> bool:
-    """Whether that number stands there, whole."""
+def _matches(text: str, start: int, length: int, value: float) -> bool:
+    """Whether the text at this position is exactly this number."""
     part = text[max(start, 0) : start + length]
     if start < 0 or part != part.strip():
         return False
@@ -285,7 +282,7 @@ def _says(text: str, start: int, length: int, value: float) -> bool:
 
 
 def _read(text: str, start: int, length: int, where: str) -> Numeral:
-    """The number that stands at a place, where no field tells it: nothing but the text says that the place is right."""
+    """Reads the number at an offset when the row has no field `number`."""
     end = start + length
     if not any(char.isdigit() for char in text[max(start - 1, 0) : start] + text[end : end + 1]):
         try:
@@ -296,7 +293,7 @@ def _read(text: str, start: int, length: int, where: str) -> Numeral:
 
 
 def _numeral(text: str, start: int, end: int, value: float | None) -> Numeral:
-    """The number at a place as a numeral with a style: as the standard reader reads it by itself, if it does."""
+    """The number at a position as a numeral, with the style that the standard reader finds."""
     written = text[start:end]
     found = _standard.find(written)
     if len(found) == 1 and found[0].text == written and found[0].special is None:

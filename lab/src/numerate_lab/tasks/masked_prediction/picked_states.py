@@ -1,4 +1,4 @@
-"""A masked-LM head run on some tokens alone: most of the cost are logits of tokens that nobody asks for."""
+"""Runs a masked-LM head on selected tokens only, because logits of all tokens dominate the cost."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["picks_states", "states_at"]
 
 
 def picks_states(model: NumberModel) -> bool:
-    """Whether a model's backbone has an encoder of its own below its head, whose states can be picked."""
+    """Whether the backbone has an encoder below its head whose states can be selected."""
     whole = base_of(model.backbone)
     return whole.base_model is not whole and model.info.is_language_model and not model.info.is_causal
 
 
 @contextmanager
 def states_at(model: NumberModel, rows: Tensor, columns: Tensor) -> Iterator[None]:
-    """While it lasts, the encoder's last states are those of N tokens, (N, 1, D), and so are the logits: (N, 1, V).
+    """Context in which the encoder returns the last states of N tokens, (N, 1, D), so that logits are (N, 1, V).
 
-    Heads of masked language models look at each token alone, so that their logits are the same as those of all tokens.
-    Labels have to be (N, 1), too. The model must be one that `picks_states`.
+    Heads of masked language models treat each token independently, so that these logits equal those of a full run.
+    Labels must be (N, 1), too. The model must satisfy `picks_states`, and no number may be predicted meanwhile.
 
     Args:
-        model: No number may be asked of it meanwhile: its head would look for it in vain.
-        rows: (N,) int64, which row of the batch.
-        columns: (N,) int64, which token of it.
+        model: The model.
+        rows: (N,) int64, row of the batch.
+        columns: (N,) int64, token of the row.
     """
     model.last_state.pick = (rows, columns)
     try:

@@ -1,4 +1,4 @@
-"""Numbers that a sentence tells again in another unit: `28 km (17 mi)`. Who reads the other one needs no words."""
+"""Numbers that a sentence repeats in another unit, such as `28 km (17 mi)`, and their conversion."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["restated_numbers"]
 
 LEAST = 20
-"""So many training sentences have to tell the same two units."""
+"""Minimum number of training sentences with the same two units."""
 SPREAD = 0.03
-"""How far, in orders of magnitude, half of their ratios may lie from the median one: 7 %, as rounding makes them."""
+"""Maximum median deviation of their log10 ratios: 7 %, which covers rounding."""
 
 
 def restated_numbers(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> np.ndarray:
-    """What the other numbers of each sentence say of the annotated one, by the ratios of two units in training.
+    """Converts other numbers of each sentence to the annotated one, by ratios of units learned in training.
 
     Args:
-        train: Sentences with numbers, from which ratios are taken: 1.61 between `km` and `mi`.
-        test: Sentences whose numbers are asked for.
+        train: Sentences from which ratios are estimated, such as 1.61 between `km` and `mi`.
+        test: Sentences whose numbers are predicted.
 
     Returns:
-        (N,) float64, NaN where no other number has a unit that goes with this one.
+        (N,) float64, NaN if no other number has a unit with a known ratio.
 
     Example:
         >>> from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
@@ -63,7 +63,7 @@ def restated_numbers(train: Sequence[NumberSentence], test: Sequence[NumberSente
 def _pairs(
     sentences: Sequence[NumberSentence],
 ) -> Iterator[tuple[int, tuple[str | None, str | None], float, float]]:
-    """For each other number that is positive, as the annotated one: which sentence, both units, both values."""
+    """Yields sentence index, both units and both values for each pair of positive numbers."""
     for index, (sentence, row) in enumerate(zip(sentences, find_batch([one.text for one in sentences]), strict=True)):
         own = sentence.numeral
         if own is None or not own.value > 0:

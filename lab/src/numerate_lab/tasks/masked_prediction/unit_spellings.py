@@ -1,4 +1,4 @@
-"""Which tokens spell the same unit: whether a model knows what was measured is one thing, how it is written another."""
+"""Tokens that spell the same unit, to score the predicted unit separately from its spelling."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["UnitSpellings"]
 
 _WORD_BEGINS = "Ġ▁"
-"""What tokenizers write before a token that begins a word."""
+"""Prefixes of tokens that begin a word."""
 
 
 @dataclass(frozen=True)
 class UnitSpellings:
-    """The tokens of a vocabulary that are units, by what they mean.
+    """Tokens of a vocabulary that are units, grouped by meaning.
 
     Attributes:
-        unit: (V,) int64, the number of a token's unit, -1 for a token that is none.
-        tokens: (U, K) int64, the tokens of each unit, filled with -1.
+        unit: (V,) int64, index of the token's unit; -1 for other tokens.
+        tokens: (U, K) int64, tokens of each unit, padded with -1.
 
     Example:
         >>> spellings = UnitSpellings.of({"[MASK]": 0, "km": 1, "kilometres": 2, "miles": 3})
@@ -41,10 +41,10 @@ class UnitSpellings:
 
     @classmethod
     def of(cls, vocabulary: dict[str, int]) -> UnitSpellings:
-        """Those of a vocabulary, `tokenizer.get_vocab()`; without capitals, `kw` is the kilowatt, and `a` no ampere.
+        """Finds the units of a vocabulary, ignoring case where it is unambiguous (`kw`, but not `a` or `mw`).
 
         Args:
-            vocabulary: Ids by token.
+            vocabulary: Ids by token, `tokenizer.get_vocab()`.
         """
         folded: dict[str, set[str]] = defaultdict(set)
         for spelling, meant in UNITS.items():
@@ -67,11 +67,11 @@ class UnitSpellings:
         return cls(unit, tokens)
 
     def to(self, device: Any) -> UnitSpellings:
-        """The same on a device."""
+        """Moves the tables to a device."""
         return UnitSpellings(self.unit.to(device), self.tokens.to(device))
 
     def nats(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """How improbable a model holds any spelling of what a token means: its unit's, or else the token itself.
+        """Negative log-probability of all spellings of the target's unit, or of the target if it is no unit.
 
         Shape:
             logits (n, V) with V of the vocabulary or larger, targets (n,), result (n,).

@@ -1,8 +1,8 @@
-"""Which words of some sentences are predicted, the same for every encoder, and what is known of each.
+"""Word positions to predict: the same tokens of a sentence for every encoding.
 
-Positions are of the *text*: sub-word tokens of the bare tokenizer by their characters, so that models that write
-numbers differently are asked for the same words. Left out are special and unknown tokens, everything that is part of a
-number, tokens of digits alone, and full stops, as in Thawani et al. 2021.
+Positions are character spans of the tokens of the plain tokenizer, so that models with different notations of numbers
+predict the same words. Excluded are special and unknown tokens, parts of numbers, tokens of digits only, and full
+stops, as in Thawani et al. 2021.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 __all__ = ["NEAR", "Encoded", "WordPositions", "encode", "unit_of"]
 
 NEAR = 3
-"""So many tokens from a number are near it."""
+"""Maximum distance in tokens of words `near` a number."""
 NO_NUMBER = -10_000
-"""The magnitude of a sentence without an annotated number."""
+"""Magnitude of sentences without an annotated number."""
 _readers = (make_reader("luna"), make_reader("standard"))
 
 
 @dataclass(frozen=True, eq=False)
 class WordPositions:
-    """The words that are predicted, N in all, in reading order.
+    """N words to predict, in reading order, of S sentences.
 
     Attributes:
-        sentence: (N,) int64, index of the sentence; rises.
-        start: (N,) int64, first character, white space not counted; with `end`, unique within a sentence.
-        end: (N,) int64, behind the last.
-        target: (N,) int64, the token's id.
-        labels: (N,) bool by name: `next`, the token right behind the annotated number; `unit`, the tokens of its unit,
-            or of the word behind it where the data names none; `whole`, those of them that are a word by themselves
-            (the `##n` beside it gives the `ml` of `mln` away); `near`, at most three tokens from it; `other`, no unit.
-        magnitude: (N,) int64, floor(log10 |number|) of the sentence's annotated number; `NO_NUMBER` for none and for 0.
-        lengths: (S,) int64, tokens of each sentence.
+        sentence: (N,) int64, index of the sentence, ascending.
+        start: (N,) int64, first character without white space; with `end`, unique within a sentence.
+        end: (N,) int64, character after the last.
+        target: (N,) int64, token id.
+        labels: (N,) bool by name: `next`, the token right after the annotated number; `unit`, tokens of its unit, or of
+            the word after it if the data names none; `whole`, unit words of a single token (in `mln`, the piece `##n`
+            reveals `ml`); `near`, at most three tokens from the number; `other`, not `unit`.
+        magnitude: (N,) int64, floor(log10 |number|) of the annotated number; `NO_NUMBER` for none and for 0.
+        lengths: (S,) int64, number of tokens.
 
     Example:
         >>> positions = WordPositions.of(sentences, tokenizer)                     # doctest: +SKIP
@@ -63,17 +63,16 @@ class WordPositions:
 
     @classmethod
     def of(cls, sentences: Sequence[NumberSentence], tokenizer: Any, own: bool = False) -> WordPositions:
-        """Looks for them with the bare tokenizer.
+        """Finds the positions with the plain tokenizer.
 
         Args:
             sentences: The texts.
-            tokenizer: Of the model.
-            own: Ask for what is part of a number, too, but for digits: each encoder then has the words that it has
-                tokens for, and they are no longer the same for all.
+            tokenizer: Tokenizer of the model.
+            own: Include parts of numbers except digits; encodings then differ in the words that they have tokens for.
         """
         texts = [sentence.text for sentence in sentences]
         batch = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True) if texts else {}
-        special, words = set(tokenizer.all_special_ids), _Words(tokenizer)
+        special, skipped = set(tokenizer.all_special_ids), _Skipped(tokenizer)
         rows: list[tuple[int, ...]] = []
         for index, sentence in enumerate(sentences):
             taken = bytearray() if own else _taken(sentence)
@@ -86,12 +85,12 @@ class WordPositions:
             if number is not None and number.value and math.isfinite(number.value):
                 power = math.floor(math.log10(abs(number.value)))
             for place, (token, (start, end)) in enumerate(zip(batch["input_ids"][index], spans, strict=True)):
-                if token in special or start >= end or words[token] or taken.find(1, start, end) >= 0:
+                if token in special or start >= end or skipped[token] or taken.find(1, start, end) >= 0:
                     continue
                 away = 10**6 if first < 0 else max(first - place, place - last)
                 unit = behind is not None and start < behind[1] and end > behind[0]
                 after = first >= 0 and place == last + 1
-                whole = unit and not _goes_on(sentence.text, start, end)
+                whole = unit and not _is_part_of_word(sentence.text, start, end)
                 rows.append((index, start, end, token, after, unit, whole, away <= NEAR, power))
         columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T
         labels = dict(zip(("next", "unit", "whole", "near"), columns[4:8].astype(bool), strict=True))
@@ -103,18 +102,18 @@ class WordPositions:
         return len(self.sentence)
 
     def strata(self) -> dict[str, np.ndarray]:
-        """All groups of positions that are reported: (N,) bool by name, `all` first, magnitudes as `1e3`."""
+        """All reported groups of positions: (N,) bool by name, `all` first, magnitudes as `1e3`."""
         found = {"all": np.ones(len(self), dtype=bool)} | self.labels
         powers = [power for power in np.unique(self.magnitude).tolist() if power != NO_NUMBER]
         found |= {f"1e{power}": self.magnitude == power for power in powers}
         return found
 
     def moved(self, before: Sequence[NumberSentence], after: Sequence[NumberSentence]) -> WordPositions:
-        """The same words in the same sentences with other numbers: what stands behind a number moves with its length.
+        """The same positions after the numbers of the sentences have changed their length.
 
         Args:
             before: The sentences of these positions.
-            after: The same, made by `NumberSentence.with_number` or `scaled`.
+            after: The sentences changed by `NumberSentence.with_number` or `scaled`.
         """
         ends = np.array([0 if s.numeral is None else s.numeral.end for s in before], dtype=np.int64)
         shift = np.array([len(b.text) - len(a.text) for a, b in zip(before, after, strict=True)], dtype=np.int64)
@@ -125,12 +124,12 @@ class WordPositions:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Sentences as one encoder writes them.
+    """Sentences in the notation of one model.
 
     Attributes:
-        rows: Processed texts, as a collator takes them.
-        places: (N,) int64, the token of each position; -1 where this encoder has no such token.
-        number: (S,) int64, which number of its row's table the annotated one is; -1 if it is not there.
+        rows: Processed texts for the collator.
+        places: (N,) int64, token index of each position; -1 if this notation has no such token.
+        number: (S,) int64, index of the annotated number in the number table of its row; -1 if missing.
         collate: Pads rows to a batch.
     """
 
@@ -147,14 +146,14 @@ def encode(
     numbers: str = "annotated",
     max_tokens: int = 128,
 ) -> Encoded:
-    """Writes sentences as a model's processor does, and finds the positions in them.
+    """Processes sentences with a model's processor and locates the positions in the result.
 
     Args:
-        processor: The model's; it is not changed.
+        processor: The processor; it is not changed.
         sentences: The texts.
-        positions: Of these sentences.
-        numbers: Which get the processor's notation: the `annotated` one, as in the papers, or `all` of a sentence.
-        max_tokens: Longer rows are cut; positions behind that have no token.
+        positions: Positions in these sentences.
+        numbers: Numbers in the processor's notation: the `annotated` one, as in the papers, or `all`.
+        max_tokens: Longer rows are truncated.
     """
     if numbers not in ("annotated", "all"):
         raise ValueError(f"numbers must be 'annotated' or 'all', got {numbers!r}")
@@ -193,7 +192,7 @@ def encode(
 
 
 def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
-    """Sentences in groups in which every text is there once: a reader knows a number by its text."""
+    """Groups of sentences with different texts, as `AnnotatedReader` requires."""
     seen: dict[str, int] = {}
     rounds: list[list[int]] = []
     for index, sentence in enumerate(sentences):
@@ -206,10 +205,9 @@ def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
 
 
 def _taken(sentence: NumberSentence) -> bytearray:
-    """Which characters belong to a number, whoever reads it: 1, else 0.
+    """Marks with 1 the characters that any reader counts as part of a number.
 
-    Of what a reader draws to the annotated number, words are its unit and not taken: the `mln` of `5 mln`, where only
-    the 5 is annotated.
+    Letters that a reader adds to the annotated number are its unit and remain 0: the `mln` of `5 mln`.
     """
     text, own = sentence.text, sentence.numeral
     taken = bytearray(len(text))
@@ -219,15 +217,14 @@ def _taken(sentence: NumberSentence) -> bytearray:
     if own is not None:
         for start, end in spans:
             if start < own.end and end > own.start:
-                free = (at for at in range(start, end) if text[at].isalpha() or text[at] == "%")
-                for at in free:
-                    taken[at] = 0
+                for at in range(start, end):
+                    taken[at] &= not (text[at].isalpha() or text[at] == "%")
         taken[own.start : own.end] = b"\x01" * (own.end - own.start)
     return taken
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without the white space at its ends, which tokenizers count in or not."""
+    """A span without surrounding white space, which only some tokenizers include."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -235,13 +232,13 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
-    """Whether a word goes on before or behind a part of it."""
+def _is_part_of_word(text: str, start: int, end: int) -> bool:
+    """Whether the span is only a part of a word."""
     return text[max(start - 1, 0) : start].isalpha() or text[end : end + 1].isalpha()
 
 
 def unit_of(sentence: NumberSentence) -> str | None:
-    """The unit of the annotated number: the data's own word for it, or else the word behind the number.
+    """Unit of the annotated number: from the data, or else the word after the number.
 
     Example:
         >>> from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
@@ -255,7 +252,7 @@ def unit_of(sentence: NumberSentence) -> str | None:
 
 
 def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
-    """Where the unit behind the annotated number stands; where the data names none, the word behind it."""
+    """Span of the unit after the annotated number, or of the word after it if the data names none."""
     if sentence.numeral is None:
         return None
     text, start = sentence.text, sentence.numeral.end
@@ -269,8 +266,8 @@ def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
     return (start, end) if end > start else None
 
 
-class _Words(dict[int, bool]):
-    """Which tokens are never asked for, looked up once each: full stops and tokens of digits alone."""
+class _Skipped(dict[int, bool]):
+    """Cache by token id: whether the token is never predicted (full stops and tokens of digits)."""
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__()

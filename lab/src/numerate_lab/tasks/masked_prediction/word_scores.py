@@ -1,4 +1,4 @@
-"""How well words were predicted, position by position: figures for each group of them, and two encoders compared."""
+"""Scores of predicted words: figures for groups of words, and paired comparison of two encodings."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from numerate.metrics.ranks import hits_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
-__all__ = ["HITS", "WordScores", "compare", "mended", "summaries", "summary"]
+__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summaries", "summary"]
 
 HITS = (1, 5, 20, 100)
-"""Of the papers' tables."""
+"""Values of k in hit@k, as in the papers."""
 LEVEL = 0.99
-"""Of intervals, as in the papers."""
+"""Level of confidence intervals, as in the papers."""
 
 
 @dataclass(frozen=True)
 class WordScores:
-    """What one model says of the N words of some `WordPositions`.
+    """Scores of one model for the N words of `WordPositions`.
 
     Attributes:
         nll: (N,) float64, negative log-likelihood in nats; NaN where the model has no such token.
-        better: (N,) int64, how many tokens it held for more probable.
-        equal: (N,) int64, how many for as probable, the right one among them.
-        meaning: (N,) float64, the loss of any spelling of the same unit, see `UnitSpellings`: of what was measured, and
-            not of how it is written. That of the word itself where it is not the number's unit. None: nobody asked.
+        better: (N,) int64, number of tokens with a higher probability.
+        equal: (N,) int64, number of tokens with the same probability, the correct one included.
+        meaning: (N,) float64, loss of all spellings of the same unit together, see `UnitSpellings`; `nll` for words
+            that are no units. None if it was not computed.
 
     Example:
         >>> scores = WordScores(np.array([0.5, np.nan]), np.array([0, 0]), np.array([1, 1]))
@@ -50,41 +49,32 @@ class WordScores:
     meaning: np.ndarray | None = None
 
     def hits(self, k: int) -> np.ndarray:
-        """Each word's hit@k: (N,) float64, NaN where it is missing."""
+        """Hit@k of each word: (N,) float64, NaN where it is missing."""
         found = hits_of(torch.from_numpy(self.better), torch.from_numpy(self.equal), k).numpy()
         return np.where(np.isnan(self.nll), np.nan, found)
 
-    def save(self, path: str | Path) -> None:
-        """Writes an `.npz`; `load` is the way back."""
-        columns = {"nll": self.nll, "better": self.better.astype(np.int32), "equal": self.equal.astype(np.int32)}
-        columns |= {} if self.meaning is None else {"meaning": self.meaning}
-        np.savez_compressed(path, **columns)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: str | Path) -> WordScores:
-        """Reads what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            return cls.of(file)
+    def columns(self) -> dict[str, np.ndarray]:
+        """Columns for a file of predictions, in half the precision."""
+        found = {"nll": self.nll.astype(np.float32)}
+        found |= {} if self.meaning is None else {"meaning": self.meaning.astype(np.float32)}
+        return found | {"better": self.better.astype(np.int32), "equal": self.equal.astype(np.int32)}
 
     @classmethod
     def of(cls, columns: Mapping[str, np.ndarray]) -> WordScores:
-        """Scores from columns by name."""
+        """Scores from the columns of a file."""
         better, equal = (columns[name].astype(np.int64) for name in ("better", "equal"))
         meaning = columns["meaning"].astype(np.float64) if "meaning" in columns else None
         return cls(columns["nll"].astype(np.float64), better, equal, meaning)
 
 
 def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, float | int | None]:
-    """The figures of a table's row: `count`, `nats`, perplexities `ppl` and `ppl_2nats`, and `hit@k` in per cent.
+    """Figures of a group of words: `count`, `nats`, perplexities `ppl` and `ppl_2nats`, `hit@k` in percent.
 
-    Besides `meaning_nats`, where the scores have them.
-
-    Per token: not the mean of the means of batches that the papers print.
+    Also `meaning_nats` if the scores have meanings. Means are per token, whereas the papers average means of batches.
 
     Args:
-        scores: Of all positions.
-        chosen: (N,) bool, which of them; all by default. Those that the model has no token for are left out, counted
-            as `missing`.
+        scores: Scores of all positions.
+        chosen: (N,) bool, the group; all by default. Words without a token are excluded and counted as `missing`.
 
     Example:
         >>> scores = WordScores(np.log([2.0, 8.0]), np.array([0, 7]), np.array([1, 1]))
@@ -104,7 +94,7 @@ def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, f
 
 
 def summaries(scores: WordScores, groups: Mapping[str, np.ndarray]) -> dict[str, dict[str, float | int | None]]:
-    """`summary` of each group of positions, such as `WordPositions.strata` gives."""
+    """`summary` of each group of `WordPositions.strata`."""
     return {name: summary(scores, chosen) for name, chosen in groups.items()}
 
 
@@ -117,29 +107,28 @@ def compare(
     level: float = LEVEL,
     resamples: int = 10_000,
 ) -> dict[str, Any]:
-    """Whether one encoder predicts words better than another: the papers' three tests, and two that fit better.
+    """Compares two encodings on the same words: the three tests of the papers and two paired tests.
 
-    The papers' take each word's hit@1 by itself: Student's t-test of two samples, the binomial test against the other's
-    hit rate, and a bootstrap of each. But both encoders see the same words, and words of a sentence are not
-    independent: so also a bootstrap of the paired differences that draws whole sentences, and McNemar's test. Losses
-    and hits are means over seeds first; where a test wants right or wrong, what more than half of the seeds say.
+    The papers treat hit@1 of each word as independent: two-sample t-test, binomial test against the other hit rate, and
+    a bootstrap of each. As both encodings see the same words, and words of a sentence are correlated, there is also a
+    bootstrap of paired differences over sentences, and McNemar's test. Losses and hits are averaged over seeds first;
+    tests of right against wrong use the majority of seeds.
 
     Args:
-        one: Scores of the first encoder, one for each seed.
-        other: Of the second; those that are missing in any are left out.
-        positions: What both are scores of.
-        chosen: (N,) bool, which positions; all by default.
-        level: Of the intervals.
-        resamples: Of the bootstraps.
+        one: Scores of the first encoding, one per seed.
+        other: Scores of the second encoding. Words that are missing in any of them are excluded.
+        positions: Positions of the scores.
+        chosen: (N,) bool, the group of words; all by default.
+        level: Level of the intervals.
+        resamples: Bootstrap resamples.
 
     Returns:
-        `count`, `nats` of both and their `ratio`, `nats_difference` and `hit_difference` (paired, by sentence, `one`
-        less `other`), `nats_change` (the same as a share of `other`'s nats, which are drawn, too), `hit` and
-        `other_hit` (bootstraps of each), `t_test`, `binomial`, `mcnemar`; where all scores have meanings,
-        `meaning_nats`, `other_meaning_nats` and `meaning_change`.
+        `count`, `nats` of both and their `ratio`, `nats_difference` and `hit_difference` (paired by sentence, `one`
+        minus `other`), `nats_change` (difference relative to `other`), `hit` and `other_hit` (bootstraps of each),
+        `t_test`, `binomial`, `mcnemar`; with meanings also `meaning_nats`, `other_meaning_nats`, `meaning_change`.
     """
     if not one or not other:
-        raise ValueError(f"both encoders need scores of a seed or more, got {len(one)} and {len(other)}")
+        raise ValueError(f"both encodings need scores of at least one seed, got {len(one)} and {len(other)}")
     losses = [np.mean([scores.nll for scores in some], axis=0) for some in (one, other)]
     hits = [np.mean([scores.hits(1) for scores in some], axis=0) for some in (one, other)]
     there = ~np.isnan(losses[0]) & ~np.isnan(losses[1])
@@ -175,18 +164,18 @@ def compare(
 def _change(
     losses: torch.Tensor, others: torch.Tensor, sentences: torch.Tensor, level: float, resamples: int
 ) -> metrics.Interval:
-    """How much less than another mean one is, as a share of that other: a bootstrap that draws both by sentence."""
+    """Relative change of the mean against another mean: a bootstrap over sentences of both."""
     other_mean = float(others.mean()) if len(others) else 0.0
     change = (float(losses.mean()) - other_mean) / other_mean if other_mean else math.nan
-    # To the first order, what a resample does to a quotient of two means is what it does to the mean of these.
+    # First-order expansion: the quotient of two means varies like the mean of these terms.
     terms = (losses - (1 + change) * others) / (other_mean or math.nan) + change
     return metrics.bootstrap(terms, clusters=sentences, level=level, resamples=resamples)
 
 
 def _bootstrap_of_few(values: np.ndarray, level: float, resamples: int) -> metrics.Interval:
-    """`metrics.bootstrap` of values of which only few differ: how often each is drawn is all that counts.
+    """`metrics.bootstrap` of values with few distinct ones, by multinomial counts.
 
-    10,000 draws of 100,000 words would take half a minute word by word.
+    Resampling 100,000 words 10,000 times one by one would take half a minute.
     """
     if not len(values):
         return metrics.bootstrap([], level=level, resamples=resamples)
@@ -198,13 +187,13 @@ def _bootstrap_of_few(values: np.ndarray, level: float, resamples: int) -> metri
     return metrics.Interval(float(values.mean()), low, high, min(1.0, 2 * tail / (resamples + 1)), len(values))
 
 
-def mended(one: WordScores, other: WordScores, most: int = 20) -> np.ndarray:
-    """Positions that `one` gets right and `other` does not, those first whose loss falls most: at most `most` indices.
+def corrected_words(one: WordScores, other: WordScores, most: int = 20) -> np.ndarray:
+    """Indices of words that `one` predicts correctly and `other` does not, largest gain first, at most `most`.
 
     Example:
         >>> good = WordScores(np.array([0.1, 0.1, 3.0]), np.array([0, 0, 9]), np.ones(3, dtype=np.int64))
         >>> bad = WordScores(np.array([0.1, 2.0, 3.0]), np.array([0, 3, 9]), np.ones(3, dtype=np.int64))
-        >>> mended(good, bad).tolist()
+        >>> corrected_words(good, bad).tolist()
         [1]
     """
     found = np.flatnonzero((one.hits(1) == 1) & (other.hits(1) == 0))

@@ -1,6 +1,6 @@
-"""Text corpora as streams of records with splits, and what the 2018 paper's Table 1 says of one.
+"""Text corpora as streams of records with splits, and the statistics of Table 1 of the 2018 paper.
 
-A record is a dict with at least `id` and `text`; whatever else its line holds stays in it (`paper`, `attributes`).
+A record is a dict with at least `id` and `text`; other fields of its line are kept (`paper`, `attributes`).
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ __all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "dr
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
-"""How texts without splits of their own are divided, as in the paper."""
+"""Shares of the splits for texts without a split, as in the paper."""
 NAMES = ("clinical",)
-"""Corpora that are made, not read."""
+"""Corpora that are generated."""
 _TEXT_FIELDS = ("text", "body", "comment")
 _PEEKED_LINES = 1000
 
 
 class CorpusError(ValueError):
-    """A corpus cannot be read; the message is one line that names file, line and field."""
+    """A corpus cannot be read; the message names file, line and field."""
 
 
 def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """The records of one split of a corpus, read (or made) one after the other.
+    """Streams the records of one split of a corpus.
 
     Args:
         source: One of
 
-            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, a JSON object a line with `id` and
-              `text` (the scientific set, written clinical reports);
-            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (market articles: `title` and `body` become the
-              text); where no line has one, records are divided by `seed`;
-            - any other file, packed or not: plain text, in paragraphs between blank lines, or if its first 1,000 lines
-              have none, a line each; divided by `seed`;
-            - `"clinical"`: reports made up on the way (`numerate_lab.tasks.synthetic.clinical`).
+            - a folder with `train`, `dev` and `test` as `.jsonl` or `.jsonl.gz`, one object with `id` and `text` per
+              line;
+            - a `.jsonl` or `.jsonl.gz` file of objects with a `split` (of market articles, `title` and `body` are the
+              text); without this field, records are divided by `seed`;
+            - any other file, compressed or not: plain text in paragraphs between blank lines, or one text per line if
+              its first 1,000 lines have no blank line; divided by `seed`;
+            - `"clinical"`: synthetic reports (`numerate_lab.tasks.synthetic.clinical`).
         split: `train`, `dev` or `test`.
-        seed: For what is divided or made here. Equal texts always fall into the same split.
+        seed: Seed of divided or generated records. Equal texts are always in the same split.
 
     Raises:
-        CorpusError: At once if there is no such corpus; on the way if a line is not as it should be.
+        CorpusError: There is no such corpus (immediately), or a line is invalid (while reading).
 
     Example:
         >>> report = next(read_corpus("clinical", "dev"))
@@ -86,19 +86,19 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusStatistics(Config):
-    """What the paper's Table 1 says of a split, in tokens of the 2018 models.
+    """Statistics of a split as in Table 1 of the paper, in tokens of the 2018 models.
 
     Attributes:
-        records: How many texts.
-        tokens: How many tokens, without those for start and end.
-        longest: Tokens of the longest text.
-        numerals: How many tokens are numerals.
-        smallest: The smallest number; this and the next are None where there is no number.
-        median: The number in the middle.
-        mean: Their mean; as in the paper, one huge number can make it meaningless.
-        largest: The largest number.
-        known_words: Share of words that the vocabulary has; None without a vocabulary.
-        known_numerals: Share of numerals that it has.
+        records: Number of texts.
+        tokens: Number of tokens, without start and end tokens.
+        longest: Number of tokens of the longest text.
+        numerals: Number of numerals.
+        smallest: Smallest number; this and the next three are None without numbers.
+        median: Median of the numbers.
+        mean: Mean of the numbers; as in the paper, one huge number can make it meaningless.
+        largest: Largest number.
+        known_words: Share of words in the vocabulary; None without a vocabulary.
+        known_numerals: Share of numerals in the vocabulary.
     """
 
     kind: ClassVar[str] = "corpus-statistics"
@@ -115,21 +115,21 @@ class CorpusStatistics(Config):
 
     @property
     def mean_length(self) -> float:
-        """Tokens a text."""
+        """Mean number of tokens per text."""
         return self.tokens / max(self.records, 1)
 
     @property
     def numeral_share(self) -> float:
-        """Which share of the tokens are numerals."""
+        """Share of numerals among tokens."""
         return self.numerals / max(self.tokens, 1)
 
 
 def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
-    """Counts texts.
+    """Computes the statistics of texts.
 
     Args:
-        texts: A split's texts.
-        vocabulary: Whose share of words and numerals is asked for.
+        texts: The texts of a split.
+        vocabulary: Vocabulary for the shares of known words and numerals.
 
     Example:
         >>> found = corpus_statistics(["EF 60 %", "EF 35 or 40 %"], WordVocabulary.of(["EF 60 %"], size=3))
@@ -140,12 +140,12 @@ def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = 
 
 
 def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
-    """The vocabulary of a corpus' training texts, and the statistics of its three splits.
+    """The vocabulary of the training texts of a corpus, and the statistics of its splits.
 
     Args:
-        source: See `read_corpus`.
-        size: How many types the vocabulary has.
-        seed: See `read_corpus`.
+        source: Corpus of `read_corpus`.
+        size: Number of types of the vocabulary.
+        seed: Seed of `read_corpus`.
     """
     tallies = {split: _tally(record["text"] for record in read_corpus(source, split, seed=seed)) for split in SPLITS}
     vocabulary = WordVocabulary.of(tallies["train"].types, size)
@@ -154,7 +154,7 @@ def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVoca
 
 @dataclass(frozen=True)
 class _Tally:
-    """One pass over texts: how many, how long the longest is, and how often each type occurs."""
+    """Counts of one pass over texts: texts, tokens of the longest text, and occurrences of each type."""
 
     records: int
     longest: int
@@ -174,7 +174,7 @@ def _tally(texts: Iterable[str]) -> _Tally:
 def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStatistics:
     words = {token: count for token, count in tally.types.items() if not is_numeral(token)}
     numerals = {token: count for token, count in tally.types.items() if is_numeral(token)}
-    # By value, each as often as it occurs. A row of 400 digits is no float64 and left out.
+    # Values with their counts; 400 digits in a row are no float64 and are left out.
     numbers = sorted((value, count) for token, count in numerals.items() if math.isfinite(value := float(token)))
     total = sum(count for _, count in numbers)
     upto = list(itertools.accumulate(count for _, count in numbers))
@@ -201,7 +201,7 @@ def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStati
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file, with their numbers from 1."""
+    """Lines of a file with their numbers, from 1."""
     try:
         yield from numbered_lines(path)
     except SourceError as error:
@@ -246,22 +246,22 @@ def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Those of one split: what a record says, or what its text and the seed say."""
-    says: bool | None = None
+    """Records of one split, by their field `split` or by a hash of their text and the seed."""
+    has_field: bool | None = None
     for record in records:
         own = record.get("split")
-        if says is None:
-            says = own is not None
-        if says != (own is not None) or (says and own not in SPLITS):
+        if has_field is None:
+            has_field = own is not None
+        if has_field != (own is not None) or (has_field and own not in SPLITS):
             raise CorpusError(
                 f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
             )
-        if (own if says else drawn_split(record["text"], seed)) == split:
+        if (own if has_field else drawn_split(record["text"], seed)) == split:
             yield record
 
 
 def drawn_split(text: str, seed: int = 0) -> str:
-    """The split of a text that has none, by its characters alone: equal texts are in one split, in `SHARES`.
+    """Split of a text by a hash of its characters, with probabilities `SHARES`; equal texts are in the same split.
 
     Example:
         >>> [drawn_split(text) for text in ("It rains.", "It snows.", "It rains.")]

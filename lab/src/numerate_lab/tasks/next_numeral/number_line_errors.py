@@ -1,9 +1,9 @@
-"""The number line of the 2018 paper: which number a model would name, and how far off it is.
+"""The number line of the 2018 paper: point estimates of a model and their errors.
 
-A model is asked for the most probable of some candidates: the numerals of its vocabulary, and 100 percentiles of the
-training numbers, each written with 0 up to n decimals, where n covers 90 % of the training numerals. (The released code
-writes them only as they occur in training.) A mass that is compared across precisions favours few decimals: the mean
-and the median of the distribution are given beside it.
+The estimate is the most probable of these candidates: the numerals of the vocabulary, and 100 percentiles of the
+training numbers, each written with 0 to n decimals, where n covers 90 % of the training numerals. (The released code
+writes them only as they occur in training.) As probability mass favours few decimals, mean and median of the
+distribution are estimated, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Estimates", "baselines", "candidates", "errors", "estimates", "table
 
 PERCENTILES = 100
 COVERED = 0.9
-"""Share of the training numerals whose number of decimals the candidates must reach."""
+"""Share of training numerals whose number of decimals the candidates cover."""
 
 
 def table_of_texts(texts: Iterable[str]) -> NumberTable:
@@ -43,10 +43,10 @@ def table_of_texts(texts: Iterable[str]) -> NumberTable:
 
 
 def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str]:
-    """The candidate numerals, by value and then by length.
+    """Candidate numerals, sorted by value and length.
 
     Args:
-        counts: Training numerals as they are written, with how often they occur.
+        counts: Count of each training numeral as written.
         known: Numerals of the vocabulary.
 
     Example:
@@ -73,10 +73,10 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
 
 @dataclass(frozen=True)
 class Estimates:
-    """What a head says each number is: the best candidate, and the mean and median of its distribution, (N,) each.
+    """Best candidate, mean and median of N distributions, (N,) each.
 
-    Means and medians are held within the range of float32: one exponent spelled out in a sample of a digit-RNN is
-    enough for a mean of 10^200, and results are kept in that type.
+    Means and medians are clipped to the range of float32: one exponent in a sample of a digit-RNN can give a mean of
+    10^200.
     """
 
     candidate: Tensor
@@ -86,13 +86,13 @@ class Estimates:
 
 @torch.no_grad()
 def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estimates:
-    """What N distributions say; of two best candidates with the same probability, the number between them.
+    """Point estimates; of two best candidates with equal probability, their mean.
 
     Args:
-        distribution: N of them.
-        numerals: The candidates, two or more.
+        distribution: N distributions.
+        numerals: At least two candidates.
     """
-    # A vocabulary has nothing to say of numerals that it does not know.
+    # A vocabulary has no probability for numerals that it does not contain.
     scores, places = distribution.without_unknown().rank(numerals, 2)
     first, second = numerals.values()[places].unbind(1)
     best = torch.where(scores[:, 0] == scores[:, 1], (first + second) / 2, first)
@@ -101,7 +101,7 @@ def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estima
 
 
 def errors(predicted: Tensor, gold: Tensor) -> dict[str, Score]:
-    """The five errors of the paper's Table 3; percentages in per cent, gold 0 left out there and counted."""
+    """The five errors of Table 3 of the paper; percentage errors skip and count correct numbers of 0."""
     return {
         "RMSE": metrics.rmse(predicted, gold),
         "MAE": metrics.mae(predicted, gold),
@@ -112,6 +112,6 @@ def errors(predicted: Tensor, gold: Tensor) -> dict[str, Score]:
 
 
 def baselines(train: Tensor, gold: Tensor) -> dict[str, dict[str, Score]]:
-    """The errors of always naming the mean, or the median, of the training numbers."""
+    """Errors of the mean and of the median of the training numbers as constant estimates."""
     named = {"mean": train.mean(), "median": train.quantile(0.5) if len(train) < 1 << 24 else train.median()}
     return {name: errors(value.expand_as(gold), gold) for name, value in named.items()}

@@ -31,7 +31,6 @@ from numerate.config import Config
 from numerate.files import json_hash
 from numerate.notation.decimal_form import parse_numeral
 from numerate.registry import UnknownNameError, near_names
-from numerate_lab.registry import tasks
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
 from numerate_lab.tasks.planets.integrator import TOLERANCE
 from numerate_lab.tasks.planets.planet_texts import FIELDS, Record, write
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from numerate.metrics import Score
 
-__all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetsConfig", "PlanetsTask"]
+__all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetSource", "PlanetsConfig"]
 
 SPLITS = ("train", "dev", "test", "stepsize-between", "a1-gap")
 MOST_KEPT = 8
@@ -124,9 +123,8 @@ class PlanetsConfig(Config):
         return json_hash(fields)
 
 
-@tasks.register("planets")
-class PlanetsTask:
-    """Planet systems, and one number asked for in each; an `AskedNumberTask`.
+class PlanetSource:
+    """Planet systems, and one number asked for in each; a `QuestionSource`.
 
     Args:
         config: What is drawn; or a preset's name.
@@ -139,7 +137,7 @@ class PlanetsTask:
         answer_slot: Which number of each text it is; None where this differs from text to text.
 
     Example:
-        >>> task = PlanetsTask(PlanetsConfig(block=4, significant=3), asks="a1")
+        >>> task = PlanetSource(PlanetsConfig(block=4, significant=3), asks="a1")
         >>> task.texts("test", 1)[0][:45]
         "{'description':{'planet0':{'m':...,'a':...
         >>> truth = task.truth("a1-gap", 4)
@@ -211,7 +209,7 @@ class PlanetsTask:
         return Systems.joined(parts)
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Their records, complete; see `AskedNumberTask`."""
+        """Their records, complete; see `QuestionSource`."""
         return [text for text, _ in self.records(split, count, seed, start)]
 
     def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:

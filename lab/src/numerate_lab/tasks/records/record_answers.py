@@ -1,4 +1,4 @@
-"""What a model answers to records that ask for numbers: values, intervals, and how likely it finds others."""
+"""Predictions for records that ask for numbers: values, intervals, and likelihoods of other values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate_lab.tasks.records.record_rows import Rows
 
-__all__ = ["LEVEL", "Said", "answers", "likelihoods", "missed", "scores"]
+__all__ = ["LEVEL", "Predictions", "answers", "likelihoods", "missed_variance", "scores"]
 
 LEVEL = 0.9
 """Of the intervals."""
@@ -33,14 +33,14 @@ model has hardly learnt, would decide it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """Answers to K numbers, in the order of the rows, and within a row in the order of its numbers.
+class Predictions:
+    """Predictions of K numbers, row by row, and in each row in the order of its numbers.
 
     Attributes:
-        values: (K,) float64 on the CPU, NaN for what is no number; of distributions, the means of their central 90 %.
-        intervals: (K, 2), the ends of central intervals; None if there is no distribution to be trusted.
-        crps: Mean CRPS, or None as well, with
-        count: so many numbers in it.
+        values: (K,) float64 on the CPU, NaN for no number; for distributions, the means of their central 90 %.
+        intervals: (K, 2), the ends of central 90 % intervals; None if the model predicts no distribution.
+        crps: Mean CRPS; None if the model predicts no distribution.
+        count: How many numbers are in that mean.
     """
 
     values: Tensor
@@ -49,16 +49,16 @@ class Said:
     count: int = 0
 
     @staticmethod
-    def joined(parts: list[Said]) -> Said:
+    def joined(parts: list[Predictions]) -> Predictions:
         """Several, one behind the other."""
         values, count = torch.cat([part.values for part in parts]), sum(part.count for part in parts)
         if any(part.intervals is None for part in parts):
-            return Said(values)
+            return Predictions(values)
         ends = torch.cat([part.intervals for part in parts])  # type: ignore[misc]
-        return Said(values, ends, sum((part.crps or 0.0) * part.count for part in parts) / max(1, count), count)
+        return Predictions(values, ends, sum((part.crps or 0.0) * part.count for part in parts) / max(1, count), count)
 
 
-def scores(values: Tensor, gold: Tensor, said: Said | None = None) -> dict[str, Any]:
+def scores(values: Tensor, gold: Tensor, said: Predictions | None = None) -> dict[str, Any]:
     """The figures of some answers: `mse` in written units, `invalid` share, and with intervals `coverage` and `crps`.
 
     `variance` of the truth is there to compare with: it is the error of who knows the mean.
@@ -78,7 +78,7 @@ def scores(values: Tensor, gold: Tensor, said: Said | None = None) -> dict[str, 
     return {name: score.to_dict() for name, score in found.items()}
 
 
-def missed(dev: dict[str, Any]) -> float:
+def missed_variance(dev: dict[str, Any]) -> float:
     """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all.
 
     A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
@@ -88,7 +88,7 @@ def missed(dev: dict[str, Any]) -> float:
 
     Example:
         >>> found = {"a": scores(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 2.0]))}
-        >>> round(math.exp(missed(found)), 3)
+        >>> round(math.exp(missed_variance(found)), 3)
         2.0
     """
     logs = []
@@ -100,7 +100,7 @@ def missed(dev: dict[str, Any]) -> float:
 
 
 @torch.no_grad()
-def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
+def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
     """What the model says for one question to each of some rows.
 
     Args:
@@ -112,20 +112,20 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Said:
     parts = []
     for batch, task in _asked(model, rows, ask, size):
         if model.head is None:
-            parts.append(Said(_filled_in(model, batch, task)))
+            parts.append(Predictions(_filled_in(model, batch, task)))
             continue
         numbers: Any = model(**task.inputs, return_loss=False).numbers
         # A scalar's spread is a setting, not something that it has learnt.
         trusted = numbers.is_density and model.head.config.kind != "scalar"
         if not trusted:
-            parts.append(Said((numbers.median() if numbers.is_density else numbers.mode()).double().cpu()))
+            parts.append(Predictions((numbers.median() if numbers.is_density else numbers.mode()).double().cpu()))
             continue
         levels = torch.linspace((1 - LEVEL) / 2, (1 + LEVEL) / 2, QUANTILES, dtype=torch.float64, device=model.device)
         found = numbers.quantile(levels.expand(len(numbers), -1))
         gold = batch["number_bits"].view(torch.float64)[batch["number_wanted"]]
-        missed = metrics.crps(numbers, gold, nodes=32)
-        parts.append(Said(found.mean(1).cpu(), found[:, [0, -1]].cpu(), missed.value, missed.count))
-    return Said.joined(parts)
+        error = metrics.crps(numbers, gold, nodes=32)
+        parts.append(Predictions(found.mean(1).cpu(), found[:, [0, -1]].cpu(), error.value, error.count))
+    return Predictions.joined(parts)
 
 
 def _asked(model: NumberModel, rows: Rows, ask: str, size: int) -> Iterator[tuple[dict[str, Tensor], Any]]:

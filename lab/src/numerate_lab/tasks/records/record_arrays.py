@@ -16,16 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numerate.reading.records import RecordsReader
-from numerate_lab.tasks.planets import planet_texts as planets_records
-from numerate_lab.tasks.temperature import station_texts as temperature_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate_lab.tasks.planets.planet_systems import PlanetsTask
-    from numerate_lab.tasks.temperature.forecasts import TemperatureTask
-
-__all__ = ["Records", "Shape", "planet_records", "temperature_records_of", "write_number"]
+__all__ = ["Records", "Shape", "rounded", "write_number"]
 
 
 @dataclass(frozen=True)
@@ -124,6 +119,16 @@ class Records:
         return Records(shapes, columns[0], columns[1], told["decimals"], columns[2])
 
 
+def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
+    """Numbers of so many decimals, without a negative zero.
+
+    Example:
+        >>> rounded(np.array([1.23456, -0.00001]), 3).tolist()
+        [1.235, 0.0]
+    """
+    return np.round(numbers, decimals) + 0.0
+
+
 def write_number(value: float, decimals: int) -> str:
     """A number with its sign and all its decimals.
 
@@ -132,76 +137,3 @@ def write_number(value: float, decimals: int) -> str:
         ('+1.0000', '-0.2500')
     """
     return f"{value:+.{decimals}f}"
-
-
-def planet_records(
-    task: PlanetsTask, split: str, count: int, times: int | None = None, decimals: int = 4, seed: int = 0
-) -> Records:
-    """Systems of a split as records.
-
-    Args:
-        task: Gives the systems; its `significant` digits do not matter.
-        split: One of its splits.
-        count: How many systems.
-        times: Tell only the first so many times that each is seen at; None for all.
-        decimals: Of all numbers.
-        seed: Of the split's stream.
-    """
-    systems = task.samples(split, count, seed)
-    if times is not None:
-        if times < 2:
-            raise ValueError(f"times must be at least 2, got {times}")
-        systems = dataclasses.replace(systems, points=np.minimum(systems.points, times))
-    config = task.config
-    told = np.stack(
-        [systems.masses * config.mass_unit, systems.axes, systems.eccentricities * config.eccentricity_unit], axis=2
-    )
-    shapes, numbers, rows = [], [], []
-    for planets, points in sorted(set(zip(systems.planets.tolist(), systems.points.tolist(), strict=True))):
-        place = np.flatnonzero((systems.planets == planets) & (systems.points == points))
-        asks = {"stepsize": [3 * planets], "a1": [1], "e1": [2], "m1": [0]}
-        first = slice(int(place[0]), int(place[0]) + 1)
-        shapes.append(Shape.of(planets_records.write(config, systems[first])[0][0], asks))
-        parts = [told[place, :planets].reshape(len(place), -1), systems.stepsizes[place, None]]
-        parts.append(systems.positions[place, :points, :planets].reshape(len(place), -1))
-        numbers.append(temperature_records.rounded(np.concatenate(parts, axis=1), decimals))
-        rows.append(place)
-    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals)
-
-
-def temperature_records_of(
-    task: TemperatureTask, split: str, count: int, *, centred: bool = False, seed: int = 0
-) -> Records:
-    """Records of temperatures; asked for (`last`) are the last ones of all stations.
-
-    Args:
-        task: Gives the samples, and how many decimals numbers have.
-        split: One of its splits.
-        count: How many records.
-        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
-            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
-        seed: Of the split's stream.
-    """
-    samples, config, field_ = task.samples(split, count, seed), task.config, task.field
-    width, decimals = len(field_.lon), config.decimals
-    by_shape: dict[tuple[int, int], list[int]] = {}
-    for index, sample in enumerate(samples):
-        # Of equal numbers of times, some are every three hours and some every four: the same record.
-        by_shape.setdefault(sample.values.shape, []).append(index)
-    shapes, numbers, rows, guesses = [], [], [], []
-    for (_, _), places in sorted(by_shape.items()):
-        some = [samples[place] for place in places]
-        text = temperature_records.write(field_, some[:1], decimals, config.quote)[0][0]
-        shapes.append(Shape.of(text, {"last": some[0].slots.tolist()}))
-        cells = np.stack([sample.cells for sample in some])
-        where = temperature_records.coordinates(field_.lat[cells // width], field_.lon[cells % width])
-        when = np.stack([temperature_records.moment(int(field_.time[sample.times[0]])) for sample in some])
-        values = np.stack([sample.values for sample in some])
-        if centred:
-            mean = temperature_records.rounded(values[:, :, :-1].mean(axis=(1, 2), keepdims=True), decimals)
-            guesses.append(mean[:, :, 0].repeat(values.shape[1], axis=1))
-            values -= mean
-        parts = [where.reshape(len(some), -1), when, values.reshape(len(some), -1)]
-        numbers.append(temperature_records.rounded(np.concatenate(parts, axis=1), decimals))
-        rows.append(np.array(places, dtype=np.int64))
-    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals, tuple(guesses))

@@ -1,48 +1,39 @@
-"""Made-up cardiac magnetic resonance reports, each with a table of what was measured.
+"""Synthetic cardiac magnetic resonance reports, each with a table of its measurements.
 
-They stand in for the clinical set of Spithourakis & Riedel (2018), 11,170 / 1,625 / 3,220 reports of a London hospital,
-which is private. **No report is real, and none was written from one.** A result on them says how a model deals with
-texts of this make, not how it would deal with patients'.
+They replace the clinical data of Spithourakis & Riedel (2018), 11,170 / 1,625 / 3,220 private reports of a London
+hospital. **No report is real, and none was written from a real one.** Results on them describe models on texts of this
+kind, not on patients' records.
 
-What is like the private set, as far as the paper tells: the number of records, about 210 tokens a report, about 4.3 %
-of them numerals, a median number near 59.5, numbers up to 1e7 (accession numbers), and a vocabulary of 1,000 types that
-leaves words and numerals over. What is like life: sex, age and body size set the volumes, masses and dimensions;
-disease shifts them; stroke volume is the difference of the two volumes, and ejection fraction its share of the larger,
-in the very numbers that the report states; body surface area is Mosteller's; the dose of contrast goes by weight.
+Like the private data, as far as the paper describes it: the number of records, about 210 tokens per report, about 4.3 %
+numerals, a median number near 59.5, numbers up to 1e7 (accession numbers), and words and numerals outside a vocabulary
+of 1,000 types. Like real patients: volumes, masses and dimensions depend on sex, age, body size and disease; stroke
+volume and ejection fraction follow from the stated volumes; body surface area is Mosteller's formula; the contrast dose
+depends on weight.
 
-A report depends on seed, split and its place alone, so that sets of any size can be streamed and no two splits share a
-random state.
+A report depends on seed, split and index only: data sets of any size can be streamed, and splits share no random state.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import random
 import re
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.reading.plain import raw_tokens
-from numerate_lab.tasks.synthetic.clinical_phrases import (
-    CONCLUSIONS,
-    FILLERS,
-    HEADINGS,
-    MEASURED,
-    ORDERS,
-    POOLS,
-    SCARS,
-    UNSCARRED,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ATTRIBUTES", "SIZES", "clinical_report", "clinical_reports", "write_clinical"]
+__all__ = ["ATTRIBUTES", "SIZES", "clinical_report", "clinical_reports", "phrases", "write_clinical"]
 
 SIZES = {"train": 11_170, "dev": 1_625, "test": 3_220}
-"""How many records the paper's splits have."""
+"""Number of records in each split of the paper."""
 
 ATTRIBUTES = {
     "age": "years", "height": "cm", "weight": "kg", "bsa": "m2", "heart_rate": "/min", "systolic": "mmHg",
@@ -50,12 +41,12 @@ ATTRIBUTES = {
     "rv_esv": "ml", "rv_ef": "%", "wall": "mm", "la_area": "cm2", "aortic_root": "mm", "scar": "%",
     "contrast_dose": "ml",
 }  # fmt: skip
-"""The 20 measurements of a table, and their units; a table has `sex`, `disease`, `drug_dose`, `year` beside them."""
+"""The 20 measurements of a table and their units. A table also has `sex`, `disease`, `drug_dose` and `year`."""
 
 
 @dataclass(frozen=True)
 class _Disease:
-    """How a disease shifts what is measured: factors for volumes, mass and atrium, and typical values of the rest."""
+    """Effect of a disease: factors for volumes, mass and atrium, and typical values of the other measurements."""
 
     share: float
     age: float
@@ -85,11 +76,20 @@ _POOL = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"<(\w+)>")
 
 
+@functools.cache
+def phrases() -> dict[str, Any]:
+    """Word lists, sentences and sections of the reports, from `clinical_phrases.yaml`."""
+    import yaml
+
+    file = resources.files("numerate_lab.tasks.synthetic") / "clinical_phrases.yaml"
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
 def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str, Any]:
     """One report: `id`, `text`, `attributes` and `mentions`.
 
-    `attributes` is the table: numbers as the report writes them, at its precision, and `sex` and `disease`. `mentions`
-    lists what the text states as `[attribute, start, end]`; the table has more than the text, as in a hospital.
+    `attributes` is the table: `sex`, `disease` and numbers at the precision of the text. `mentions` lists the numbers
+    in the text as `[attribute, start, end]`. As in a hospital, the table has more numbers than the text.
 
     Example:
         >>> report = clinical_report(0)
@@ -104,21 +104,21 @@ def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str
         raise ValueError(f"split must be one of {', '.join(SIZES)}, got {split=}")
     if index < 0:
         raise ValueError(f"index must not be negative, got {index=}")
-    rng = random.Random(f"numerate clinical {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
+    rng = random.Random(f"numerate clinical {seed} {split} {index}")  # noqa: S311 (synthetic data, not keys)
     table, written = _patient(rng)
     text, mentions = _numbered(_compose(rng, table), written)
     return {"id": f"{split}-{index}", "text": text, "attributes": table, "mentions": mentions}
 
 
 def clinical_reports(split: str = "train", count: int | None = None, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """A split's reports, one after the other; by default as many as the paper has."""
+    """Streams the reports of a split; by default as many as in the paper."""
     if split not in SIZES:
         raise ValueError(f"split must be one of {', '.join(SIZES)}, got {split=}")
     return (clinical_report(index, split, seed) for index in range(SIZES[split] if count is None else count))
 
 
 def write_clinical(folder: str | Path, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> None:
-    """Writes `train.jsonl`, `dev.jsonl` and `test.jsonl`, one report a line; `read_corpus` reads them."""
+    """Writes `train.jsonl`, `dev.jsonl` and `test.jsonl`, one report per line, for `read_corpus`."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     for split, count in sizes.items():
         with (Path(folder) / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
@@ -127,14 +127,14 @@ def write_clinical(folder: str | Path, seed: int = 0, sizes: Mapping[str, int] =
 
 
 def _patient(rng: random.Random) -> tuple[dict[str, Any], dict[str, str]]:
-    """A patient's table, and its numbers as they are written."""
+    """The table of a random patient, and its numbers as written in the text."""
     name = rng.choices(list(_DISEASES), [disease.share for disease in _DISEASES.values()])[0]
     disease, man = _DISEASES[name], rng.random() < 0.6
     age = min(max(rng.gauss(disease.age, 14), 17), 92)
     height = rng.gauss(176, 7) if man else rng.gauss(163, 6.5)
     weight = min(max(math.exp(rng.gauss(math.log(26.2), 0.15)), 17), 48) * (height / 100) ** 2
     bsa = math.sqrt(height * weight / 3600)
-    # Hearts get smaller and stiffer with age; what is left to chance is shared by both ventricles.
+    # Hearts shrink with age; both ventricles share this random factor.
     build = math.exp(rng.gauss(0, 0.11)) * (1 - 0.002 * (age - 50)) * bsa
     decimals = 1 if rng.random() < 0.08 else 0
     ef = min(max(rng.gauss(disease.ef, disease.ef_spread), 10), 85)
@@ -171,21 +171,20 @@ def _patient(rng: random.Random) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
-    """A report with `<attribute>` where its numbers stand."""
-    disease = table["disease"]
+    """A report with `<attribute>` in place of its numbers."""
+    disease, known = table["disease"], phrases()
     words = _described(rng, table)
-    sections: dict[str, list[str]] = {name: [] for name in HEADINGS}
-    for section, share, phrasings in MEASURED:
-        if rng.random() < share:
-            sections[section].append(rng.choice(phrasings))
-    sections["tissue"].append(
-        rng.choice(SCARS["ischaemic" if disease == "ischaemic" else "other"] if table["scar"] else UNSCARRED)
-    )
-    sections["conclusion"].append(rng.choice(CONCLUSIONS[disease]))
+    sections: dict[str, list[str]] = {name: [] for name in known["headings"]}
+    for group in known["measured"]:
+        if rng.random() < group["share"]:
+            sections[group["section"]].append(rng.choice(group["wordings"]))
+    scars = known["scars"]["ischaemic" if disease == "ischaemic" else "other"]
+    sections["tissue"].append(rng.choice(scars if table["scar"] else known["unscarred"]))
+    sections["conclusion"].append(rng.choice(known["conclusions"][disease]))
     sections = {name: [_expanded(rng, one, words) for one in some] for name, some in sections.items()}
     length = sum(len(raw_tokens(one)) for some in sections.values() for one in some)
     target = rng.gauss(210, 45)
-    left = [(name, sentence) for name, some in FILLERS.items() for sentence in some]
+    left = [(name, sentence) for name, some in known["fillers"].items() for sentence in some]
     rng.shuffle(left)
     while length < target and left:
         name, sentence = left.pop()
@@ -195,15 +194,15 @@ def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
         length += len(raw_tokens(sentence))
     headed = rng.random() < 0.6
     parts = []
-    for name in rng.choice(ORDERS):
+    for name in rng.choice(known["orders"]):
         if sections[name]:
-            heading = f"{rng.choice(HEADINGS[name])}: " if headed or name == "conclusion" else ""
+            heading = f"{rng.choice(known['headings'][name])}: " if headed or name == "conclusion" else ""
             parts.append(heading + " ".join(sections[name]))
     return "\n".join(parts)
 
 
 def _described(rng: random.Random, table: Mapping[str, Any]) -> dict[str, str]:
-    """Words that must fit the numbers."""
+    """Words that describe the numbers, such as `mildly dilated`."""
     ef, indexed = table["lv_ef"], table["lv_edv"] / table["bsa"]
     function = (
         ("severely impaired", "severely reduced", "very poor") if ef < 35
@@ -226,17 +225,17 @@ def _described(rng: random.Random, table: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _expanded(rng: random.Random, sentence: str, words: Mapping[str, str]) -> str:
-    """A sentence with its choices made and its pools drawn from."""
+    """A sentence with its choices and pools replaced by random words."""
     count = 1
     while count:
         sentence, count = _CHOICE.subn(lambda match: rng.choice(match[1].split("|")), sentence)
-    sentence = _POOL.sub(lambda match: words.get(match[1]) or rng.choice(POOLS[match[1]]), sentence)
+    sentence = _POOL.sub(lambda match: words.get(match[1]) or rng.choice(phrases()["pools"][match[1]]), sentence)
     sentence = re.sub(r" +(?=[ .,])", "", sentence).strip()
     return sentence[:1].upper() + sentence[1:]
 
 
 def _numbered(text: str, written: Mapping[str, str]) -> tuple[str, list[list[Any]]]:
-    """The text with its numbers in it, and where they are."""
+    """The text with its numbers, and their positions."""
     parts: list[str] = []
     mentions: list[list[Any]] = []
     length = last = 0

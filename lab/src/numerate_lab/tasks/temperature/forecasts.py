@@ -22,16 +22,16 @@ from numerate import metrics
 from numerate.config import Config
 from numerate.metrics import Interval, Score
 from numerate.registry import near_names
-from numerate_lab.registry import tasks
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
+from numerate_lab.tasks.records.record_arrays import rounded
 from numerate_lab.tasks.temperature.linear_baseline import TemperatureLine
-from numerate_lab.tasks.temperature.station_texts import Record, Sample, rounded, write
+from numerate_lab.tasks.temperature.station_texts import Record, Sample, write
 from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField, read_field, synthetic_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BASELINES", "SPLITS", "TemperatureConfig", "TemperatureTask"]
+__all__ = ["BASELINES", "SPLITS", "TemperatureConfig", "TemperatureSource"]
 
 SPLITS = ("train", "dev", "test")
 BASELINES = ("persistence", "climatology", "yesterday", "line")
@@ -90,9 +90,8 @@ class TemperatureConfig(Config):
                 raise ValueError(f"temperature: {message}")
 
 
-@tasks.register("temperature")
-class TemperatureTask:
-    """Temperatures at stations, the last ones asked for: as `AskedNumberTask`, but several numbers a text.
+class TemperatureSource:
+    """Temperatures at stations, the last ones asked for: as `QuestionSource`, but several numbers a text.
 
     Args:
         config: What is drawn; or the `source` of one that is otherwise the default.
@@ -105,7 +104,7 @@ class TemperatureTask:
         answer_slot: None, for there are many in a text; see `wanted` and `answer_paths`.
 
     Example:
-        >>> task = TemperatureTask(TemperatureConfig(stations=(2, 2), decimals=2))
+        >>> task = TemperatureSource(TemperatureConfig(stations=(2, 2), decimals=2))
         >>> text, truth = task.texts("test", 1)[0], task.truth("test", 1)
         >>> text[:40], task.questions([text], truth)[0].count("[NUM]")
         ("{'description':{'coords':[[0...", 2)
@@ -154,7 +153,7 @@ class TemperatureTask:
         return [self._sample(split, seed, number) for number in range(start, start + count)]
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Their records, complete; see `AskedNumberTask`."""
+        """Their records, complete; see `QuestionSource`."""
         return [text for text, _ in self.records(split, count, seed, start)]
 
     def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:

@@ -27,8 +27,8 @@ class TemperatureLine:
         time: (T,) of the field, seconds since 1970.
 
     Example:
-        >>> from numerate_lab.tasks.temperature.forecasts import TemperatureTask
-        >>> task = TemperatureTask()
+        >>> from numerate_lab.tasks.temperature.forecasts import TemperatureSource
+        >>> task = TemperatureSource()
         >>> line = TemperatureLine(task.samples("train", 50), task.field.time)
         >>> sample = task.samples("test", 1)[0]
         >>> line.guess(sample).shape == sample.cells.shape

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from numerate_lab.tasks.records.record_arrays import rounded
 from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField
 
 if TYPE_CHECKING:
@@ -89,16 +90,6 @@ def write(field: TemperatureField, samples: Sequence[Sample], decimals: int, quo
             at = end + 2  # behind bracket and comma
         found.append((f"{text}{','.join(rows)}]}}", np.array(spans, dtype=np.int64).reshape(-1, 2)))
     return found
-
-
-def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
-    """Numbers of so many decimals, without a negative zero.
-
-    Example:
-        >>> rounded(np.array([1.23456, -0.00001]), 3).tolist()
-        [1.235, 0.0]
-    """
-    return np.round(numbers, decimals) + 0.0
 
 
 def _listed(numbers: np.ndarray, decimals: int) -> str:

@@ -1,7 +1,7 @@
-"""Sentences with a number and its unit out of a MediaWiki dump, by the templates that convert units.
+"""Extracts sentences with a number and its unit from a MediaWiki dump, by its unit conversion templates.
 
-`{{convert|5|km|mi}}` says that 5 is a number and kilometres its unit: so Wiki-Convert (Thawani et al. 2021) was made. A
-dump is streamed, page by page, and cleaning a page takes time linear in its length, whatever stands in it.
+`{{convert|5|km|mi}}` marks 5 as a number and kilometres as its unit, as in Wiki-Convert (Thawani et al. 2021). A dump
+is streamed page by page, and cleaning a page takes time linear in its length.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TAG = re.compile(r"<[^<>]{0,300}>")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:\w|[Cc]a|St|Dr|Mr|Mrs|Ms|Mt|No|vs|Jr|approx|cf|e\.g|i\.e)\.$")
 _END = re.compile(
     r"[.!?]['\"”’)]?\s+(?=[\"“‘«„'(\[¿¡]?[^\W\d_a-zа-я])"
-    # No space follows these. Before a closing quote the sentence around it goes on.
+    # No space follows these marks; before a closing quote, the outer sentence continues.
     r"|[。！？｡।։።۔؟]++(?![」』）】》”’\"')])\s*+"
 )
 SEVERAL = "several conversions; see --every"
 DIGITS = "other numbers; see --every"
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Around the index of a conversion in a text; characters of the private area, which a page's own lose to a space."""
+"""Delimiters of a conversion's index in a text: private-use characters, which are first removed from the page."""
 _MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class Page(NamedTuple):
-    """An article, and the language that its dump says it is in, as `en`; empty if it says none."""
+    """An article and the language code of its dump, such as `en`; empty if the dump names none."""
 
     id: str
     title: str
@@ -51,16 +51,14 @@ class Page(NamedTuple):
 
 
 def pages_of_dump(path: str | Path) -> Iterator[Page]:
-    """The articles of a MediaWiki XML dump, `.bz2` or `.gz` or plain.
-
-    Redirects and pages outside the main namespace are passed over. A page is let go once it was given.
+    """Streams the articles of a MediaWiki XML dump (`.bz2`, `.gz` or plain), without redirects and other namespaces.
 
     Raises:
-        SourceError: It cannot be read, or is not XML.
+        SourceError: The dump cannot be read, or is not XML.
     """
     try:
         with _opened(path) as file:
-            # Python's expat stops entities that blow up; a dump declares none.
+            # Python's expat limits entity expansion; a dump declares no entities.
             events = ElementTree.iterparse(file, events=("start", "end"))  # noqa: S314
             _, root = next(events)
             language = root.get(_LANGUAGE, "")
@@ -69,11 +67,11 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
                     continue
                 fields = {_local(child.tag): child for child in element}
                 text = next((e.text for e in element.iter() if _local(e.tag) == "text"), None)
-                if fields.get("redirect") is None and _said(fields, "ns", "0") == "0" and text:
-                    yield Page(_said(fields, "id"), _said(fields, "title"), text, language)
+                if fields.get("redirect") is None and _field(fields, "ns", "0") == "0" and text:
+                    yield Page(_field(fields, "id"), _field(fields, "title"), text, language)
                 root.clear()
     except ElementTree.ParseError as error:
-        raise SourceError(f"{path}: not the XML of a dump: {error}") from None
+        raise SourceError(f"{path}: not an XML dump: {error}") from None
     except FileNotFoundError:
         raise SourceError(f"{path}: no such file") from None
     except (OSError, EOFError) as error:
@@ -83,14 +81,15 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
 def rows_of_page(
     page: str, wikitext: str, names: Sequence[str] = NAMES, single: bool = True, wording: Wording | None = None
 ) -> list[dict[str, Any]]:
-    """The sentences of an article with a conversion, as rows of Wiki-Convert's layout.
+    """Sentences of an article with a conversion, as rows of Wiki-Convert's layout.
 
     Args:
-        page: The page's id, which is in the rows' own.
-        wikitext: Its text.
-        names: Of the template.
-        single: Only sentences with one conversion and no other digit, as in Wiki-Convert; else one row a conversion.
-        wording: Of numbers and units; English, if None.
+        page: Id of the page, a prefix of the row ids.
+        wikitext: Text of the page.
+        names: Names of the template.
+        single: Keep only sentences with one conversion and no other digit, as in Wiki-Convert; else one row per
+            conversion.
+        wording: Notation of numbers and units; English by default.
 
     Example:
         >>> text = "'''Foo''' is a [[river]]. It is {{convert|1200|km|mi}} long.<ref>{{cite}}</ref> It ends."
@@ -105,13 +104,13 @@ def rows_of_page(
 def sentences_of_page(
     page: str, text: str, conversions: Sequence[Conversion], single: bool = True
 ) -> Iterator[tuple[list[dict[str, Any]], str]]:
-    """Each sentence with a conversion: its rows, or none and why it is left out.
+    """Yields the rows of each sentence with a conversion, or no rows and the reason for leaving it out.
 
     Args:
-        page: The page's id.
-        text: What `plain_text` gives,
-        conversions: and what it gives beside.
-        single: As in `rows_of_page`.
+        page: Id of the page.
+        text: Text from `plain_text`.
+        conversions: Conversions from `plain_text`.
+        single: Keep only sentences with one conversion and no other digit.
 
     Example:
         >>> page = plain_text("It is {{convert|5|to|10|km}} long. In 2001 it had {{convert|1|km}}.")
@@ -139,7 +138,7 @@ def sentences_of_page(
 
 
 def _why_not(sentence: str, found: Sequence[Conversion], single: bool) -> str:
-    """Why a sentence is left out; empty if it is not. What no option brings back is told first."""
+    """Reason for leaving a sentence out, or an empty text. Reasons that no option can change come first."""
     if why := next((conversion.why for conversion in found if conversion.written is None), ""):
         return why
     if single and len(found) > 1:
@@ -151,12 +150,12 @@ def _why_not(sentence: str, found: Sequence[Conversion], single: bool) -> str:
 def plain_text(
     wikitext: str, names: Sequence[str] = NAMES, wording: Wording | None = None
 ) -> tuple[str, list[Conversion]]:
-    """Wikitext without its markup; conversions stay as marks.
+    """Removes markup from wikitext and replaces conversions by marks with their index.
 
-    Templates, tables, references, files and lists go; links leave their words.
+    Templates, tables, references, files and lists are removed; links are replaced by their words.
 
     Returns:
-        The text, a paragraph a line, and all conversions; those in the text are named by its marks.
+        The text, one paragraph per line, and all conversions.
     """
     text = wikitext.replace(_OPEN, " ").replace(_CLOSE, " ")
     text = _without(text, "<!--", "-->")
@@ -172,7 +171,7 @@ def plain_text(
 
 
 def _unbracketed(text: str, names: set[str], conversions: list[Conversion], wording: Wording | None) -> str:
-    """Templates, tables and links resolved from the inside out, in one pass."""
+    """Resolves templates, tables and links from the inside out, in one pass."""
     stack: list[tuple[str, list[str]]] = [("", [])]
     position = 0
     for match in _BRACKETS.finditer(text):
@@ -182,7 +181,7 @@ def _unbracketed(text: str, names: set[str], conversions: list[Conversion], word
             stack.append((mark, []))
             continue
         opening = {"}}": "{{", "]]": "[[", "|}": "{|"}[mark]
-        if stack[-1][0] != opening:  # it closes nothing
+        if stack[-1][0] != opening:  # no matching opening bracket
             continue
         inside = "".join(stack.pop()[1])
         if mark == "]]":
@@ -191,16 +190,16 @@ def _unbracketed(text: str, names: set[str], conversions: list[Conversion], word
             parts = inside.split("|")
             if parts[0].strip().casefold() in names:
                 stack[-1][1].append(f"{_OPEN}{len(conversions)}{_CLOSE}")
-                # One within another has no number or words of its own.
+                # A nested conversion has no number of its own.
                 nested = _OPEN in inside
                 conversions.append(Conversion(None, why=RANGE) if nested else conversion_of(parts, wording))
     stack[-1][1].append(text[position:])
-    # What is never closed is text, but for its brackets.
+    # Unclosed brackets are dropped, their content is text.
     return "".join(part for _, parts in stack for part in parts)
 
 
 def _link(inside: str) -> str:
-    """The words of `[[target|words]]`; nothing of a file or a category, whatever their namespaces are called."""
+    """The words of `[[target|words]]`; empty for files, categories and other namespaces."""
     target, mark, words = inside.rpartition("|")
     if ":" in (target or inside).lstrip(":").split("|")[0]:
         return ""
@@ -218,7 +217,7 @@ def _sentences(line: str) -> Iterator[str]:
 
 
 def _written(sentence: str, conversions: Sequence[Conversion]) -> tuple[str, list[tuple[int, int]]]:
-    """A sentence with its conversions written out, and where their numbers stand."""
+    """A sentence with its conversions written out, and offset and length of their numbers."""
     parts: list[str] = []
     places: list[tuple[int, int]] = []
     length, position = 0, 0
@@ -227,14 +226,14 @@ def _written(sentence: str, conversions: Sequence[Conversion]) -> tuple[str, lis
         before = sentence[position : match.start()]
         length += len(before)
         places.append((length, len(conversion.written or "")))
-        parts += [before, conversion.said]
-        length += len(conversion.said)
+        parts += [before, conversion.text]
+        length += len(conversion.text)
         position = match.end()
     return "".join([*parts, sentence[position:]]), places
 
 
 def _without(text: str, opening: str, closing: str) -> str:
-    """A text without all that stands between two marks; what is never closed stays."""
+    """Removes everything between two marks; unclosed parts remain."""
     parts, position = [], 0
     while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
         parts.append(text[position:start])
@@ -243,7 +242,7 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 
 def _without_tag(text: str, name: str) -> str:
-    """A text without the elements of one name, `<ref/>` and `<ref>...</ref>`; one never closed loses its tag alone."""
+    """Removes elements of one name, `<ref/>` and `<ref>...</ref>`; of an unclosed element only the tag is removed."""
     if f"<{name}" not in text:
         return text
     parts, position, closing = [], 0, f"</{name}>"
@@ -255,7 +254,7 @@ def _without_tag(text: str, name: str) -> str:
         if not match[0].endswith("/>") and closing is not None:
             end = text.find(closing, position)
             if end < 0:
-                closing = None  # nor behind any later one
+                closing = None  # no later element is closed, either
             else:
                 position = end + len(closing)
     return "".join([*parts, text[position:]])
@@ -265,7 +264,7 @@ def _local(tag: Any) -> str:
     return str(tag).rpartition("}")[2]
 
 
-def _said(fields: dict[str, Any], name: str, otherwise: str = "") -> str:
+def _field(fields: dict[str, Any], name: str, otherwise: str = "") -> str:
     return (fields[name].text or "").strip() if name in fields else otherwise
 
 

@@ -1,4 +1,4 @@
-"""What a template that converts units says, in the words of its language: `{{convert|20|ft|adj=on}}` says `20-foot`."""
+"""Text of a unit conversion template in the language of its page: `{{convert|20|ft|adj=on}}` becomes `20-foot`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 __all__ = ["DECIMALS", "NAMES", "UNITS", "UNIT_NAMES", "Conversion", "Wording", "conversion_of"]
 
 NAMES = ("convert", "cvt", "convertir", "converter", "converti", "umrechnen", "konverter", "конвертировать", "конв")
-"""What the template is called, in some languages; case does not matter."""
+"""Names of the template in several languages, case-insensitive."""
 SHORT = ("cvt",)
-"""Those that write the unit's symbol."""
+"""Names that write the unit's symbol."""
 UNIT_NAMES: dict[str, tuple[str, str]] = {
     "km": ("kilometre", "kilometres"), "m": ("metre", "metres"), "cm": ("centimetre", "centimetres"),
     "mm": ("millimetre", "millimetres"), "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
@@ -31,13 +31,13 @@ UNIT_NAMES: dict[str, tuple[str, str]] = {
     "impgal": ("imperial gallon", "imperial gallons"), "cumi": ("cubic mile", "cubic miles"),
     "km3": ("cubic kilometre", "cubic kilometres"), "ly": ("light-year", "light-years"),
 }  # fmt: skip
-"""Unit codes with the English names that the template writes; any other code stands for itself."""
+"""English singular and plural by unit code; other codes are written as they are."""
 SYMBOLS = {"sqmi": "sq mi", "sqft": "sq ft", "USgal": "US gal", "impgal": "imp gal", "cuft": "cu ft", "cuyd": "cu yd"}
-"""Codes whose English symbol is another."""
+"""English symbols that differ from the code."""
 EVERYWHERE = {
     "km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "m3": "m³", "km3": "km³", "C": "°C", "F": "°F",
 }  # fmt: skip
-"""Codes whose symbol is another in any language."""
+"""Symbols that differ from the code in every language."""
 POWERS = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 UNITS = ("name", "code")
 DECIMALS = ("point", "comma")
@@ -46,14 +46,14 @@ COMMA_LANGUAGES = frozenset([
     "gl", "hr", "hu", "hy", "id", "is", "it", "ka", "kk", "ky", "lt", "lv", "mk", "nb", "nl", "nn", "no", "oc",
     "pl", "pt", "ro", "ru", "sh", "sk", "sl", "sq", "sr", "sv", "tr", "tt", "uk", "uz", "vi",
 ])  # fmt: skip
-"""Languages in which 1,5 is one and a half and 1.200 is twelve hundred."""
+"""Languages with a decimal comma."""
 _POINT = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
 _GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*+(?:,[0-9]++)?+")
 _COMMA = re.compile(r"[+\-−]?[0-9]++(?:[.,][0-9]++)?+")
-"""A point that groups no thousands can only be a decimal point, which many a template wants in any language."""
+"""A point that does not group thousands is a decimal point, which many templates require in any language."""
 _POWER = re.compile(r"e(3|6|9|12)([^\W\d].*)")
 _LONGEST = 300
-"""A number of more characters is none that anybody converts, and past what a float holds."""
+"""Maximum number of characters of a number."""
 RANGE = "not one plain number, such as a range or a fraction"
 NOTATION = "a number of another notation; see --decimal"
 POWER = "a power such as e6USgal that is not spelled out"
@@ -61,11 +61,11 @@ POWER = "a power such as e6USgal that is not spelled out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How numbers are read and units are written.
+    """Notation of numbers and units.
 
     Attributes:
-        units: `name` writes English names, as kilometres; `code` the template's own code, as km.
-        decimal: `point` reads 1.200 as 1.2 and 1,200 as 1200, `comma` the other way round.
+        units: `name` writes English names (kilometres), `code` the code of the template (km).
+        decimal: `point` reads 1.200 as 1.2 and 1,200 as 1200; `comma` reads them the other way round.
     """
 
     units: str = "name"
@@ -73,7 +73,7 @@ class Wording:
 
     @classmethod
     def of(cls, language: str, units: str | None = None, decimal: str | None = None) -> Wording:
-        """That of a language, by its code; a dump that names none is taken for English.
+        """Notation of a language code; an empty code means English.
 
         Example:
             >>> Wording.of("es"), Wording.of("ja", units="name")
@@ -86,16 +86,16 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a template says: the number as it is to be written, its value, and its unit.
+    """Number and unit of a template.
 
     Attributes:
-        written: None for what cannot be written as one number and a unit, such as a range.
-        number: With a decimal point, and without anything between thousands.
-        unit: As it is to be written.
-        code: As the template has it.
-        joint: What stands between number and unit.
-        behind: What stands behind the unit: the `tall` of `40-foot tall`.
-        why: Why nothing is written.
+        written: The number as written in the text; None for anything but one number and a unit, such as a range.
+        number: The number with a decimal point and without thousands separators.
+        unit: The unit as written in the text.
+        code: The unit's code in the template.
+        joint: Text between number and unit.
+        behind: Text after the unit, such as `tall` in `40-foot tall`.
+        why: Reason why `written` is None.
     """
 
     written: str | None
@@ -107,22 +107,22 @@ class Conversion:
     why: str = ""
 
     @property
-    def said(self) -> str:
-        """All that it says."""
+    def text(self) -> str:
+        """The full text of the conversion."""
         return f"{self.written or ''}{self.joint}{self.unit}{self.behind}"
 
 
 def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversion:
-    """What a template says.
+    """Reads a template.
 
     Args:
-        parts: The template's name and what stands between its bars.
-        wording: English, if None.
+        parts: Name and arguments of the template.
+        wording: Notation of numbers and units; English by default.
 
     Example:
-        >>> conversion_of(["convert", "2", "e6USgal"]).said
+        >>> conversion_of(["convert", "2", "e6USgal"]).text
         '2 million US gallons'
-        >>> conversion_of(["convert", "40", "ft", "m", "adj=mid", "tall"]).said
+        >>> conversion_of(["convert", "40", "ft", "m", "adj=mid", "tall"]).text
         '40-foot tall'
         >>> conversion_of(["convertir", "1.200", "kg"], Wording.of("es"))
         Conversion(written='1.200', number='1200', unit='kg', code='kg', joint=' ', behind='', why='')
@@ -155,12 +155,12 @@ def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversio
 
 
 def _clean(part: str) -> str:
-    """What stands between two bars, with its entities resolved: `&minus;40` is a number, too."""
+    """An argument with its entities resolved: `&minus;40` is a number, too."""
     return " ".join(html.unescape(part).split())
 
 
 def _number(text: str, decimal: str) -> str | None:
-    """A number as Python writes it, or None for what is no number in that notation."""
+    """A number in Python's notation; None if the text is no number in the given notation."""
     if decimal == "point":
         if not _POINT.fullmatch(text):
             return None
@@ -175,28 +175,28 @@ def _number(text: str, decimal: str) -> str | None:
 
 
 def _grouped(number: str, commas: bool) -> str:
-    """A number as English writes it."""
+    """A number in English notation."""
     whole, point, rest = number.lstrip("-").partition(".")
     return ("-" if number.startswith("-") else "") + (f"{int(whole):,}" if commas else whole) + point + rest
 
 
 def _named(code: str, short: bool, *, one: bool, adjective: bool) -> tuple[str | None, bool]:
-    """A unit in English, None for what is written in powers of ten, and whether hyphens join it to its number."""
+    """A unit in English (None for powers of ten), and whether a hyphen joins it to its number."""
     power = _POWER.fullmatch(code)
     base = power[2] if power else code
     singular, plural = UNIT_NAMES.get(base, (base, base))
     if short:
         return (None if power else SYMBOLS.get(code, EVERYWHERE.get(code, code))), False
-    # One million is more than one: `1 million US gallons`, but `a 1-million-US-gallon tank`.
+    # Plural after a power: `1 million US gallons`, but `a 1-million-US-gallon tank`.
     name = singular if one and (adjective or not power) else plural
-    said = f"{POWERS[power[1]]} {name}" if power else name
-    # A symbol, as PS or °C, is never joined; a word of the scale always is.
+    text = f"{POWERS[power[1]]} {name}" if power else name
+    # Symbols such as PS or °C are never joined; words such as million always are.
     hyphens = adjective and (power is not None or (plural != base and not plural.startswith("°")))
-    return (said.replace(" ", "-") if hyphens else said), hyphens
+    return (text.replace(" ", "-") if hyphens else text), hyphens
 
 
 def _behind(parts: list[str], values: list[str], decimal: str) -> str:
-    """The words of `adj=mid`: what stands behind the unit converted to, or right behind `adj=mid` if there is none."""
+    """The words of `adj=mid`: after the target unit, or right after `adj=mid` if there is none."""
     rest = [value for value in values[2:] if value and _number(value, decimal) is None]
     words = rest[1] if len(rest) > 1 else ""
     if len(rest) == 1 and rest[0] not in UNIT_NAMES:

@@ -1,0 +1,143 @@
+"""Results as a repository keeps them: one JSON file for each table, and its predictions in one `.npz` beside it.
+
+`pack` reads a folder that `run_grids` wrote; `unpack` writes that folder again, so that a packed table can be rendered,
+resumed and recomputed: `numerate reproduce xval-table5 --recompute --output results/xval-table5.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numerate.files import write_atomically
+from numerate_lab.engine.trial import prediction_files
+
+if TYPE_CHECKING:
+    from numerate_lab.engine.task import Figures
+
+__all__ = ["pack", "read_packed", "unpack"]
+
+_RENDERED = ("compare", "table")
+"""Files that are rendered from trials; the grid's settings are taken from them."""
+
+
+def pack(folder: str | Path, target: str | Path, *, command: str, predictions: bool = True) -> Path:
+    """Packs all results below a folder into one file.
+
+    Args:
+        folder: The output folder of a run, or the folder of one grid.
+        target: The JSON file; predictions are written beside it, as `.npz`.
+        command: The command that makes these results.
+        predictions: Whether predictions are kept.
+
+    Returns:
+        The JSON file: `command`; `machine` (commit, device, versions); `grids`, settings by folder; `shared`, settings
+        that all trials have; `trials`, settings and figures by relative path; `others`, such as baselines and timings;
+        and `predictions`, the name and hash of the `.npz`.
+    """
+    root, file = Path(folder), Path(target)
+    found: dict[str, Figures] = {}
+    for path in sorted(root.rglob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.keys() >= {"config", "figures"}:
+            found[path.relative_to(root).with_suffix("").as_posix()] = content
+    grids = {name: found.pop(name)["config"] for name in list(found) if name.rsplit("/", 1)[-1] in _RENDERED}
+    trials = {name: content for name, content in found.items() if {"training", "results"} & content["figures"].keys()}
+    if not trials:
+        raise ValueError(f"{folder}: no trials; give the output folder of `numerate compare` or `numerate reproduce`")
+    machine = next(iter(trials.values())).get("machine", {})
+    shared = _shared([trial["config"] for trial in trials.values()])
+    whole: Figures = {"command": command, "machine": machine, "grids": grids, "shared": shared}
+    columns = _columns(root, trials) if predictions else {}
+    if columns:
+        content = _npz(columns)
+        name = write_atomically(file.with_suffix(".npz"), content).name
+        whole["predictions"] = {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+    whole["trials"] = {name: _less(trial, shared, machine) for name, trial in trials.items()}
+    whole["others"] = {name: _less(one, {}, machine) for name, one in found.items() if name not in trials}
+    return write_atomically(file, _lines(whole).encode())
+
+
+def read_packed(file: str | Path) -> Figures:
+    """A packed table, with the whole settings of each trial.
+
+    Raises:
+        ValueError: The file is no packed table, or its predictions are not those that it was packed with.
+    """
+    whole = json.loads(Path(file).read_text(encoding="utf-8"))
+    if not isinstance(whole, dict) or not whole.keys() >= {"command", "trials", "shared"}:
+        raise ValueError(f"{file}: not a packed table; see numerate_lab.engine.packed")
+    for of, shared in ((whole["trials"], whole["shared"]), (whole["others"], {})):
+        for one in of.values():
+            one["config"] = shared | one["config"]
+            one.setdefault("machine", whole["machine"])
+    kept: Any = whole.get("predictions")
+    beside = Path(file).with_name("-" if kept is None else kept["file"])
+    if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != kept["sha256"]:
+        raise ValueError(f"{beside}: its predictions are not those of {Path(file).name}; restore it, or pack again")
+    return whole
+
+
+def unpack(file: str | Path, folder: str | Path) -> None:
+    """Writes the results of a packed table into a folder, with predictions where they were kept."""
+    whole, root = read_packed(file), Path(folder)
+    for name, one in (whole["trials"] | whole["others"]).items():
+        one["figures"].pop("predictions", None)  # of results that had a file for each split
+        write_atomically(root / f"{name}.json", (json.dumps(one, indent=2) + "\n").encode())
+    beside = Path(file).with_name(whole.get("predictions", {}).get("file", "-"))
+    if not beside.is_file():
+        return
+    with np.load(beside, allow_pickle=False) as arrays:
+        by_trial: dict[str, dict[str, np.ndarray]] = {}
+        for key in arrays.files:
+            trial, _, column = key.rpartition("/")
+            by_trial.setdefault(trial, {})[column] = arrays[key]
+    for name, columns in by_trial.items():
+        write_atomically(root / f"{name}.npz", _npz(columns))
+
+
+def _columns(root: Path, trials: dict[str, Figures]) -> dict[str, np.ndarray]:
+    found = {}
+    for name, trial in trials.items():
+        place = root / name
+        for split, file in prediction_files(place.parent, place.name, trial["figures"]).items():
+            if file.is_file():
+                with np.load(file, allow_pickle=False) as arrays:
+                    prefix = f"{name}/{split}_" if split else f"{name}/"
+                    found |= {f"{prefix}{column}": arrays[column] for column in arrays.files}
+    return found
+
+
+def _npz(columns: dict[str, np.ndarray]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **columns)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _shared(configs: list[Figures]) -> Figures:
+    first = configs[0]
+    return {key: value for key, value in first.items() if all(key in one and one[key] == value for one in configs)}
+
+
+def _less(one: Figures, shared: Figures, machine: Figures) -> Figures:
+    """A result without what all have in common."""
+    found: Figures = {"config": {key: value for key, value in one["config"].items() if key not in shared}}
+    found |= {} if one.get("machine", machine) == machine else {"machine": one["machine"]}
+    return found | {"figures": one["figures"]}
+
+
+def _lines(whole: dict[str, Any]) -> str:
+    """JSON with one line for each trial: small, and changes can be read."""
+    parts = []
+    for key, value in whole.items():
+        if key in ("trials", "others", "grids") and value:
+            inner = ",\n".join(f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
+            parts.append(f"{json.dumps(key)}: {{\n{inner}\n}}")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

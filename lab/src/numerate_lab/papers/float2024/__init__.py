@@ -1,0 +1,1 @@
+"""Floating-point embedding of numbers (2024)."""

@@ -1,0 +1,239 @@
+"""XVal's tables, rendered: figures beside the paper's, whether intervals hold, and costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.files import write_atomically
+from numerate.report.figure_style import save
+from numerate.report.pages import page
+from numerate.report.tables import Cell, Table, table
+from numerate.training.results import write
+from numerate_lab.engine.grid import baselines_of, finals, mean_and_spread, read_results
+from numerate_lab.engine.page import figure_cell, write_comparison
+from numerate_lab.papers.xval2023.record_figures import record_figures
+from numerate_lab.papers.xval2023.xval_tables import SETTINGS, paper_figures, table1
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numerate_lab.engine.grid import Grid
+    from numerate_lab.engine.task import Figures
+    from numerate_lab.engine.trial import TrialResult
+
+    Results = Mapping[str, Mapping[str, Sequence[Figures]]]
+    """Figures of the trials of each encoding and variant."""
+
+__all__ = ["cost_table", "error_table", "trust_table", "write_arithmetic", "write_records", "write_table1"]
+
+_FORM = ".3g"
+
+
+def write_table1(output: Path) -> list[Path]:
+    """Table 1, which needs no training: `xval-table1.json` and `.md`."""
+    columns = {"tokens a number": ".0f", "vocabulary": ",.0f"}
+    paper = SETTINGS["tables"]["xval-table1"]["paper"]
+    ours, theirs = (
+        {name: dict(zip(columns, row, strict=True)) for name, row in of.items()} for of in (table1(), paper)
+    )
+    shown = table(ours, columns, paper=theirs, corner="encoding")  # type: ignore[arg-type]
+    write(output / "xval-table1.json", config={"table": "xval-table1"}, figures=ours)
+    return [output / "xval-table1.json", write_atomically(output / "xval-table1.md", shown.markdown().encode())]
+
+
+def write_arithmetic(name: str, grid: Grid, output: Path) -> list[Path]:
+    """Table 2 or 3: adjusted R² of each column beside the paper's, and the share of exact answers below."""
+    labels, paper = paper_figures(name)
+    results = read_results(grid, output)
+    tables = []
+    for metric, form, factor, theirs in (("adjusted_r2", ".5f", 1.0, paper), ("exact_match", ".2f", 100.0, None)):
+        rows: dict[str, dict[str, Any]] = {}
+        for encoding, runs in results.items():
+            parts = [run.figures.get("test by task", {}) for run in runs]
+            rows[encoding] = {
+                label: figure_cell([part[task][metric]["value"] for part in parts if task in part], form, factor)
+                for task, label in labels.items()
+            }
+        title = f"{name}: {'adjusted R²' if theirs else 'exact answers, %'}"
+        columns = dict.fromkeys(labels.values(), form)
+        tables.append(table(rows, columns, best="max", paper=theirs, corner="encoding", title=title))
+    text = "\n".join(shown.markdown() for shown in tables)
+    return [write_atomically(output / f"{name}.md", text.encode()), *write_comparison(grid, output)]
+
+
+def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
+    """Table 4 or 5: `<name>.md` in the output folder, and `table.json`, `index.html` and figures beside the trials.
+
+    For temperatures from a file it is `<name>-<file>.md`: each file has a table of its own.
+    """
+    folder, simple = output / grid.name, baselines_of(grid, output)
+    runs = {
+        name: {variant: finals(grid, output, name, variant) for variant in grid.variants} for name in grid.encodings
+    }
+    results = {
+        name: {variant: [run.figures for run in some] for variant, some in of.items()} for name, of in runs.items()
+    }
+    rates = {name: run.config.rate for name, of in runs.items() for some in of.values() for run in some}
+    tables = [error_table(name, grid, results, simple)]
+    if grid.task == "temperature":
+        tables.append(error_table(name, grid, results, simple, "mse_kelvin"))
+    tables += [made for made in (trust_table(name, grid, results),) if made is not None]
+    tables.append(cost_table(name, grid, results, rates))
+    figures = record_figures(grid.task, _columns(runs))
+    files = [save(figure, folder / "figures" / f"{title}.svg") for title, figure in figures.items()]
+    write(
+        folder / "table.json", config=grid.settings(), figures={"trials": results, "baselines": simple, "rates": rates}
+    )
+    parts: list[tuple[str, list[Any]]] = [("Tables", list(tables)), ("Figures", list(figures.values()))]
+    source = _source(grid)
+    title = name if source == "synthetic" or grid.task == "planets" else f"{name}-{Path(source).stem}"
+    text = write_atomically(output / f"{title}.md", "\n".join(shown.markdown() for shown in tables).encode())
+    return [text, folder / "table.json", page(name, parts, folder / "index.html"), *files]
+
+
+def _source(grid: Grid) -> str:
+    trial: Any = grid.trial
+    return str(trial.task_options.get("source", "synthetic")).replace("\\", "/")
+
+
+def _columns(runs: Mapping[str, Mapping[str, Sequence[TrialResult]]]) -> dict[str, Any]:
+    """The predictions of the first trial of each encoding."""
+    import torch
+
+    found = {}
+    for name, of in runs.items():
+        some = next(iter(of.values()))
+        if some and some[0].has_columns:
+            columns = some[0].columns()
+            found[name] = {key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in columns.items()}
+    return found
+
+
+def _of_columns(name: str, grid: Grid, of: Mapping[str, Sequence[Figures]]) -> dict[str, list[Any]]:
+    """An encoding's figures by the table's columns: its variants (temperature), or its questions (planets)."""
+    labels, _ = paper_figures(name)
+    if grid.task == "temperature":
+        return {labels[budget]: [run["test last"] for run in runs] for budget, runs in of.items()}
+    runs = next(iter(of.values()))
+    return {label: [run[key] for run in runs if key in run] for key, label in labels.items()}
+
+
+def error_table(name: str, grid: Grid, results: Results, simple: Mapping[str, Any], metric: str = "mse") -> Table:
+    """Mean squared errors, invalid answers in brackets, the paper's beside ours, and baselines below."""
+    labels, paper = paper_figures(name)
+    shown = [labels[key] for key in labels if grid.task == "planets" or key in grid.variants]
+    rows: dict[str, dict[str, Any]] = {}
+    for row, of in results.items():
+        rows[row] = {label: _error(found, metric) for label, found in _of_columns(name, grid, of).items()}
+    for row, figures in simple.items():
+        if grid.task == "temperature":
+            rows[row] = dict.fromkeys(shown, _error([figures["test last"]], metric))
+        else:
+            rows[row] = {label: _error([figures[key]], metric) for key, label in labels.items() if key in figures}
+    unit = "K²" if metric == "mse_kelvin" else "written units"
+    theirs = None if metric == "mse_kelvin" else _in_columns(paper, labels, shown)
+    return table(
+        rows, dict.fromkeys(shown, _FORM), best="min", paper=theirs, corner="encoding",
+        title=f"{name}: mean squared error, {unit}", notes=_notes(grid) if metric == "mse" else (),
+    )  # fmt: skip
+
+
+def _in_columns(
+    paper: Mapping[str, Mapping[str, float]], labels: Mapping[str, str], shown: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """The paper's figures in the columns that are shown: beside centred records where those alone were trained."""
+    where = {label: label for label in shown}
+    for key, label in labels.items():
+        if label not in shown and labels.get(f"centred-{key}") in shown:
+            where[label] = labels[f"centred-{key}"]
+    return {row: {where[label]: value for label, value in of.items() if label in where} for row, of in paper.items()}
+
+
+def _error(found: Sequence[Mapping[str, Any]], metric: str) -> Cell:
+    cell = figure_cell([one[metric]["value"] for one in found], _FORM)
+    mark = cell.mark
+    ends = found[0].get("interval") if len(found) == 1 and metric == "mse" else None
+    if ends is not None and ends["low"] is not None:
+        mark += f" ({ends['low']:{_FORM}} to {ends['high']:{_FORM}})"
+    invalid = mean_and_spread([one["invalid"]["value"] for one in found])[0] if found else 0.0
+    if invalid > 0:
+        mark += f" ({100 * invalid:.3g} % invalid)"
+    return Cell(cell.value, mark)
+
+
+def trust_table(name: str, grid: Grid, results: Results) -> Table | None:
+    """For encodings that predict distributions: how many 90 % intervals hold, and the CRPS; None if there is none."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row, of in results.items():
+        for label, found in _of_columns(name, grid, of).items():
+            known = [one for one in found if "crps" in one]
+            if known:
+                held = mean_and_spread([one["coverage"]["value"] for one in known])[0]
+                missed = mean_and_spread([one["crps"]["value"] for one in known])[0]
+                rows.setdefault(row, {})[label] = f"{100 * held:.1f} %, {missed:.3g}"
+    if not rows:
+        return None
+    shown = list(dict.fromkeys(label for of in rows.values() for label in of))
+    notes = ["Shares of the truth within central 90 % intervals, and mean CRPS in written units."]
+    return table(rows, dict.fromkeys(shown, ""), corner="encoding", title=f"{name}: intervals", notes=notes)
+
+
+def cost_table(name: str, grid: Grid, results: Results, rates: Mapping[str, float]) -> Table:
+    """Learning rate, tokens, parameters, steps and seconds of each encoding, and the paper's hours."""
+    rows: dict[str, dict[str, Any]] = {}
+    hours = SETTINGS["tables"][name].get("hours", {})
+    for row, of in results.items():
+        runs = [run for some in of.values() for run in some]
+        if not runs:
+            continue
+        trained = runs[0]["training"]
+        rows[row] = {
+            "rate": f"{rates[row]:g}",
+            "tokens a record": trained.get("tokens_a_text", trained.get("tokens_a_record")),
+            "parameters": f"{runs[0]['parameters'] / 1e6:.2f} M",
+            "encoded a second": trained["encoded_a_second"],
+        }
+        for variant, some in of.items():
+            if some:
+                rows[row][f"{variant}: steps"] = some[0]["training"]["steps"]
+                rows[row][f"{variant}: seconds"] = mean_and_spread([run["training"]["seconds"] for run in some])[0]
+                if (alone := some[0]["training"].get("seconds_a_step")) is not None:
+                    rows[row]["ms a step, alone"] = 1000 * alone
+        if hours:
+            rows[row]["hours (paper)"] = hours.get(row)
+    formats = {"rate": "", "tokens a record": ".0f", "parameters": "", "encoded a second": ",d"}
+    for variant in grid.variants:
+        formats |= {f"{variant}: steps": ",d", f"{variant}: seconds": ".0f"}
+    formats |= {"ms a step, alone": ".2f"} if any("ms a step, alone" in row for row in rows.values()) else {}
+    formats |= {"hours (paper)": ".0f"} if hours else {}
+    return table(rows, formats, corner="encoding", title=f"{name}: costs")
+
+
+def _notes(grid: Grid) -> list[str]:
+    trial: Any = grid.trial
+    budgets = ", ".join(f"{of['amount']:,.12g} {name.replace('-', ' ')}" for name, of in grid.variants.items())
+    chosen = f"each encoding has its best of {len(grid.rates)} rates, chosen on dev records with "
+    chosen += f"{grid.rate_share:.0%} of the first budget"
+    notes = [
+        f"{trial.examples:,} different training records, the same for all, in batches of {trial.batch}; the same trunk "
+        f"({trial.layers} x {trial.width}); budgets: {budgets}; "
+        + (chosen if len(grid.rates) > 1 else f"one learning rate, {min(grid.rates):g}")
+        + f"; {grid.seeds} seed{'' if grid.seeds == 1 else 's'}. Tested are the weights that did best on dev "
+        f"records, at {trial.looks} looks and at the end. Errors are of answers that are numbers.",
+        f"Masked in training, equally for all: {trial.ratio:.0%} of all numbers, and in {trial.asking:.0%} of the "
+        "records one of the tests' questions.",
+    ]
+    if grid.task == "planets":
+        times = "all times" if trial.times is None else f"the first {trial.times} times"
+        notes.append(f"Records tell {times} of each system. The paper's own sets beyond training are not public.")
+        return notes
+    source = _source(grid)
+    synthetic = " (not measured: nothing about weather follows)" if source == "synthetic" else ""
+    notes.append(
+        f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. "
+        "The unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
+        "steps that were timed alone. Centred: all temperatures of a record are told, for all encodings, as "
+        "differences from the mean of those that it tells, and the mean is added again before anything is measured."
+    )
+    return notes

@@ -1,0 +1,159 @@
+"""The temperatures of xVal's Table 4 on the engine: records of weather stations, whose last temperatures are asked."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from numerate_lab.registry import tasks
+from numerate_lab.tasks.records.record_answers import Predictions, scores
+from numerate_lab.tasks.records.record_arrays import Records, Shape, rounded
+from numerate_lab.tasks.records.record_task import RecordsTask, RecordsTrial
+from numerate_lab.tasks.temperature.forecasts import TemperatureConfig, TemperatureSource
+from numerate_lab.tasks.temperature.station_texts import coordinates, moment, write
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from numerate_lab.engine.task import Figures, TrialConfig
+
+__all__ = ["Temperature", "TemperatureTrial", "temperature_records"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperatureTrial(RecordsTrial):
+    """The settings of one trial; `task_options` are those of `TemperatureConfig`, with the file as `source`.
+
+    Attributes:
+        centred: Whether all temperatures of a record are told as differences from the mean of those that it tells.
+    """
+
+    kind: ClassVar[str] = "temperature"
+    centred: bool = False
+
+    @property
+    def name(self) -> str:
+        """The trial's file name, without suffix."""
+        return f"{super().name}{'-centred' if self.centred else ''}"
+
+    @property
+    def speed_name(self) -> str:
+        """The name of the file that says how long a step takes."""
+        return f"{super().speed_name}{'-centred' if self.centred else ''}"
+
+    def settings(self) -> Figures:
+        """The settings, with the name of the file of temperatures."""
+        found = super().settings()
+        if "source" in self.task_options:
+            found["task_options"]["source"] = Path(self.task_options["source"]).name
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Reads settings; `source` may stand beside the other fields."""
+        data = dict(data)
+        if (source := data.pop("source", None)) is not None:
+            data["task_options"] = data.get("task_options", {}) | {"source": source}
+        return super().from_dict(data)
+
+
+@tasks.register("temperature")
+class Temperature(RecordsTask):
+    """The last temperatures of all stations of a record."""
+
+    Trial: ClassVar[type[TrialConfig]] = TemperatureTrial
+    questions: ClassVar[dict[str, tuple[str, ...]]] = {"test": ("last",)}
+    scales: ClassVar[dict[str, dict[str, Any]]] = {
+        "tiny": RecordsTask.scales["tiny"] | {"task_options": {"stations": [3, 4]}},
+        "small": RecordsTask.scales["small"] | {"task_options": {"stations": [8, 8], "days": [2, 3]}},
+    }
+
+    @functools.cached_property
+    def source(self) -> TemperatureSource:
+        """The source of samples, read once for all trials."""
+        key = json.dumps(self.config.task_options, sort_keys=True)
+        return self.workspace.once(
+            ("source", key), lambda: TemperatureSource(TemperatureConfig.from_dict(self.config.task_options))
+        )
+
+    def make_records(self, split: str, count: int) -> Records:
+        """Samples of a split, centred or not."""
+        return temperature_records(self.source, split, count, centred=self.config.centred)
+
+    def records_key(self, split: str) -> str:
+        """Centred records are others."""
+        return f"{super().records_key(split)}{'-centred' if self.config.centred else ''}"
+
+    def measured(self, split: str, said: Predictions, gold: Tensor) -> Figures:
+        """Also in kelvin, and for the test set intervals that draw whole days, also of the difference to yesterday."""
+        found = super().measured(split, said, gold)
+        value = found["mse"]["value"]
+        found["mse_kelvin"] = found["mse"] | {"value": None if value is None else value * self.source.kelvin**2}
+        if split == "test":
+            truth = self.source.truth(split, self.config.test)
+            found["interval"] = _ends_of(self.source.interval(said.values.numpy(), truth))
+            best = self.source.baselines(split, self.config.test)["yesterday"]
+            found["beyond yesterday"] = _ends_of(self.source.interval(said.values.numpy(), truth, best))
+        return found
+
+    def baselines(self) -> Figures:
+        """Persistence, climatology, yesterday's change and a linear model."""
+        found, count = {}, self.config.test
+        truth, gold = self.source.truth("test", count), torch.from_numpy(self.examples("test").gold("last"))
+        for name, guess in self.source.baselines("test", count).items():
+            figures = scores(torch.from_numpy(guess), gold)
+            figures["interval"] = _ends_of(self.source.interval(guess, truth))
+            figures["mse_kelvin"] = {"value": figures["mse"]["value"] * self.source.kelvin**2}
+            found[name] = {"test last": figures}
+        return found
+
+
+def _ends_of(found: Any) -> Figures:
+    """An interval as JSON types."""
+    values = {name: getattr(found, name) for name in ("estimate", "low", "high")}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()} | {"days": found.clusters}
+
+
+def temperature_records(
+    source: TemperatureSource, split: str, count: int, *, centred: bool = False, seed: int = 0
+) -> Records:
+    """Records of temperatures; asked for (`last`) are the last ones of all stations.
+
+    Args:
+        source: Gives the samples, and how many decimals numbers have.
+        split: One of its splits.
+        count: How many records.
+        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
+            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
+        seed: The seed of the split.
+    """
+    samples, config, field_ = source.samples(split, count, seed), source.config, source.field
+    width, decimals = len(field_.lon), config.decimals
+    by_shape: dict[tuple[int, int], list[int]] = {}
+    for index, sample in enumerate(samples):
+        # Of equal numbers of times, some are every three hours and some every four: the same record.
+        by_shape.setdefault(sample.values.shape, []).append(index)
+    shapes, numbers, rows, guesses = [], [], [], []
+    for (_, _), places in sorted(by_shape.items()):
+        some = [samples[place] for place in places]
+        text = write(field_, some[:1], decimals, config.quote)[0][0]
+        shapes.append(Shape.of(text, {"last": some[0].slots.tolist()}))
+        cells = np.stack([sample.cells for sample in some])
+        where = coordinates(field_.lat[cells // width], field_.lon[cells % width])
+        when = np.stack([moment(int(field_.time[sample.times[0]])) for sample in some])
+        values = np.stack([sample.values for sample in some])
+        if centred:
+            mean = rounded(values[:, :, :-1].mean(axis=(1, 2), keepdims=True), decimals)
+            guesses.append(mean[:, :, 0].repeat(values.shape[1], axis=1))
+            values -= mean
+        parts = [where.reshape(len(some), -1), when, values.reshape(len(some), -1)]
+        numbers.append(rounded(np.concatenate(parts, axis=1), decimals))
+        rows.append(np.array(places, dtype=np.int64))
+    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals, tuple(guesses))
