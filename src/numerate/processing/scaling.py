@@ -249,7 +249,7 @@ class Scaling(Config):
         return centre, spread, unit, bent > 0
 
     @staticmethod
-    def _numbers(numerals: Sequence[Any], values: Sequence[float] | None) -> np.ndarray:
+    def _numbers(numerals: Sequence[Any], values: Sequence[float] | np.ndarray | None) -> np.ndarray:
         if values is None:
             values = [numeral.value for numeral in numerals]
         numbers = np.asarray(values, dtype=np.float64)
