@@ -300,7 +300,7 @@ def test_extreme_values(head: Head, mode: str) -> None:
     kind = torch.float16 if "fp16" in mode else torch.bfloat16
     numbers = table(EXTREMES)
     finite = numbers.values().isfinite()
-    for size in (2.0, 1e3):
+    for size in (1e3,) if "autocast" in mode else (2.0, 1e3):
         hidden = states(len(EXTREMES), size=size).to(next(head.parameters()).dtype).requires_grad_()
         with torch.autocast("cpu", dtype=kind, enabled="autocast" in mode):
             loss = head.loss(hidden, numbers)
