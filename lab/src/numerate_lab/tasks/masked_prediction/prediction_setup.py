@@ -135,7 +135,7 @@ class PredictionTrial(TrialConfig):
 class PredictionTask(Task):
     """Base class of the tasks on sentences with one annotated number."""
 
-    config: PredictionTrial
+    config: Any
     scales: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"epochs": 1, "batch": 16, "most_train": 48, "most_eval": 12, "max_tokens": 64},
         "small": {"epochs": 6, "bf16": True},
@@ -169,6 +169,7 @@ def encoding_fields(name: str) -> dict[str, Any]:
     """
     first, plus, head = name.partition("+")
     known, options = _encodings()["encodings"], _encodings()["heads"]
+    found: dict[str, Any]
     if first in known:
         found = dict(known[first])
     elif first in recipe_names() or first == "scaled-value":
