@@ -164,8 +164,8 @@ class TrunkTask(Task):
                 best.see(self.error(figures))
             values = self.looked(figures)
             if log is not None:
-                told = (f"{name} {value:.6g}" for name, value in values.items() if value is not None)
-                log(f"{self.config.name}, during training: {', '.join(told)}")
+                shown = (f"{name} {value:.6g}" for name, value in values.items() if value is not None)
+                log(f"{self.config.name}, during training: {', '.join(shown)}")
             return values
 
         steps = steps_for(self.config, tokens, seconds)

@@ -56,14 +56,14 @@ def predictions(columns: Columns, key: str, title: str = "", marks: Sequence[flo
         marks: Values on the line of the truth that training has, or that bound a gap in it.
 
     Example:
-        >>> said = {"p10": {"test_a1_predicted": torch.tensor([1.0]), "test_a1_gold": torch.tensor([1.1])}}
-        >>> predictions(said, "test_a1").axes[0].get_title(loc="left")
+        >>> given = {"p10": {"test_a1_predicted": torch.tensor([1.0]), "test_a1_gold": torch.tensor([1.1])}}
+        >>> predictions(given, "test_a1").axes[0].get_title(loc="left")
         'p10'
     """
     known = {name: one for name, one in columns.items() if f"{key}_gold" in one}
     with _panels(list(known), title) as (figure, grid):
         for axes, one in zip(grid, known.values(), strict=True):
-            said, gold = (_evenly(one[f"{key}_{what}"]) for what in ("predicted", "gold"))
+            given, gold = (_evenly(one[f"{key}_{what}"]) for what in ("predicted", "gold"))
             low, high = float(gold.min()), float(gold.max())
             room = 0.15 * ((high - low) or 1.0)
             ends = (low - room, high + room)
@@ -71,14 +71,14 @@ def predictions(columns: Columns, key: str, title: str = "", marks: Sequence[flo
             for mark in marks:
                 axes.axvline(mark, color=BAND, linewidth=1)
             axes.plot(
-                gold.numpy(), said.clamp(*ends).numpy(), linestyle="", marker="o", markersize=2, markeredgewidth=0,
+                gold.numpy(), given.clamp(*ends).numpy(), linestyle="", marker="o", markersize=2, markeredgewidth=0,
                 color=PALETTE[0], alpha=0.5, rasterized=len(gold) > 500,
             )  # fmt: skip
-            lost = int((~said.isfinite()).sum())
+            lost = int((~given.isfinite()).sum())
             axes.set(xlim=ends, ylim=ends, xlabel="truth", ylabel="prediction")
             if lost:
                 axes.text(
-                    0.03, 0.95, f"{lost} of {len(said)} no number", transform=axes.transAxes, va="top", fontsize=8
+                    0.03, 0.95, f"{lost} of {len(given)} no number", transform=axes.transAxes, va="top", fontsize=8
                 )
     return figure
 
@@ -97,15 +97,15 @@ def distributions(columns: Columns, key: str, title: str = "", bins: int = 60) -
     known = {name: one for name, one in columns.items() if f"{key}_gold" in one}
     with _panels(list(known), title) as (figure, grid):
         for axes, one in zip(grid, known.values(), strict=True):
-            gold, said = one[f"{key}_gold"].double(), one[f"{key}_predicted"].double()
+            gold, given = one[f"{key}_gold"].double(), one[f"{key}_predicted"].double()
             low, high = float(gold.min()), float(gold.max())
             edges = torch.linspace(low, high if high > low else low + 1.0, bins + 1, dtype=torch.float64)
-            true, told = (
+            true, drawn = (
                 torch.histogram(v[v.isfinite()].clamp(float(edges[0]), float(edges[-1])), edges).hist / max(1, len(v))
-                for v in (gold, said)
+                for v in (gold, given)
             )
             axes.stairs(true.numpy(), edges.numpy(), fill=True, color=BAND, label="truth")
-            axes.stairs(told.numpy(), edges.numpy(), color=PALETTE[1], label="predicted")
+            axes.stairs(drawn.numpy(), edges.numpy(), color=PALETTE[1], label="predicted")
             axes.set(xlabel="value", ylabel="share")
         grid[0].legend()
     return figure

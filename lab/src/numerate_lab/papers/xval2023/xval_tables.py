@@ -89,8 +89,8 @@ def paper_figures(table: str) -> tuple[dict[str, str], dict[str, dict[str, float
     settings = SETTINGS["tables"][table]
     labels, found = dict(settings["columns"]), {}
     for name, row in settings["paper"].items():
-        cells = row if isinstance(row, dict) else dict(zip(labels, row, strict=True))
-        found[name] = {labels[key]: value for key, value in cells.items()}
+        row_of = row if isinstance(row, dict) else dict(zip(labels, row, strict=True))
+        found[name] = {labels[key]: value for key, value in row_of.items()}
     return labels, found
 
 

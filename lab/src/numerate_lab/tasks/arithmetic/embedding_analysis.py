@@ -1,4 +1,4 @@
-"""What can be said of a number encoding without training, and what a model without any language gets.
+"""Analyses of a number encoding without training, and a baseline without any language model.
 
 xVal's Fig. 2 (how a number's embedding leaves the first layer norm), continuity from the number that goes in to the one
 that comes out, and gradient boosting on the operands alone.

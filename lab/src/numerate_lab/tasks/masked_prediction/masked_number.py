@@ -75,7 +75,6 @@ class MaskedNumbers(PredictionTask):
 
     version = 1
     Trial = NumberTrial
-    config: NumberTrial
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:

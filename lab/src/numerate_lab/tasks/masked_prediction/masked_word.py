@@ -100,7 +100,6 @@ class MaskedWords(PredictionTask):
 
     version = 1
     Trial = WordTrial
-    config: WordTrial
 
     def splits(self, final: bool) -> tuple[str, ...]:
         """`dev` for tries; `test` and, if there are texts without numbers, `plain` for final trainings."""

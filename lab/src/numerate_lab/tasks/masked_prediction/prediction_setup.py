@@ -169,6 +169,7 @@ def encoding_fields(name: str) -> dict[str, Any]:
     """
     first, plus, head = name.partition("+")
     known, options = _encodings()["encodings"], _encodings()["heads"]
+    found: dict[str, Any]
     if first in known:
         found: dict[str, Any] = dict(known[first])
     elif first in recipe_names() or first == "scaled-value":

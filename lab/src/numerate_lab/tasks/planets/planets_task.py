@@ -98,7 +98,7 @@ def planet_records(
             raise ValueError(f"times must be at least 2, got {times}")
         systems = dataclasses.replace(systems, points=np.minimum(systems.points, times))
     config = source.config
-    told = np.stack(
+    elements = np.stack(
         [systems.masses * config.mass_unit, systems.axes, systems.eccentricities * config.eccentricity_unit], axis=2
     )
     shapes, numbers, rows = [], [], []
@@ -107,7 +107,7 @@ def planet_records(
         asks = {"stepsize": [3 * planets], "a1": [1], "e1": [2], "m1": [0]}
         first = slice(int(place[0]), int(place[0]) + 1)
         shapes.append(Shape.of(write(config, systems[first])[0][0], asks))
-        parts = [told[place, :planets].reshape(len(place), -1), systems.stepsizes[place, None]]
+        parts = [elements[place, :planets].reshape(len(place), -1), systems.stepsizes[place, None]]
         parts.append(systems.positions[place, :points, :planets].reshape(len(place), -1))
         numbers.append(rounded(np.concatenate(parts, axis=1), decimals))
         rows.append(place)

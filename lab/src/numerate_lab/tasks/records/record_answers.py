@@ -58,7 +58,7 @@ class Predictions:
         return Predictions(values, ends, sum((part.crps or 0.0) * part.count for part in parts) / max(1, count), count)
 
 
-def scores(values: Tensor, gold: Tensor, said: Predictions | None = None) -> dict[str, Any]:
+def scores(values: Tensor, gold: Tensor, predicted: Predictions | None = None) -> dict[str, Any]:
     """The figures of some answers: `mse` in written units, `invalid` share, and with intervals `coverage` and `crps`.
 
     `variance` of the truth is there to compare with: it is the error of who knows the mean.
@@ -72,9 +72,9 @@ def scores(values: Tensor, gold: Tensor, said: Predictions | None = None) -> dic
     found = {"mse": Score(root.value**2, root.count, root.skipped, root.non_finite)}
     found["invalid"] = Score(float(values.isnan().double().mean()) if len(values) else math.nan, len(values))
     found["variance"] = Score(float(gold.var(correction=0)) if len(gold) else math.nan, len(gold))
-    if said is not None and said.intervals is not None and said.crps is not None:
-        found["coverage"] = metrics.coverage(said.intervals[:, 0], said.intervals[:, 1], gold)
-        found["crps"] = Score(said.crps, said.count)
+    if predicted is not None and predicted.intervals is not None and predicted.crps is not None:
+        found["coverage"] = metrics.coverage(predicted.intervals[:, 0], predicted.intervals[:, 1], gold)
+        found["crps"] = Score(predicted.crps, predicted.count)
     return {name: score.to_dict() for name, score in found.items()}
 
 

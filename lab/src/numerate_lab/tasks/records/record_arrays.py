@@ -96,8 +96,8 @@ class Records:
         """Writes them as npz."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        told = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
-        columns = {"told": np.array(told)}
+        header = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
+        columns = {"header": np.array(header)}
         for name in ("numbers", "rows", "guesses"):
             columns |= {f"{name}{index}": column for index, column in enumerate(getattr(self, name))}
         beside = target.with_suffix(".part")
@@ -109,14 +109,14 @@ class Records:
     def load(path: str | Path) -> Records:
         """Reads what `save` wrote."""
         with np.load(path, allow_pickle=False) as kept:
-            told: dict[str, Any] = json.loads(str(kept["told"]))
+            header: dict[str, Any] = json.loads(str(kept["header"]))
             shapes = tuple(
                 Shape(tuple(one["sections"]), {ask: tuple(slots) for ask, slots in one["asks"].items()})
-                for one in told["shapes"]
+                for one in header["shapes"]
             )
             names = ("numbers", "rows", "guesses")
             columns = [tuple(kept[f"{n}{i}"] for i in range(len(shapes)) if f"{n}{i}" in kept) for n in names]
-        return Records(shapes, columns[0], columns[1], told["decimals"], columns[2])
+        return Records(shapes, columns[0], columns[1], header["decimals"], columns[2])
 
 
 def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:

@@ -188,11 +188,14 @@ class RecordsTask(TrunkTask):
         """For each question its `predicted` and `gold` numbers, ends of 90 % intervals, and mean CRPS and count."""
         records, rows, columns = self.examples(split), self._rows(model, split), {}
         for ask in self.asks(split):
-            said = _in_order(model, records, rows, ask)
-            columns |= {f"{ask}_predicted": said.values.numpy(), f"{ask}_gold": records.gold(ask)}
-            if said.intervals is not None:
-                columns |= {f"{ask}_low": said.intervals[:, 0].numpy(), f"{ask}_high": said.intervals[:, 1].numpy()}
-                columns[f"{ask}_crps"] = np.array([said.crps, said.count], dtype=np.float64)
+            predicted = _in_order(model, records, rows, ask)
+            columns |= {f"{ask}_predicted": predicted.values.numpy(), f"{ask}_gold": records.gold(ask)}
+            if predicted.intervals is not None:
+                columns |= {
+                    f"{ask}_low": predicted.intervals[:, 0].numpy(),
+                    f"{ask}_high": predicted.intervals[:, 1].numpy(),
+                }
+                columns[f"{ask}_crps"] = np.array([predicted.crps, predicted.count], dtype=np.float64)
         return columns
 
     def score(self, split: str, columns: Columns) -> Figures:
@@ -204,14 +207,14 @@ class RecordsTask(TrunkTask):
             }
             intervals = torch.stack([given["low"], given["high"]], dim=1) if "low" in given else None
             crps, count = given["crps"].tolist() if "crps" in given else (None, 0)
-            said = Predictions(given["predicted"], intervals, crps, int(count))
-            found[ask] = self.measured(split, said, given["gold"])
+            predicted = Predictions(given["predicted"], intervals, crps, int(count))
+            found[ask] = self.measured(split, predicted, given["gold"])
         return {"dev": found} if split == "dev" else {f"{split} {ask}": one for ask, one in found.items()}
 
-    def measured(self, split: str, said: Predictions, gold: Tensor) -> Figures:
+    def measured(self, split: str, predicted: Predictions, gold: Tensor) -> Figures:
         """The figures of one question."""
         del split
-        return scores(said.values, gold, said)
+        return scores(predicted.values, gold, predicted)
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """The mean log share of the variance that is missed on dev."""

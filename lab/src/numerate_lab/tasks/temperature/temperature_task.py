@@ -91,16 +91,16 @@ class Temperature(RecordsTask):
         """Centred records are others."""
         return f"{super().records_key(split)}{'-centred' if self.config.centred else ''}"
 
-    def measured(self, split: str, said: Predictions, gold: Tensor) -> Figures:
+    def measured(self, split: str, predicted: Predictions, gold: Tensor) -> Figures:
         """Also in kelvin, and for the test set intervals that draw whole days, also of the difference to yesterday."""
-        found = super().measured(split, said, gold)
+        found = super().measured(split, predicted, gold)
         value = found["mse"]["value"]
         found["mse_kelvin"] = found["mse"] | {"value": None if value is None else value * self.source.kelvin**2}
         if split == "test":
             truth = self.source.truth(split, self.config.test)
-            found["interval"] = _ends_of(self.source.interval(said.values.numpy(), truth))
+            found["interval"] = _ends_of(self.source.interval(predicted.values.numpy(), truth))
             best = self.source.baselines(split, self.config.test)["yesterday"]
-            found["beyond yesterday"] = _ends_of(self.source.interval(said.values.numpy(), truth, best))
+            found["beyond yesterday"] = _ends_of(self.source.interval(predicted.values.numpy(), truth, best))
         return found
 
     def baselines(self) -> Figures:
