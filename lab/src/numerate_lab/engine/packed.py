@@ -76,8 +76,8 @@ def read_packed(file: str | Path) -> Figures:
         for one in of.values():
             one["config"] = shared | one["config"]
             one.setdefault("machine", whole["machine"])
-    kept: Any = whole.get("predictions")
-    beside = Path(file).with_name("-" if kept is None else kept["file"])
+    kept = whole.get("predictions") or {"file": "-"}
+    beside = Path(file).with_name(kept["file"])
     if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != kept["sha256"]:
         raise ValueError(f"{beside}: its predictions are not those of {Path(file).name}; restore it, or pack again")
     return whole

@@ -28,8 +28,8 @@ def loaded_plugins() -> list[str]:
 
 
 def _load(path: str) -> None:
-    if hasattr(registry, "load_plugin"):
-        registry.load_plugin(path)
+    if (load := getattr(registry, "load_plugin", None)) is not None:
+        load(path)
         return
     import hashlib
     import importlib.util
