@@ -126,14 +126,19 @@ def add_commands(app: typer.Typer) -> None:
         folder: Annotated[str, typer.Argument(help="The output folder of `compare` or `reproduce`.")],
         target: Annotated[str, typer.Argument(help="The file to write, as results/xval-table5.json.")],
         command: Annotated[str, typer.Option(help="The command that makes these results.")],
-        predictions: Annotated[bool, typer.Option(help="Keep predictions in an .npz beside the file.")] = True,
+        predictions: Annotated[
+            list[str] | None,
+            typer.Option(help="Keep only these trials' predictions: a name with *, or none; repeatable."),
+        ] = None,
+        digits: Annotated[int | None, typer.Option(help="Digits of figures without predictions.")] = None,
     ) -> None:
         """Pack a folder of results into one JSON file, and predictions into one .npz, as a repository keeps them."""
         from numerate.errors import BadInput
         from numerate_lab.engine.packed import pack as packed
 
         try:
-            typer.echo(str(packed(folder, target, command=command, predictions=predictions)))
+            kept = ("*",) if predictions is None else tuple(name for name in predictions if name != "none")
+            typer.echo(str(packed(folder, target, command=command, predictions=kept, digits=digits)))
         except ValueError as error:
             raise BadInput(str(error)) from None
 

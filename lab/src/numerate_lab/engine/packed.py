@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from numerate.files import write_atomically
 from numerate_lab.engine.trial import prediction_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numerate_lab.engine.task import Figures
 
 __all__ = ["pack", "read_packed", "unpack"]
@@ -26,14 +29,23 @@ _RENDERED = ("compare", "table")
 """Files that are rendered from trials; the grid's settings are taken from them."""
 
 
-def pack(folder: str | Path, target: str | Path, *, command: str, predictions: bool = True) -> Path:
+def pack(
+    folder: str | Path,
+    target: str | Path,
+    *,
+    command: str,
+    predictions: Sequence[str] = ("*",),
+    digits: int | None = None,
+) -> Path:
     """Packs all results below a folder into one file.
 
     Args:
         folder: The output folder of a run, or the folder of one grid.
         target: The JSON file; predictions are written beside it, as `.npz`.
         command: The command that makes these results.
-        predictions: Whether predictions are kept.
+        predictions: Names of the trials whose predictions are kept, with `*` for any characters; empty for none.
+        digits: Significant digits of the figures of all other trials; None for all digits. Figures that are recomputed
+            from predictions keep all of theirs.
 
     Returns:
         The JSON file: `command`; `machine` (commit, device, versions); `grids`, settings by folder; `shared`, settings
@@ -53,11 +65,15 @@ def pack(folder: str | Path, target: str | Path, *, command: str, predictions: b
     machine = next(iter(trials.values())).get("machine", {})
     shared = _shared([trial["config"] for trial in trials.values()])
     whole: Figures = {"command": command, "machine": machine, "grids": grids, "shared": shared}
-    columns = _columns(root, trials) if predictions else {}
+    wanted = {name: one for name, one in trials.items() if any(fnmatchcase(name, each) for each in predictions)}
+    columns = _columns(root, wanted)
     if columns:
         content = _npz(columns)
         name = write_atomically(file.with_suffix(".npz"), content).name
         whole["predictions"] = {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+    exact = {key.rpartition("/")[0] for key in columns}
+    for name, one in found.items():
+        one["figures"] = one["figures"] if name in exact else _rounded(one["figures"], digits)
     whole["trials"] = {name: _less(trial, shared, machine) for name, trial in trials.items()}
     whole["others"] = {name: _less(one, {}, machine) for name, one in found.items() if name not in trials}
     return write_atomically(file, _lines(whole).encode())
@@ -119,6 +135,15 @@ def _npz(columns: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
+def _rounded(figures: Any, digits: int | None) -> Any:
+    """Nested figures with so many significant digits."""
+    if isinstance(figures, dict):
+        return {key: _rounded(value, digits) for key, value in figures.items()}
+    if isinstance(figures, list):
+        return [_rounded(value, digits) for value in figures]
+    return float(f"{figures:.{digits}g}") if isinstance(figures, float) and digits is not None else figures
+
+
 def _shared(configs: list[Figures]) -> Figures:
     first = configs[0]
     return {key: value for key, value in first.items() if all(key in one and one[key] == value for one in configs)}
@@ -136,8 +161,12 @@ def _lines(whole: dict[str, Any]) -> str:
     parts = []
     for key, value in whole.items():
         if key in ("trials", "others", "grids") and value:
-            inner = ",\n".join(f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items())
-            parts.append(f"{json.dumps(key)}: {{\n{inner}\n}}")
+            inner = ",\n".join(f"  {_dumps(name)}: {_dumps(one)}" for name, one in value.items())
+            parts.append(f"{_dumps(key)}: {{\n{inner}\n}}")
         else:
-            parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
+            parts.append(f"{_dumps(key)}: {_dumps(value)}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
