@@ -1,4 +1,4 @@
-"""The laws of DESIGN.md's contract, tried on every registered notation (and on some more of its options)."""
+"""The contract of `Notation`, checked for every registered notation and for more of their options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from numerate import find, notations
 from numerate.config import Config
-from numerate.notation.base import END, NUM, TEXT, Notation
+from numerate.notation.base import END, NUM, TEXT, Notation, NotationError
 from numerate.numerals.numeral import Numeral
 
 OPTIONS = {
@@ -71,7 +71,7 @@ def parametrize(cases: list) -> pytest.MarkDecorator:
 
 
 def is_free(name: str) -> bool:
-    """Whether the number's text is the model's own, unconstrained."""
+    """Whether the notation writes unconstrained text in the model's own tokens."""
     return any(TEXT in build(name, ()).legal_next(prefix) for prefix in ([], [NUM]))
 
 
@@ -99,7 +99,7 @@ def same(one: float, other: float) -> bool:
 
 
 def check_path(notation: Notation, number: Numeral) -> list[str]:
-    """Every piece that `write` gives is legal behind those before it, and the end is legal at the end."""
+    """Checks that each piece of `write` is legal after the pieces before it, and that the number may end."""
     texts: list[str] = []
     for piece in notation.write(number):
         if piece.own:
@@ -133,7 +133,7 @@ def check_round_trip(notation: Notation, number: Numeral) -> None:
     elif tolerance == math.inf:
         assert abs(number.value) > 1e307
     elif math.isfinite(number.value):
-        # As fractions: a difference of floats would hide an error, or make one.
+        # Compare as fractions, because the difference of floats is rounded.
         assert abs(Fraction(back.value) - Fraction(number.value)) <= Fraction(tolerance), (number, back, pieces)
     again = notation.write(back)
     if number.special is None:
@@ -141,7 +141,7 @@ def check_round_trip(notation: Notation, number: Numeral) -> None:
 
 
 def walk(notation: Notation, rng: random.Random) -> list[str]:
-    """One way through the legal pieces; it must come to an end."""
+    """A random path through the legal pieces to an end."""
     path: list[str] = []
     for _ in range(2000):
         legal = notation.legal_next(path)
@@ -150,7 +150,7 @@ def walk(notation: Notation, rng: random.Random) -> list[str]:
         if path and path[-1] in NUMBER_TEXTS and TEXT in legal:
             legal -= {TEXT}
         choices = ordered(legal)
-        # The end is put off now and then, so that bounds are reached too.
+        # Prefer to continue, so that the limits are reached, too.
         if END in legal and len(legal) > 1 and rng.random() < 0.9:
             choices = ordered(legal - {END})
         choice = rng.choice(choices)
@@ -167,13 +167,13 @@ finite = (
 decimals = st.tuples(st.integers(-(10**6), 10**6), st.integers(-12, 12)).map(lambda pair: float(f"{pair[0]}e{pair[1]}"))
 
 
-def test_there_are_all_that_the_design_names() -> None:
-    named = {"keep", "drop", "marker", "addback", "prefix", "digits", "scientific", "ieee", "numerologic", "words"}
-    assert named | {"p10", "p1000", "b1999", "fp15"} <= set(notations.names())
+def test_all_notations_are_registered() -> None:
+    expected = {"keep", "drop", "marker", "addback", "prefix", "digits", "scientific", "ieee", "numerologic", "words"}
+    assert expected | {"p10", "p1000", "b1999", "fp15"} <= set(notations.names())
 
 
 @pytest.mark.parametrize("name", notations.names())
-def test_config_belongs_to_its_name(name: str) -> None:
+def test_config_docstring_and_error_length(name: str) -> None:
     cls = notations[name]
     assert issubclass(cls.Config, Config)
     assert cls.Config.kind == name
@@ -182,41 +182,24 @@ def test_config_belongs_to_its_name(name: str) -> None:
     assert cls.__doc__ and "Example:" in cls.__doc__
     for word in ("NaN", "-0", "infinity", "overflow"):
         assert any(part in cls.__doc__ for part in (word, word.capitalize())), word
+    for piece in ("1", "-", ".", "{", "0", NUM, "x"):
+        try:
+            cls().read([piece] * 10_000)
+        except NotationError as error:
+            assert len(str(error)) < 1000
 
 
 @every
-def test_vocabulary(notation: Notation) -> None:
+def test_vocabulary_and_fixed_numbers(notation: Notation) -> None:
     assert len(set(notation.vocabulary)) == len(notation.vocabulary)
     assert not {END, TEXT} & set(notation.vocabulary)
     assert type(notation)(notation.config).vocabulary == notation.vocabulary
-
-
-@every
-def test_round_trip_of_edges(notation: Notation) -> None:
     for value in EDGES:
         check_round_trip(notation, numeral(value))
         check_round_trip(notation, numeral(-value))
-
-
-@every
-@settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_round_trip(notation: Notation, data: st.DataObject) -> None:
-    check_round_trip(notation, numeral(data.draw(finite | decimals)))
-
-
-@pytest.mark.parametrize("special", ["nan", "inf", "-inf"])
-@every
-def test_specials_come_back(notation: Notation, special: str) -> None:
-    number = numeral(float(special), special)
-    back = notation.read(check_path(notation, number))
-    if back is not None:
-        assert back.special == special
-        assert str(back.value) == special
-
-
-@every
-def test_round_trip_of_what_readers_find(notation: Notation) -> None:
+    for special in ("nan", "inf", "-inf"):
+        back = notation.read(check_path(notation, numeral(float(special), special)))
+        assert back is None or (back.special, str(back.value)) == (special, special)
     for number in (number for text in TEXTS for number in find(text)):
         back = notation.read(check_path(notation, number))
         if back is None:
@@ -230,11 +213,11 @@ def test_round_trip_of_what_readers_find(notation: Notation) -> None:
 
 
 @every
-@settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 2**32))
-def test_every_way_through_the_legal_pieces_is_read(notation: Notation, seed: int) -> None:
-    path = walk(notation, random.Random(seed))
-    number = notation.read(path)
+@settings(deadline=None, max_examples=30)
+@given(value=finite | decimals, seed=st.integers(0, 2**32))
+def test_random_numbers_and_random_legal_paths(notation: Notation, value: float, seed: int) -> None:
+    check_round_trip(notation, numeral(value))
+    number = notation.read(walk(notation, random.Random(seed)))
     if number is None:
         assert notation.tolerance(1.0) == math.inf
         return
@@ -244,29 +227,27 @@ def test_every_way_through_the_legal_pieces_is_read(notation: Notation, seed: in
 
 
 @every
-@settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_pieces_that_are_no_number_are_refused(notation: Notation, data: st.DataObject) -> None:
-    seed = data.draw(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_foreign_pieces_are_an_error(notation: Notation, seed: int) -> None:
     rng = random.Random(seed)
     path = walk(notation, rng)
-    spoilt = ["nonsense", NUM, "--", ""]
-    path.insert(rng.randrange(len(path) + 1), rng.choice(spoilt))
+    path.insert(rng.randrange(len(path) + 1), rng.choice(["nonsense", NUM, "--", ""]))
     try:
         notation.read(path)
-    except ValueError as error:
-        assert type(error) is ValueError
+    except NotationError as error:
         assert repr(path[0])[:20] in str(error)
         assert notation.Config.kind in str(error)
+        assert len(str(error)) < 1000
     else:
-        # An empty text changes nothing where text may stand; everywhere else it is no piece.
+        # An empty text changes nothing in notations that write text; in all others it is not a legal piece.
         assert "" in path and not all(piece.own for piece in notation.write(numeral(1.0))), path
 
 
 @constrained
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32))
-def test_read_accepts_what_is_legal_and_nothing_else(notation: Notation, seed: int) -> None:
+def test_read_accepts_exactly_the_legal_paths(notation: Notation, seed: int) -> None:
     rng = random.Random(seed)
     alphabet = (*notation.vocabulary, *"-0123456789")
     path = walk(notation, rng)
@@ -286,20 +267,6 @@ def test_read_accepts_what_is_legal_and_nothing_else(notation: Notation, seed: i
     if legal:
         notation.read(path)
     else:
-        with pytest.raises(ValueError, match=notation.Config.kind):
+        with pytest.raises(NotationError, match=notation.Config.kind):
             notation.read(path)
-
-
-@constrained
-def test_a_prefix_that_begins_no_number_has_no_next_piece(notation: Notation) -> None:
-    assert notation.legal_next(["nonsense"]) == frozenset()
-    assert notation.legal_next(["", "nonsense"]) == frozenset()
-
-
-@every
-def test_long_nonsense_costs_no_time(notation: Notation) -> None:
-    for piece in ("1", "-", ".", "{", "0", NUM, "x"):
-        try:
-            notation.read([piece] * 100_000)
-        except ValueError as error:
-            assert len(str(error)) < 1000
+    assert notation.legal_next(["nonsense"]) == notation.legal_next(["", "nonsense"]) == frozenset()
