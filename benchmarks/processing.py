@@ -1,6 +1,6 @@
 """Speed of the number processor relative to the bare tokenizer.
 
-    python benchmarks/processing.py [--json results/processing/processing.json]
+    python benchmarks/processing.py [--json results/processing.json]
 
 Passages go through a BERT tokenizer (that of shared/models, or one made of the passages' words), alone and inside the
 processor. Records of planets go through the bare BERT tokenizer, through a simple pipeline pinned in this script

@@ -1,6 +1,6 @@
 """Speed of ranking 10,000 candidate numerals for 1,000 contexts, against scoring one candidate at a time.
 
-    python benchmarks/ranking.py [--json results/ranking/ranking.json]
+    python benchmarks/ranking.py [--json results/ranking.json]
 
 `digit-rnn` shares common prefixes of candidates (a trie) and drops prefixes that cannot win; `mog` uses one table of
 candidates and components and a matrix product. The baseline scores one candidate at a time with the same weights, all

@@ -1,6 +1,6 @@
 """Speed and memory of the readers, against a regular expression pinned in this script.
 
-    python benchmarks/reading.py [--quick] [--json results/reading/reading.json]
+    python benchmarks/reading.py [--quick] [--json results/reading.json]
 
 All figures are medians of interleaved rounds in one run. Ratios are of CPU time (`time.process_time`), because other
 programs may run at the same time; limits in seconds are of wall time (`time.perf_counter`), because that is how long a

@@ -1,6 +1,6 @@
 """Accuracy of a record model on synthetic records: y = x, z = x², a constant, a missing and a heavy-tailed column.
 
-    python benchmarks/records.py --json results/records/records.json
+    python benchmarks/records.py --json results/records.json
 
 The model is trained on 2,000 records; errors are relative, on new records. Takes some minutes on one CPU core.
 """
@@ -30,7 +30,7 @@ def made_rows(draws: np.random.Generator, count: int) -> list[dict[str, float | 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = harness.parser_of(__doc__, json="results/records/records.json")
+    parser = harness.parser_of(__doc__, json="results/records.json")
     parser.add_argument("--records", type=int, default=2000, help="number of training records")
     parser.add_argument("--new", type=int, default=3000, help="number of new records")
     parser.add_argument("--scale", default=None, help="scale of the run `records`, as tiny")

@@ -1,7 +1,7 @@
 """Effect of number pre-training on words: the masked-word loss on sentences without numbers, before and after it.
 
     python benchmarks/retrofit.py --model ../shared/models/minilm-mlm --data ../shared/data/wiki/passages.jsonl.gz
-    python benchmarks/retrofit.py ... --device cuda --steps 3000 --json results/retrofit/retrofit.json
+    python benchmarks/retrofit.py ... --device cuda --steps 3000 --json results/retrofit.json
 
 A masked language model gets LUNA's plugin and is trained on sentences of the training split, most of them with numbers:
 without a teacher, with LUNA's teacher (moving average of the student), and with a frozen copy of the original model as

@@ -1,7 +1,7 @@
 """Cost of number embedders in a training step: attached models against the bare backbone, in one run.
 
     python benchmarks/step.py                            # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
-    python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step/step-gpu.json
+    python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step-gpu.json
 
 Every model takes one step per round, in turn; the figures are ratios of the medians over all rounds to the median of
 the bare model. The bare model runs twice: the ratio of both shows the noise. An accelerator is synchronised after

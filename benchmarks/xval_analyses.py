@@ -1,6 +1,6 @@
 """xVal's analyses on small networks: Fig. 2, continuity of answers, token vectors (B.5), and trees as a baseline.
 
-    python benchmarks/xval_analyses.py --output results/analyses
+    python benchmarks/xval_analyses.py --output out/analyses
 
 Each network learns expressions of two operands, `(0.6821 * 1.4956) = 1.02014876`, for some minutes on one CPU core.
 """
@@ -51,7 +51,7 @@ def neighbours(model: Any) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
-    parser.add_argument("--output", type=Path, default=Path("results/analyses"), help="folder for figures and JSON")
+    parser.add_argument("--output", type=Path, default=Path("out/analyses"), help="folder for figures and JSON")
     parser.add_argument("--steps", type=int, default=1000, help="training steps of each network")
     parser.add_argument("--exercises", type=int, default=20_000, help="training examples of the trees")
     parser.add_argument("--points", type=int, default=257, help="numbers at which the networks are evaluated")

@@ -46,7 +46,7 @@ def add_commands(app: typer.Typer) -> None:
         ] = None,
         plugin: Plugins = None,
         processes: Processes = "1",
-        output: Output = "results/compare",
+        output: Output = "out/compare",
     ) -> None:
         """Compare encodings of numbers on one task: same data, order and budget, best learning rate each.
 
