@@ -156,12 +156,9 @@ class Schema(Config):
         return known[0]
 
     def write(self, record: Any, asked: str | None = None, counts: Counts | None = None) -> str:
-        """A record as text.
+        """A record as text; the number with the path `asked` is written as `[NUM]`, whether or not the record has it.
 
-        Args:
-            record: A mapping of keys to values, nested mappings and lists.
-            asked: Path of a number that is written as `[NUM]`, whether or not the record has it.
-            counts: Counts unusual input of the record.
+        `counts` counts unusual input of the record.
         """
         return self.write_asking(record, asked, counts)[0]
 

@@ -41,11 +41,8 @@ FITTED_ROWS = 5_000
 def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
     """A run's model before training.
 
-    Args:
-        run: The run.
-        start: Folder for the tokenizer and scaling fitted to the texts; reused if it exists.
-        backbone: A backbone instead of the run's checkpoint.
-        tokenizer: The backbone's tokenizer.
+    The folder `start` holds the tokenizer and scaling fitted to the texts; it is reused if it exists. `backbone` and
+    `tokenizer` are used instead of the run's checkpoint.
     """
     plan, start = run.model, Path(start)
     learnt = _learnt(run, start)

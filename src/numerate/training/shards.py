@@ -69,15 +69,10 @@ def write_shards(
     shard_tokens: int = SHARD_TOKENS,
     asked: Any = None,
 ) -> Shards:
-    """Encodes texts into a folder of shards, which is written atomically.
+    """Encodes a stream of texts into a folder of shards, which is written atomically and replaces existing shards.
 
-    Args:
-        folder: The folder; existing shards are replaced, but no other files.
-        texts: The texts, which are streamed.
-        processor: Encodes them.
-        max_tokens: Longer texts are truncated.
-        shard_tokens: Tokens of a shard.
-        asked: Description of the texts, stored in `meta.json`.
+    Texts longer than `max_tokens` are truncated; `shard_tokens` is the size of a shard, and `asked` a description of
+    the texts for `meta.json`.
 
     Raises:
         ShardsError: The folder contains other files, or no text has a token.
