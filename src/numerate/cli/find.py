@@ -60,16 +60,9 @@ class FindJob:
 
 
 def find_in_file(
-    path: str,
-    out: BinaryIO,
-    *,
-    reader: str = "standard",
-    options: dict[str, Any] | None = None,
-    field: str | None = None,
-    form: Form = "json",
-    processes: int = 1,
-    width: int = 100,
-) -> None:
+    path: str, out: BinaryIO, *, reader: str = "standard", options: dict[str, Any] | None = None,
+    field: str | None = None, form: Form = "json", processes: int = 1, width: int = 100,
+) -> None:  # fmt: skip
     """Writes the numbers of a file to `out`, in order, while reading it; arguments as those of `numerate find`.
 
     Raises:

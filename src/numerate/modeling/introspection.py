@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -282,7 +282,10 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
     The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
-    model.register_state_dict_post_hook(lambda module, state, start, _: _drop(state, _ties(state, start + prefix)))
+
+    def drop(module: nn.Module, state: dict[str, Any], start: str, _: Any) -> None:
+        for name in _ties(state, start + prefix):
+            del state[name]
 
     def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
         inner = module.get_submodule(prefix.rstrip("."))
@@ -290,6 +293,7 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
             if first in state:
                 state.setdefault(name, state[first])
 
+    model.register_state_dict_post_hook(drop)
     model.register_load_state_dict_pre_hook(fill)
 
 
@@ -302,11 +306,6 @@ def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
             same = first.setdefault((value.data_ptr(), value.shape, value.stride()), name)
             ties |= {name: same} if same != name else {}
     return ties
-
-
-def _drop(state: dict[str, Any], names: Iterable[str]) -> None:
-    for name in list(names):
-        del state[name]
 
 
 def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:

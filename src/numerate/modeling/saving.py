@@ -34,10 +34,7 @@ M = TypeVar("M", bound="NumberModel")
 def build_part(given: Any, registry: Any, *dim: int) -> Any:
     """A notation, embedder, head or objective from its name, its `{"kind": ...}` description, or the object itself.
 
-    Args:
-        given: One of these three, or None.
-        registry: Where its kind is registered.
-        *dim: The width that an embedder or head is built for.
+    None stays None; `dim` is the width that an embedder or head is built for.
     """
     if isinstance(given, str):
         given = {"kind": given}
@@ -94,12 +91,9 @@ def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **op
 
 
 def load_model(
-    model_class: type[M],
-    folder: str | Path,
-    backbone: PreTrainedModel | None,
-    tokenizer: PreTrainedTokenizerFast | None,
-    **options: Any,
-) -> M:
+    model_class: type[M], folder: str | Path, backbone: PreTrainedModel | None,
+    tokenizer: PreTrainedTokenizerFast | None, **options: Any,
+) -> M:  # fmt: skip
     """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
     saved = artefact.load_artefact(folder)
     config = saved.config

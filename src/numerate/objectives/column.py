@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_positive
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
 from numerate.processing.number_table import PADDING
@@ -42,9 +42,7 @@ class ColumnConfig(MaskedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sharpness", "eps"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
+        check_positive(self, "sharpness", "eps")
 
 
 class ColumnParts(nn.Module):

@@ -98,14 +98,9 @@ def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] |
 
 
 def token_loss(
-    logits: Tensor,
-    labels: Tensor,
-    own: Tensor | None = None,
-    first_id: int = 0,
-    shift: bool = False,
-    known: tuple[Tensor, Tensor] | None = None,
-    shares: Mapping[str, Tensor] | None = None,
-) -> Tensor:
+    logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False,
+    known: tuple[Tensor, Tensor] | None = None, shares: Mapping[str, Tensor] | None = None,
+) -> Tensor:  # fmt: skip
     """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
     The logits of the backbone and of the tokens that numerate added are normalised together but never concatenated: a

@@ -102,11 +102,6 @@ class NumberProcessor:
         self._bare = bare and self._rewriter.only_marker
 
     @property
-    def own_ids(self) -> range:
-        """The ids of the tokens of our own."""
-        return range(self.first_id, self.first_id + len(self.own_tokens))
-
-    @property
     def num_id(self) -> int:
         """The id of [NUM]."""
         return self.first_id

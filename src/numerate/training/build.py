@@ -14,10 +14,11 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
+from numerate.modeling.fitting import fit_parts
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
-from numerate.training.models import build_model, fit_parts
+from numerate.training.models import build_model, first_numbers
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
@@ -146,7 +147,7 @@ def prepare(
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)
     if is_new and "train" in data:
-        fit_parts(model, data["train"])
+        fit_parts(model, first_numbers(data["train"]))
     return Prepared(run, model, data)
 
 
