@@ -97,15 +97,11 @@ class BackboneInfo:
         words: Any = inner.get_input_embeddings()
         embedding_dim = int(words.weight.shape[1])
         return cls(
-            task=task,
-            is_language_model=task.endswith("-lm"),
-            is_encoder_decoder=both,
-            is_causal=causal,
-            embedding_dim=embedding_dim,
-            hidden_dim=_hidden_dim(inner, embedding_dim),
+            task=task, is_language_model=task.endswith("-lm"), is_encoder_decoder=both, is_causal=causal,
+            embedding_dim=embedding_dim, hidden_dim=_hidden_dim(inner, embedding_dim),
             positions_after=None if both else _positions_after(inner),
             pools_by_ids=causal and task == "sequence-classification",
-        )
+        )  # fmt: skip
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
         """The position ids that the backbone would derive from the token ids; None if it does not derive them."""

@@ -48,11 +48,9 @@ def _rows(logits: Tensor) -> int:
 
 
 def sum_and_pick(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Logsumexp of all logits at each position, and the logit of the label.
+    """Logsumexp of all logits (..., V) at each position, and the logit of the label (...).
 
-    Args:
-        logits: (..., V).
-        labels: (...) ids below V; for any other id the picked logit has no meaning.
+    For an id that is not below V, the picked logit has no meaning.
 
     Example:
         >>> whole, picked = sum_and_pick(torch.zeros(1, 2, 4), torch.tensor([[3, -100]]))

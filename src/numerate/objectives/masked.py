@@ -136,14 +136,9 @@ class Masked(Objective):
 
 
 def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> Tensor:
-    """Makes the batch field `number_wanted`: the numbers whose key path matches one of the patterns.
+    """Makes the batch field `number_wanted` (B, M) from the batch's `numerals`.
 
-    Args:
-        rows: The batch's `numerals`.
-        *patterns: Key paths, with `*` for any characters, such as `planet*.m`.
-
-    Returns:
-        (B, M) bool, False for padding.
+    It is True for numbers whose key path matches one of the patterns, with `*` for any characters: `planet*.m`.
 
     Example:
         >>> from numerate.numerals.numeral import Numeral

@@ -95,13 +95,10 @@ class NumberTokenLoss:
     def __call__(
         self, logits: Tensor, labels: Tensor, shift: bool = False, shares: Mapping[str, Tensor] | None = None
     ) -> Tensor:
-        """Weighted mean over the number tokens (for `number`, over the numbers) of a batch.
+        """Weighted mean over the number tokens (for `number`, over the numbers) of logits (B, T, V), labels (B, T).
 
-        Args:
-            logits: (B, T, V).
-            labels: (B, T).
-            shift: Whether the logits at t predict the label at t + 1, as in causal models.
-            shares: Denominator under the name `number_tokens`; see `mean_over`.
+        With `shift`, the logits at t predict the label at t + 1, as in causal models. `shares` has the denominator
+        under the name `number_tokens`; see `mean_over`.
         """
         terms = self.terms(logits, labels, shift)
         return mean_over(self.weight * terms.sum(), len(terms), shares, "number_tokens")

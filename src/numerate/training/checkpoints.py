@@ -65,7 +65,7 @@ def publish(inside: str | Path, target: str | Path) -> None:
     """Writes the manifest of a folder, flushes the folder to the disk and renames it to `target`, which is replaced."""
     inside, target = Path(inside), Path(target)
     files = {}
-    for path in _files(inside):
+    for path in sorted(path for path in inside.rglob("*") if path.is_file() and path != inside / MANIFEST):
         files[path.relative_to(inside).as_posix()] = {"size": path.stat().st_size, "sha256": file_hash(path)}
         flush(path)
     write_atomically(inside / MANIFEST, json.dumps({"version": 1, "files": files}, indent=1).encode())
@@ -187,7 +187,3 @@ def _checkpoints(folder: str | Path) -> list[Path]:
 
 def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)

@@ -61,14 +61,9 @@ def fingerprint(processor: NumberProcessor) -> str:
 
 
 def write_shards(
-    folder: str | Path,
-    texts: Iterable[str],
-    processor: NumberProcessor,
-    *,
-    max_tokens: int | None = None,
-    shard_tokens: int = SHARD_TOKENS,
-    asked: Any = None,
-) -> Shards:
+    folder: str | Path, texts: Iterable[str], processor: NumberProcessor,
+    *, max_tokens: int | None = None, shard_tokens: int = SHARD_TOKENS, asked: Any = None,
+) -> Shards:  # fmt: skip
     """Encodes a stream of texts into a folder of shards, which is written atomically and replaces existing shards.
 
     Texts longer than `max_tokens` are truncated; `shard_tokens` is the size of a shard, and `asked` a description of
