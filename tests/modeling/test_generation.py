@@ -12,7 +12,7 @@ from tiny_models import NUMBERS, PLAIN, bare_batch, new_backbone, tokenizer_of
 
 import numerate
 from numerate.modeling.generation.rows import numeral_of
-from numerate.modeling.generation.sampling import choose_tokens, warp_scores
+from numerate.modeling.generation.search import choose_tokens, warp_scores
 from numerate.notation.base import END, NUM
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.scaling import Scaling

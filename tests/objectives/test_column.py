@@ -77,7 +77,7 @@ def test_loss_by_hand() -> None:
         with torch.no_grad():
             extra = model(**batch, return_loss=True).loss - plain(**batch, return_loss=True).loss
             task = model.objective.prepare(dict(batch), model.vocabulary)
-            embeddings = model._embed(model.backbone.get_input_embeddings(), task.inputs)
+            embeddings = model.embed(model.backbone.get_input_embeddings(), task.inputs)
             passed = {"inputs_embeds": embeddings, "attention_mask": batch["attention_mask"]}
             states = model.backbone(**passed, output_hidden_states=True).hidden_states[-1]
             parts, errors, orders = model.objective_parts, [], []

@@ -85,16 +85,10 @@ def _sentences(split: str, count: int, seed: int) -> list[str]:
 
 
 def run_demo(console: Console, output: str = "numerate-demo", quick: bool = False, seed: int = 0) -> Path:
-    """Trains both models on synthetic texts, prints their metrics, and writes a page of plots.
+    """Trains both models on synthetic texts, prints their metrics, and writes a page of plots; returns its path.
 
-    Args:
-        console: Console to print to.
-        output: Folder of the page.
-        quick: Train a tiny model for a few steps, which checks the installation and learns nothing.
-        seed: Seed of texts, weights and masks.
-
-    Returns:
-        Path of the page.
+    The page is written into the folder `output`. With `quick`, a tiny model is trained for a few steps, which checks
+    the installation and learns nothing. `seed` is that of texts, weights and masks.
     """
     try:
         import matplotlib  # noqa: F401
@@ -166,13 +160,8 @@ def _progress(console: Console, config: ComparisonConfig) -> Iterator[Any]:
             bars.update(self.task, completed=state.global_step)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            shown = {
-                "loss": ("loss", ".2f"),
-                "eval_log_mae": ("log-MAE", ".2f"),
-                "texts_per_second": ("texts/s", ".0f"),
-            }
-            for key in shown.keys() & (logs or {}).keys():
-                self.latest[shown[key][0]] = format(float(logs[key]), shown[key][1])
+            shown = {"loss": "loss {:.2f}", "eval_log_mae": "log-MAE {:.2f}", "texts_per_second": "texts/s {:.0f}"}
+            self.latest |= {key: form.format(float(logs[key])) for key, form in shown.items() if key in (logs or {})}
             bars.update(self.task, latest=self._latest())
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -180,7 +169,7 @@ def _progress(console: Console, config: ComparisonConfig) -> Iterator[Any]:
                 console.print(f"{self.name:14}{state.global_step} steps  {self._latest()}")
 
         def _latest(self) -> str:
-            return "  ".join(f"{name} {self.latest[name]}" for name in sorted(self.latest))
+            return "  ".join(sorted(self.latest.values()))
 
     with bars:
         yield ShowProgress

@@ -69,17 +69,9 @@ def demo_page(
     outcomes: Mapping[str, Outcome],
     asked: Mapping[str, Mapping[str, tuple[NumberDistribution, float]]],
 ) -> Path:
-    """Writes the page.
+    """Writes the page from the metrics, the Trainer's log and the predictions of each model; returns its path.
 
-    Args:
-        path: File to write.
-        figures: Metrics of each model and baseline, as `Outcome.figures` returns them.
-        logs: The Trainer's log of each model.
-        outcomes: Predictions of each model.
-        asked: For each sentence, with `___` for its hidden number: each model's distribution and the true value.
-
-    Returns:
-        Path of the page.
+    `asked` has, for each sentence with `___` for its hidden number, each model's distribution and the true value.
     """
     lines = [
         number_line(seen, precisions=(0,), gold=gold, points=600, title=f"{name}: {sentence}")

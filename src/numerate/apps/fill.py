@@ -20,13 +20,10 @@ MASK = "[MASK]"
 
 
 def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
-    """Returns the most probable words of a gap, for each model and number.
+    """Returns the `top` most probable words of a gap, for each model and number.
 
-    Args:
-        text: Text with one `[MASK]`, and with a number if `swap` is given.
-        models: Folders or Hub names of models that `save_pretrained` wrote, or of any masked language models.
-        swap: Numbers that replace the first number of the text, one at a time.
-        top: Number of words.
+    The text has one `[MASK]`; the numbers of `swap` replace its first number, one at a time. Models are folders or Hub
+    names of what `save_pretrained` wrote, or of any masked language models.
 
     Returns:
         For each model and number: `model`, `number` (None if the text has none), `text`, `words` with their
@@ -121,11 +118,7 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
     try:
         with torch.no_grad():
             logits = model(**batch, return_loss=False).logits[rows, places]
-    except (
-        IndexError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # every backbone reports a text that is too long differently
+    except (IndexError, RuntimeError, ValueError) as error:  # backbones differ in the error for too long texts
         said = " ".join(str(error).split())[:200]
         raise BadInput(f"{name} cannot read {batch['input_ids'].shape[1]} tokens: {said}") from None
     return logits[:, : model.processor.first_id].double().softmax(-1)

@@ -14,18 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "format_value", "highlighted", "meaning", "meanings", "visible"]
 
 COLOURS = {
-    "quantity": "bold cyan",
-    "percent": "bold magenta",
-    "money": "bold green",
-    "year": "bold yellow",
-    "date": "yellow",
-    "time": "bright_yellow",
-    "ordinal": "bold blue",
-    "ratio": "bright_magenta",
-    "range": "bright_cyan",
-    "version": "bright_blue",
-    "identifier": "bright_black",
-}
+    "quantity": "bold cyan", "percent": "bold magenta", "money": "bold green", "year": "bold yellow", "date": "yellow",
+    "time": "bright_yellow", "ordinal": "bold blue", "ratio": "bright_magenta", "range": "bright_cyan",
+    "version": "bright_blue", "identifier": "bright_black",
+}  # fmt: skip
 """Colour of each kind of numeral."""
 
 # Control characters become symbols, one for one, so that a file cannot control the terminal and offsets stay valid.

@@ -218,10 +218,6 @@ def _place(rng: random.Random) -> str:
     return f" {rng.choice(_DATA['places'])}" if rng.random() < 0.25 else ""
 
 
-def _named(size: str, item: str) -> str:
-    return f"{size} {item}" if size else item
-
-
 def _described(rng: random.Random, template: str, named: str, x: _Pieces) -> _Pieces:
     """Fills a template of `PHRASES`."""
     article = "an" if named[0] in "aeiou" else "a"
@@ -247,7 +243,7 @@ def _fact(rng: random.Random, groups: Groups) -> _Pieces:
     """One or two attributes of an item."""
     item, size, values = _drawn(rng, groups)
     first, *others = rng.sample(list(values), k=min(len(values), rng.choice((1, 1, 1, 1, 2))))
-    template, named = rng.choice(PHRASES[first]), _named(size if first in _SIZED else "", item)
+    template, named = rng.choice(PHRASES[first]), f"{size if first in _SIZED else ''} {item}".strip()
     pieces = _described(rng, template, named, _measure(rng, first, values[first]))
     for other in others:
         again = rng.choice([phrase for phrase in PHRASES[other] if "{a}" not in phrase] or PHRASES[other])
@@ -264,10 +260,8 @@ def _total(rng: random.Random, groups: Groups) -> _Pieces:
     count = rng.choice((2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 40))
     total = _number(each.value * count, 3, unit)
     verb, past = ("cost", "paid") if attribute == "price" else ("weigh", "weighed")
-    template = rng.choice(SENTENCES["total"])
-    return _compose(
-        template, item=_named(size, item), verb=verb, past=past, each=each, count=_whole(count), total=total
-    )
+    parts = {"verb": verb, "past": past, "each": each, "count": _whole(count), "total": total}
+    return _compose(rng.choice(SENTENCES["total"]), item=f"{size} {item}".strip(), **parts)
 
 
 def _journey(rng: random.Random, groups: Groups) -> _Pieces:
@@ -310,7 +304,7 @@ def _sale(rng: random.Random, groups: Groups) -> _Pieces:
     template = rng.choice(SENTENCES["sale"])
     verb, more = ("rose", "more") if rises else ("fell", "less")
     change = _Written(f"{percent}%", percent / 100)
-    return _compose(template, item=_named(size, item), verb=verb, more=more, change=change, old=[old], new=new)
+    return _compose(template, item=f"{size} {item}".strip(), verb=verb, more=more, change=change, old=[old], new=new)
 
 
 _WRITERS: dict[Callable[[random.Random, Groups], _Pieces], float] = {

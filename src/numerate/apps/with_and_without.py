@@ -16,8 +16,10 @@ import torch
 from torch import Tensor
 
 from numerate import metrics
-from numerate.config import Config, ConfigError
+from numerate.config import Config
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate.modeling.attaching import attach, load_recipe
+from numerate.modeling.fitting import fit_parts
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.slot_positions import table_of
@@ -86,11 +88,8 @@ class ComparisonConfig(Config):
     valueless: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "layers", "width", "steps", "batch", "length", "evaluations"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.width % 32:
-            raise ConfigError(f"width must be a multiple of 32, got {self.width}")
+        check_positive(self, "vocabulary", "layers", "width", "steps", "batch", "length", "evaluations")
+        check_option(self.width % 32 == 0, self, "width must be a multiple of 32", "width")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,15 +119,13 @@ class Outcome:
     def figures(self) -> dict[str, float]:
         """Metrics `log_mae`, `mdape`, `coverage_90` (numbers), `nll`, `hit` (words), `unit_nll`, `unit_hit` (units)."""
         words, units = ~self.is_unit, self.is_unit
-        return {
-            "log_mae": float(metrics.log_mae(self.median, self.gold)),
-            "mdape": float(metrics.mdape(self.median, self.gold)),
-            "coverage_90": float(metrics.coverage(self.low, self.high, self.gold)),
-            "nll": float(self.surprise[words].mean()),
-            "hit": float(self.hit[words].double().mean()),
-            "unit_nll": float(self.surprise[units].mean()),
-            "unit_hit": float(self.hit[units].double().mean()),
-        }
+        found = {
+            "log_mae": metrics.log_mae(self.median, self.gold), "mdape": metrics.mdape(self.median, self.gold),
+            "coverage_90": metrics.coverage(self.low, self.high, self.gold),
+            "nll": self.surprise[words].mean(), "hit": self.hit[words].double().mean(),
+            "unit_nll": self.surprise[units].mean(), "unit_hit": self.hit[units].double().mean(),
+        }  # fmt: skip
+        return {name: float(value) for name, value in found.items()}
 
 
 @torch.no_grad()
@@ -143,11 +140,8 @@ def _set_sinusoidal(weight: Tensor) -> None:
 class WithAndWithout:
     """A model without and a model with number values, with equal shared weights, and their texts, encoded once.
 
-    Args:
-        train: Training texts.
-        test: Held-out texts.
-        config: Sizes and training settings.
-        unit_words: Words that are counted as units by the metrics; only those in the tokenizer's vocabulary are found.
+    `train` are the training texts, `test` the held-out ones. `unit_words` are the words that the metrics count as
+    units; only those in the tokenizer's vocabulary are found.
 
     Attributes:
         models: Models by name: `BLIND`, `SENSE`, and `VALUELESS` if the config asks for it.
@@ -198,10 +192,7 @@ class WithAndWithout:
         flat = [numeral for row in numerals for numeral in row]
         self.numbers, self.units = NumberTable.of_numerals(flat), [numeral.unit or "" for numeral in flat]
         for model in self.models.values():
-            if hasattr(model.head, "fit"):
-                model.head.fit(self.numbers)  # type: ignore[union-attr, operator]
-            if model.embedder is not None:
-                model.embedder.fit(self.numbers.values())
+            fit_parts(model, self.numbers)
         ids = {self.tokenizer.convert_tokens_to_ids(word.lower()) for word in unit_words}
         self.unit_ids = torch.tensor(sorted(ids - {self.tokenizer.unk_token_id}), dtype=torch.int64)
 
@@ -228,13 +219,7 @@ class WithAndWithout:
 def train_model(
     pair: WithAndWithout, name: str, *, device: str = "cpu", callbacks: Sequence[Any] = ()
 ) -> list[dict[str, float]]:
-    """Trains one of the models with `NumberTrainer`.
-
-    Args:
-        pair: The models.
-        name: Name of the model to train.
-        device: "cpu" or "cuda".
-        callbacks: Callbacks of the Trainer.
+    """Trains the model called `name` with `NumberTrainer`, on the device "cpu" or "cuda".
 
     Returns:
         The Trainer's log: losses, throughput, and `eval_log_mae` of each evaluation.
@@ -267,24 +252,13 @@ def train_model(
 
 
 def compare_models(
-    train: Sequence[str],
-    test: Sequence[str],
-    config: ComparisonConfig,
-    unit_words: Sequence[str] = (),
-    device: str = "cpu",
-    callbacks: Sequence[Any] = (),
-    names: Sequence[str] = (),
-) -> dict[str, dict[str, float]]:
+    train: Sequence[str], test: Sequence[str], config: ComparisonConfig, unit_words: Sequence[str] = (),
+    device: str = "cpu", callbacks: Sequence[Any] = (), names: Sequence[str] = (),
+) -> dict[str, dict[str, float]]:  # fmt: skip
     """Trains and measures the models; returns the metrics of each model and each baseline by name.
 
-    Args:
-        train: Training texts.
-        test: Held-out texts.
-        config: Sizes and training settings.
-        unit_words: Words that are counted as units.
-        device: "cpu" or "cuda".
-        callbacks: Callbacks of the Trainer, for every training.
-        names: Train only these models; the results are the same as in a run of all models.
+    Arguments are those of `WithAndWithout` and `train_model`. With `names`, only these models are trained; the results
+    are the same as in a run of all models.
     """
     pair = WithAndWithout(train, test, config, unit_words)
     outcomes: dict[str, Outcome] = {}
@@ -333,16 +307,9 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
 
 @torch.no_grad()
 def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[NumberDistribution, float]:
-    """Predicts one number of a text with only this number hidden.
+    """The distribution of one number of a text with only this number hidden, and its true value.
 
-    Args:
-        pair: The models.
-        name: Name of the model to ask.
-        text: Text with all its numbers.
-        place: Index of the hidden number among the numbers that have a slot.
-
-    Returns:
-        One distribution, and the true value.
+    The text has all its numbers; `place` is the index of the hidden one among those that have a slot.
     """
     model = pair.models[name].eval()
     batch = dict(model.processor([text], return_tensors="pt").to(model.device))

@@ -7,6 +7,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Runs the `numerate` command."""
-    from numerate.cli.app import main as run
+    from numerate.cli.app import app
 
-    run()
+    app(prog_name="numerate")

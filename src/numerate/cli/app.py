@@ -13,7 +13,7 @@ from numerate.cli import prediction_commands, run_commands, text_commands
 from numerate.cli.source import process_count
 from numerate.cli.terminal import write_json
 
-__all__ = ["add_plugins", "app", "main", "process_count", "write_json"]
+__all__ = ["add_plugins", "app", "process_count", "write_json"]
 
 BAD_INPUT = 2
 _UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
@@ -98,8 +98,3 @@ def add_plugins() -> None:
 for command in (*text_commands.COMMANDS, *run_commands.COMMANDS, *prediction_commands.COMMANDS):
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()
-
-
-def main() -> None:
-    """Runs the `numerate` command."""
-    app(prog_name="numerate")

@@ -53,11 +53,7 @@ class Split(NamedTuple):
 
 @dataclass
 class Audit:
-    """Statistics of how a tokenizer splits numbers.
-
-    Args:
-        tokenizer: A fast Hugging Face tokenizer.
-    """
+    """Statistics of how a fast Hugging Face tokenizer splits numbers."""
 
     tokenizer: Any
     numbers: int = 0
@@ -81,12 +77,10 @@ class Audit:
     def split_text(self, text: str, spans: list[tuple[int, int]]) -> list[Split]:
         """Splits the numbers at sorted, disjoint `spans` of a text, in linear time."""
         encoding = self._backend.encode(_SURROGATES.sub("\ufffd", text))
+        rows = zip(encoding.offsets, encoding.ids, encoding.special_tokens_mask, strict=True)
+        unknown = self.tokenizer.unk_token_id
         tokens = [
-            (start, end, token_id == self.tokenizer.unk_token_id)
-            for (start, end), token_id, special in zip(
-                encoding.offsets, encoding.ids, encoding.special_tokens_mask, strict=True
-            )
-            if start < end and not special
+            (start, end, token == unknown) for (start, end), token, special in rows if start < end and not special
         ]
         splits: list[Split] = []
         first = 0

@@ -64,7 +64,8 @@ def audit_tables(result: dict[str, Any]) -> list[Table]:
     figures.add_row("tokenizer", f"{result['tokenizer']}, {result['vocabulary']:,} tokens")
     figures.add_row("tokens of digits alone", f"{digit_tokens} digits" if digit_tokens else "none")
     figures.add_row("numbers looked at", f"{result['numbers']:,}")
-    figures.add_row("tokens per number", _figure(result["tokens_per_number"]))
+    mean = result["tokens_per_number"]
+    figures.add_row("tokens per number", "-" if mean is None else f"{mean:.2f}")
     for digits, mean in result["tokens_by_digits"].items():
         figures.add_row(f"  of {digits} digit{'s' if digits > 1 else ''}", f"{mean:.2f}")
     figures.add_row("whole numbers are split as", result["splitting"])
@@ -90,7 +91,3 @@ _AUDIT_SHARES = {
     "share_glued": "glued to a neighbour",
     "share_round_trip": "survive encoding and decoding",
 }
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

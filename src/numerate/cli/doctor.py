@@ -39,11 +39,8 @@ def examine() -> list[Finding]:
 
     The health `missing` is an extra that is not installed, which is no fault; `bad` is a fault.
     """
-    return [_python(), *_packages(), _device(), _reading()]
-
-
-def _python() -> Finding:
-    return Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    python = Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    return [python, *_packages(), _device(), _reading()]
 
 
 def _packages() -> list[Finding]:

@@ -12,17 +12,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from numerate.cli.run_commands import load_plugins
 from numerate.cli.source import checked_reader, texts_of
 from numerate.cli.terminal import progress
 from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
-from numerate.registry import load_plugin, loaded_plugins
+from numerate.registry import loaded_plugins
 from numerate.training.text_files import Batch, batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import Console
+    from collections.abc import Callable, Iterable, Iterator
 
     from numerate.numerals.numeral import Numeral
 
@@ -47,7 +46,7 @@ class FindJob:
     def __call__(self, batch: Batch) -> tuple[bytes, str | None]:
         """The output of the batch, and the error message of the line that it stopped at, if any."""
         find = make_reader(self.reader, **dict(self.options)).find
-        write = {"json": _json_lines, "columns": _columns, "view": _View(self.width)}[self.form]
+        write = _view(self.width) if self.form == "view" else _json_lines if self.form == "json" else _columns
         parts: list[str] = []
         fault: str | None = None
         try:
@@ -60,16 +59,9 @@ class FindJob:
 
 
 def find_in_file(
-    path: str,
-    out: BinaryIO,
-    *,
-    reader: str = "standard",
-    options: dict[str, Any] | None = None,
-    field: str | None = None,
-    form: Form = "json",
-    processes: int = 1,
-    width: int = 100,
-) -> None:
+    path: str, out: BinaryIO, *, reader: str = "standard", options: dict[str, Any] | None = None,
+    field: str | None = None, form: Form = "json", processes: int = 1, width: int = 100,
+) -> None:  # fmt: skip
     """Writes the numbers of a file to `out`, in order, while reading it; arguments as those of `numerate find`.
 
     Raises:
@@ -92,7 +84,7 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
     pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_load_plugins, initargs=(loaded_plugins(),)
+        processes, multiprocessing.get_context("spawn"), initializer=load_plugins, initargs=(loaded_plugins(),)
     )
     fault: NumerateError | None = None
     try:
@@ -117,12 +109,6 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
         pool.shutdown(cancel_futures=True)
 
 
-def _load_plugins(files: list[str]) -> None:
-    """Loads the plugins of the main process in a worker."""
-    for file in files:
-        load_plugin(file)
-
-
 # One encoder for all rows: `json.dumps` with options makes a new one every time.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -142,24 +128,19 @@ def _columns(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
 _ESCAPES = {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r", ord("\\"): "\\\\"}
 
 
-class _View:
-    """Coloured text with the meanings underneath."""
+def _view(width: int) -> Callable[[int, str, list[Numeral]], Iterator[str]]:
+    """A writer of coloured text with the meanings underneath."""
+    from rich.console import Console
 
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.console: Console | None = None
+    from numerate.apps.numeral_view import highlighted, meanings
 
-    def __call__(self, index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
-        from numerate.apps.numeral_view import highlighted, meanings
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, highlight=False, markup=False)
 
-        if self.console is None:
-            from rich.console import Console
-
-            self.console = Console(
-                file=io.StringIO(), force_terminal=True, width=self.width, highlight=False, markup=False
-            )
-        with self.console.capture() as shown:
-            self.console.print(highlighted(text, numerals))
+    def write(index: int, text: str, numerals: list[Numeral]) -> Iterator[str]:
+        with console.capture() as shown:
+            console.print(highlighted(text, numerals))
             if numerals:
-                self.console.print(meanings(numerals))
+                console.print(meanings(numerals))
         yield shown.get()
+
+    return write

@@ -150,11 +150,8 @@ def prompts_of(prompt: tuple[str, ...], file: str | None) -> Iterable[str]:
 def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **options: Any) -> Iterator[dict[str, Any]]:
     """Continuations of a saved model: `prompt`, `text`, and `numbers` with values and 90 % intervals.
 
-    Args:
-        folder: A folder written by `save_pretrained`, or a Hub id.
-        prompts: Texts; they are read in batches.
-        max_new_tokens: Maximum number of new tokens.
-        **options: Options of `numerate.modeling.generation.generate`.
+    The folder may be a Hub id; prompts are read in batches; options are those of
+    `numerate.modeling.generation.generate`.
     """
     from numerate.modeling.attaching import from_pretrained
     from numerate.training.progress import quiet_unless_terminal

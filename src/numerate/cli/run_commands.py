@@ -166,8 +166,7 @@ def evaluate(
     """Metrics of a model on texts.
 
     Args:
-        name: A folder written by `numerate train` or `save_pretrained`, a Hub id, or a run, whose untrained model is
-            measured.
+        name: A folder written by `numerate train` or `save_pretrained`, a Hub id, or a run (measured untrained).
         data: The texts; by default the run's `test` or `dev`, or the rows whose `split` field is `dev`.
         scale: One of the run's scales.
         changes: Changes to the run, each `key.sub=value`; with `data.split=FIELD`, only the `dev` rows of `data`.
@@ -241,18 +240,14 @@ def _write_run(trainer: Any, run: Run, name: str, folder: Path, metrics: dict[st
 
     config = {"run": name, "seed": trainer.args.seed, "resolved": dataclasses.replace(run, scales={}).to_dict()}
     splits = {"train": trainer.train_dataset, "dev": trainer.eval_dataset}
+    metas = {split: rows.meta for split, rows in splits.items() if rows is not None}
+    keys = ("rows", "tokens", "numbers", "fingerprint")
     figures = {
-        "metrics": metrics,
-        "steps": trainer.state.global_step,
-        "epochs": trainer.state.epoch,
+        "metrics": metrics, "steps": trainer.state.global_step, "epochs": trainer.state.epoch,
         "processes": trainer.args.world_size,
-        "data": {
-            split: {key: rows.meta[key] for key in ("rows", "tokens", "numbers", "fingerprint")}
-            for split, rows in splits.items()
-            if rows is not None
-        },
+        "data": {split: {key: meta[key] for key in keys} for split, meta in metas.items()},
         "log": trainer.state.log_history,
-    }
+    }  # fmt: skip
     Result(config, figures).write(folder / RUN_FILE)
 
 

@@ -57,11 +57,7 @@ def process_count(text: str) -> int:
 
 
 def texts_of(batch: Batch, field: str | None = None) -> Iterator[str]:
-    """The texts of a batch of lines.
-
-    Args:
-        batch: Lines of a file.
-        field: If given, each line is a JSON object and this field of it is the text; a blank line is an empty text.
+    """The texts of a batch of lines; with a `field`, that field of each line's JSON object. A blank line is empty.
 
     Raises:
         SourceError: A line is not UTF-8, not JSON, or lacks the field; the texts before it have been yielded.

@@ -44,14 +44,9 @@ class CorpusStats:
         self.words = self.signs = self.numerals = self.longest = 0
         self.negative = self.whole = self.percent = self.grouped = self.special = self.overflow = 0
         self.values = Quantiles(cap)
-        self.kinds: Counter[str] = Counter()
-        self.units = TypeCounts(cap)
-        self.decimals: Counter[int] = Counter()
-        self.digits: Counter[int] = Counter()
-        self.magnitudes: Counter[int] = Counter()
-        self.zeros = 0
-        self.spellings = TypeCounts(cap)
-        self.types = TypeCounts(cap)
+        self.kinds, self.decimals, self.digits = Counter[str](), Counter[int](), Counter[int]()
+        self.magnitudes, self.zeros = Counter[int](), 0
+        self.units, self.spellings, self.types = TypeCounts(cap), TypeCounts(cap), TypeCounts(cap)
 
     def add(self, text: str) -> None:
         """Counts one text; empty texts are counted separately."""
@@ -94,10 +89,9 @@ class CorpusStats:
                 self.overflow += 1
             else:
                 self.values.add(n.value)
-                if n.value:
-                    self.magnitudes[_magnitude(n.value)] += 1
-                else:
-                    self.zeros += 1
+                self.zeros += n.value == 0
+                if n.value:  # the magnitude of the shortest decimal: the float64 of 1e23 lies below 10^23
+                    self.magnitudes[Decimal(repr(n.value)).adjusted()] += 1
 
     def result(self, top: int = 10) -> dict[str, Any]:
         """All figures, ready for JSON; shares lie between 0 and 1 and are None where nothing was counted."""
@@ -107,41 +101,26 @@ class CorpusStats:
         approximate += [] if self.spellings.exact else ["most_frequent", "numeral_types"]
         approximate += [] if values.exact else ["median"]
         return {
-            "texts": self.texts,
-            "empty_texts": self.empty,
+            "texts": self.texts, "empty_texts": self.empty,
             "texts_with_numerals": share(self.with_numerals, self.texts),
             "texts_with_several": share(self.with_several, self.texts),
-            "tokens": tokens,
-            "words": self.words,
-            "other_signs": self.signs,
-            "numerals": self.numerals,
-            "longest_text": self.longest,
-            "mean_length": share(tokens, self.texts),
+            "tokens": tokens, "words": self.words, "other_signs": self.signs, "numerals": self.numerals,
+            "longest_text": self.longest, "mean_length": share(tokens, self.texts),
             "numerals_per_text": share(self.numerals, self.texts),
-            "share_words": share(self.words + self.signs, tokens),
-            "share_numerals": share(self.numerals, tokens),
-            "min": _finite(values.minimum),
-            "median": _finite(values.median),
-            "mean": _finite(values.mean),
-            "max": _finite(values.maximum),
-            "specials": self.special,
-            "overflows": self.overflow,
-            "share_negative": share(self.negative, self.numerals),
-            "share_integers": share(self.whole, self.numerals),
-            "share_percent": share(self.percent, self.numerals),
-            "share_comma": share(self.grouped, self.numerals),
-            "kinds": dict(self.kinds.most_common()),
-            "units": dict(self.units.top(top)),
-            "decimals": dict(sorted(self.decimals.items())),
-            "digits": dict(sorted(self.digits.items())),
-            "zeros": self.zeros,
-            "magnitudes": dict(sorted(self.magnitudes.items())),
-            "token_types": len(self.types),
-            "numeral_types": len(self.spellings),
+            "share_words": share(self.words + self.signs, tokens), "share_numerals": share(self.numerals, tokens),
+            "min": _finite(values.minimum), "median": _finite(values.median),
+            "mean": _finite(values.mean), "max": _finite(values.maximum),
+            "specials": self.special, "overflows": self.overflow,
+            "share_negative": share(self.negative, self.numerals), "share_integers": share(self.whole, self.numerals),
+            "share_percent": share(self.percent, self.numerals), "share_comma": share(self.grouped, self.numerals),
+            "kinds": dict(self.kinds.most_common()), "units": dict(self.units.top(top)),
+            "decimals": dict(sorted(self.decimals.items())), "digits": dict(sorted(self.digits.items())),
+            "zeros": self.zeros, "magnitudes": dict(sorted(self.magnitudes.items())),
+            "token_types": len(self.types), "numeral_types": len(self.spellings),
             "most_frequent": dict(self.spellings.top(top)),
             "oov": {str(size): self._unknown(size, tokens) for size in VOCABULARIES},
             "approximate": approximate,
-        }
+        }  # fmt: skip
 
     def _unknown(self, size: int, tokens: int) -> dict[str, float | None]:
         """Shares of all tokens, and of the numerals, outside of the `size` most frequent token types."""
@@ -152,12 +131,9 @@ class CorpusStats:
 
 
 def stats_of_file(
-    path: str,
-    reader: str = "standard",
-    field: str | None = None,
-    on_position: Callable[[int], None] | None = None,
-    cap: int = 200_000,
-) -> dict[str, Any]:
+    path: str, reader: str = "standard", field: str | None = None,
+    on_position: Callable[[int], None] | None = None, cap: int = 200_000,
+) -> dict[str, Any]:  # fmt: skip
     """The statistics of one file, see `CorpusStats`."""
     stats = CorpusStats(checked_reader(reader, {}), cap)
     for text in read_texts(path, field, on_position):
@@ -184,11 +160,6 @@ def _normal(text: str) -> str:
     """
     bare = _SEPARATORS.sub("", text.lower())
     return re.sub(r"^0+(?=\d)", "", bare)
-
-
-def _magnitude(value: float) -> int:
-    """Power of ten of the first significant digit of the shortest decimal: the float64 of 1e23 lies below 10^23."""
-    return Decimal(repr(value)).adjusted()
 
 
 def _finite(value: float) -> float | None:

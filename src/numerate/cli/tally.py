@@ -86,11 +86,9 @@ class Quantiles:
         self.count += 1
         if self.count == 1:
             self.minimum = self.maximum = self.mean = value
-        else:
-            self.minimum = min(self.minimum, value)
-            self.maximum = max(self.maximum, value)
-            # A running mean, because the sum of a few values near 1e308 would be infinite.
-            self.mean += value / self.count - self.mean / self.count
+        self.minimum, self.maximum = min(self.minimum, value), max(self.maximum, value)
+        # A running mean, because the sum of a few values near 1e308 would be infinite.
+        self.mean += value / self.count - self.mean / self.count
         if len(self._sample) < self.cap:
             self._sample.append(value)
         elif (place := self._random.randrange(self.count)) < self.cap:

@@ -37,15 +37,10 @@ def find(
     options = {"words": words or None, "roman": roman or None, "locale": locale}
     coloured = sys.stdout.isatty() and not as_json
     find_in_file(
-        file,
-        sys.stdout.buffer,
-        reader=reader,
+        file, sys.stdout.buffer, reader=reader, field=field, processes=process_count(processes),
         options={key: value for key, value in options.items() if value is not None},
-        field=field,
-        form="json" if as_json else "view" if coloured else "columns",
-        processes=process_count(processes),
-        width=console().width if coloured else 100,
-    )
+        form="json" if as_json else "view" if coloured else "columns", width=console().width if coloured else 100,
+    )  # fmt: skip
 
 
 def audit(

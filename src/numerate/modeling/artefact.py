@@ -93,12 +93,9 @@ class NumberModelConfig(PlacementOptions):
 
 @dataclass(frozen=True)
 class Artefact:
-    """A saved model whose weights have not been read yet.
+    """A saved model whose config is checked and whose weights have not been read yet.
 
-    Attributes:
-        folder: Its folder.
-        config: Its config, checked.
-        layout: Type and shape of each tensor, from the header of the file.
+    `layout` has the type and shape of each tensor, from the header of the file.
     """
 
     folder: Path

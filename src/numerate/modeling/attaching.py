@@ -69,28 +69,19 @@ def attach(
     info = BackboneInfo.of(backbone)
     reader_options = changes.get("reader_options") if "reader" in changes else plan.reader_options
     processor = NumberProcessor(
-        tokenizer,
-        make_reader(plan.reader or "standard", **reader_options or {}),
-        build_part(plan.notation, notations),
-        kinds=plan.kinds,
-        written=bool(plan.written),
-        scaling=scaling,
+        tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),
+        kinds=plan.kinds, written=bool(plan.written), scaling=scaling, implied_commas=implied_commas,
         first_id=first_free_id(backbone, tokenizer),
-        implied_commas=implied_commas,
-    )
+    )  # fmt: skip
     if objective == "auto":
         objective = _USUAL_OBJECTIVES.get(info.task)
         objective = None if objective == "masked" and tokenizer.mask_token_id is None else objective
     model = NumberModel(
-        backbone,
-        processor,
+        backbone, processor, options=plan, citation=plan.citation,
         embedder=build_part(plan.embedder, embedders, info.embedding_dim),
-        head=build_part(plan.head, heads, info.hidden_dim),
-        objective=build_part(objective, objectives),
-        options=plan,
+        head=build_part(plan.head, heads, info.hidden_dim), objective=build_part(objective, objectives),
         recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
-        citation=plan.citation,
-    )
+    )  # fmt: skip
     return model.freeze_backbone() if freeze else model
 
 

@@ -35,13 +35,9 @@ def number_vectors(model: NumberModel, fields: Mapping[str, Any]) -> NumberVecto
 def embed(
     model: NumberModel, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None
 ) -> Tensor:
-    """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them.
+    """Token embeddings (B, T, D) of a batch with our own rows and the numbers' vectors in them.
 
-    Args:
-        model: The model.
-        words: The backbone's embedding layer.
-        fields: The batch.
-        numbers: The output of `number_vectors`; computed here if it is not given.
+    `words` is the backbone's embedding layer; `numbers`, the output of `number_vectors`, is computed here by default.
     """
     ids: Tensor = fields["input_ids"]
     first_id = model.processor.first_id
@@ -61,10 +57,7 @@ def embed(
 def decoder_inputs(model: NumberModel, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
     """The decoder's embeddings, and its fields with slots aligned to the tokens that predict, as labels are.
 
-    Args:
-        model: A model of an encoder-decoder.
-        fields: The decoder's fields; without `input_ids`, these are the shifted labels.
-        labels: (B, T) token ids, -100 where there is none.
+    If the decoder's fields have no `input_ids`, these are the shifted `labels` (B, T), -100 where there is none.
     """
     slots = fields["number_slots"]
     zero = None if slots is None else torch.zeros_like(slots[:, :1])

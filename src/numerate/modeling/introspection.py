@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -97,15 +97,11 @@ class BackboneInfo:
         words: Any = inner.get_input_embeddings()
         embedding_dim = int(words.weight.shape[1])
         return cls(
-            task=task,
-            is_language_model=task.endswith("-lm"),
-            is_encoder_decoder=both,
-            is_causal=causal,
-            embedding_dim=embedding_dim,
-            hidden_dim=_hidden_dim(inner, embedding_dim),
+            task=task, is_language_model=task.endswith("-lm"), is_encoder_decoder=both, is_causal=causal,
+            embedding_dim=embedding_dim, hidden_dim=_hidden_dim(inner, embedding_dim),
             positions_after=None if both else _positions_after(inner),
             pools_by_ids=causal and task == "sequence-classification",
-        )
+        )  # fmt: skip
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
         """The position ids that the backbone would derive from the token ids; None if it does not derive them."""
@@ -282,7 +278,10 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
     The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
-    model.register_state_dict_post_hook(lambda module, state, start, _: _drop(state, _ties(state, start + prefix)))
+
+    def drop(module: nn.Module, state: dict[str, Any], start: str, _: Any) -> None:
+        for name in _ties(state, start + prefix):
+            del state[name]
 
     def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
         inner = module.get_submodule(prefix.rstrip("."))
@@ -290,6 +289,7 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
             if first in state:
                 state.setdefault(name, state[first])
 
+    model.register_state_dict_post_hook(drop)
     model.register_load_state_dict_pre_hook(fill)
 
 
@@ -302,11 +302,6 @@ def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
             same = first.setdefault((value.data_ptr(), value.shape, value.stride()), name)
             ties |= {name: same} if same != name else {}
     return ties
-
-
-def _drop(state: dict[str, Any], names: Iterable[str]) -> None:
-    for name in list(names):
-        del state[name]
 
 
 def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:

@@ -129,12 +129,9 @@ class NumberModel(nn.Module):
 
     @classmethod
     def from_pretrained(
-        cls,
-        folder: str | Path,
-        backbone: PreTrainedModel | None = None,
-        tokenizer: PreTrainedTokenizerFast | None = None,
-        **options: Any,
-    ) -> Self:
+        cls, folder: str | Path, backbone: PreTrainedModel | None = None,
+        tokenizer: PreTrainedTokenizerFast | None = None, **options: Any,
+    ) -> Self:  # fmt: skip
         """Loads a model that `save_pretrained` wrote.
 
         Args:
@@ -160,33 +157,18 @@ class NumberModel(nn.Module):
 
     def forward(
         self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        number_slots: Tensor | None = None,
-        number_bits: Tensor | None = None,
-        number_chars: Tensor | None = None,
-        number_precision: Tensor | None = None,
-        number_given: Tensor | None = None,
-        number_wanted: Tensor | None = None,
-        number_column: Tensor | None = None,
-        sample_id: Tensor | None = None,
-        labels: Tensor | None = None,
-        start_positions: Tensor | None = None,
-        end_positions: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        decoder_number_slots: Tensor | None = None,
-        decoder_number_bits: Tensor | None = None,
-        decoder_number_chars: Tensor | None = None,
-        decoder_number_precision: Tensor | None = None,
-        decoder_number_given: Tensor | None = None,
-        return_loss: bool | None = None,
-        every_number: bool = False,
-        loss_counts: Mapping[str, Tensor] | None = None,
-        **kwargs: Any,
-    ) -> NumberOutput:
+        input_ids: Tensor | None = None, attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None, position_ids: Tensor | None = None,
+        number_slots: Tensor | None = None, number_bits: Tensor | None = None, number_chars: Tensor | None = None,
+        number_precision: Tensor | None = None, number_given: Tensor | None = None,
+        number_wanted: Tensor | None = None, number_column: Tensor | None = None, sample_id: Tensor | None = None,
+        labels: Tensor | None = None, start_positions: Tensor | None = None, end_positions: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None, decoder_attention_mask: Tensor | None = None,
+        decoder_number_slots: Tensor | None = None, decoder_number_bits: Tensor | None = None,
+        decoder_number_chars: Tensor | None = None, decoder_number_precision: Tensor | None = None,
+        decoder_number_given: Tensor | None = None, return_loss: bool | None = None, every_number: bool = False,
+        loss_counts: Mapping[str, Tensor] | None = None, **kwargs: Any,
+    ) -> NumberOutput:  # fmt: skip
         """Runs the backbone on a processor's batch; its fields are described in `numerate.processing.number_table`.
 
         Every field is a named argument, because the HF Trainer drops all others. The masks, `token_type_ids`,
@@ -204,27 +186,18 @@ class NumberModel(nn.Module):
         if input_ids is None:
             raise ValueError("input_ids are needed: a processor's batch has them")
         fields: dict[str, Any] = {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "number_slots": number_slots,
-            "number_bits": number_bits,
-            "number_chars": number_chars,
-            "number_precision": number_precision,
-            "number_given": number_given,
-            "number_wanted": number_wanted,
-            "number_column": number_column,
-            "sample_id": sample_id,
-        }
+            "input_ids": input_ids, "attention_mask": attention_mask, "sample_id": sample_id,
+            "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
+            "number_precision": number_precision, "number_given": number_given,
+            "number_wanted": number_wanted, "number_column": number_column,
+        }  # fmt: skip
         passed = {"token_type_ids": token_type_ids, "start_positions": start_positions, "end_positions": end_positions}
         if self.info.is_encoder_decoder:
             decoder = {
-                "input_ids": decoder_input_ids,
-                "number_slots": decoder_number_slots,
-                "number_bits": decoder_number_bits,
-                "number_chars": decoder_number_chars,
-                "number_precision": decoder_number_precision,
-                "number_given": decoder_number_given,
-            }
+                "input_ids": decoder_input_ids, "number_slots": decoder_number_slots,
+                "number_bits": decoder_number_bits, "number_chars": decoder_number_chars,
+                "number_precision": decoder_number_precision, "number_given": decoder_number_given,
+            }  # fmt: skip
             passed["decoder_inputs_embeds"], predicted = decoder_inputs(self, decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
             task = self.task(predicted, labels, return_loss)
@@ -321,13 +294,11 @@ class NumberModel(nn.Module):
     def save_pretrained(
         self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
     ) -> None:
-        """Writes the config, our own weights (safetensors) and a model card.
+        """Writes the config, our own weights (safetensors) and a model card into a folder.
 
-        Args:
-            folder: Is created if it does not exist.
-            backbone: Save the backbone and its tokenizer, too, in a subfolder: for a backbone that was trained.
-            state_dict: All weights of the model, if its own are spread over several processes.
-            **options: Other arguments that Hugging Face tools pass; not used.
+        With `backbone`, the backbone and its tokenizer are saved, too, in a subfolder: for a backbone that was trained.
+        `state_dict` has all weights of the model, if its own are spread over several processes. Other options, which
+        Hugging Face tools pass, are not used.
         """
         del options
         saving.save_model(self, folder, backbone=backbone, state_dict=state_dict)

@@ -30,16 +30,9 @@ Positions = tuple["Tensor", "Tensor", "Tensor"]
 
 
 def number_outputs(
-    model: NumberModel,
-    output: Any,
-    hidden: Tensor | None,
-    fields: dict[str, Any],
-    task: Task | None = None,
-    *,
-    every: bool = False,
-    again: Callable[..., Any] | None = None,
-    shares: Mapping[str, Tensor] | None = None,
-) -> NumberOutput:
+    model: NumberModel, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None = None,
+    *, every: bool = False, again: Callable[..., Any] | None = None, shares: Mapping[str, Tensor] | None = None,
+) -> NumberOutput:  # fmt: skip
     """Appends the logits of our tokens, predicts the numbers and computes the loss.
 
     Args:

@@ -22,7 +22,7 @@ __all__ = ["PLACEMENTS", "earlier_numbers", "place", "rows_at", "vectors_of"]
 
 _ODD = -7046029254386353131
 """The golden ratio as 64 bits: a multiplier that spreads hash values."""
-PLACEMENTS = ("replace", "add", "scale")
+PLACEMENTS = {"replace": lambda old, rows: rows.expand_as(old), "add": torch.add, "scale": torch.mul}
 """What a number's vector can do to the embedding at its slot."""
 
 
@@ -81,15 +81,9 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
         # tokens without a number into one row, which is slow on a GPU and not deterministic.
         chosen = (slots[..., None] - 1) == torch.arange(vectors.shape[1], device=slots.device)
         rows = torch.bmm(chosen.to(vectors.dtype), vectors)
-    if placement == "replace":
-        placed = rows.expand_as(embeddings)
-    elif placement == "add":
-        placed = embeddings + rows
-    elif placement == "scale":
-        placed = embeddings * rows
-    else:
+    if placement not in PLACEMENTS:
         raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, got {placement=}")
-    return torch.where(given[..., None], placed, embeddings)
+    return torch.where(given[..., None], PLACEMENTS[placement](embeddings, rows), embeddings)
 
 
 def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
@@ -108,13 +102,9 @@ def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
 
 
 def earlier_numbers(
-    hidden: Tensor,
-    fields: Mapping[str, Any],
-    where: tuple[Tensor, Tensor, Tensor],
-    *,
-    before: Tensor | None = None,
-    delay: int | None = 0,
-) -> PointerContext | None:
+    hidden: Tensor, fields: Mapping[str, Any], where: tuple[Tensor, Tensor, Tensor],
+    *, before: Tensor | None = None, delay: int | None = 0,
+) -> PointerContext | None:  # fmt: skip
     """The numbers of its text that each predicted number may copy: given, finite and already read.
 
     Args:

@@ -47,13 +47,8 @@ class RatioFeatures(nn.Module):
         super().__init__()
         self.numbers = numbers
         columns = 2 * numbers * (2 * _FREQUENCIES + 3)
-        self.network = nn.Sequential(
-            nn.Dropout(_DROPPED),
-            nn.Linear(columns, width),
-            nn.GELU(),
-            nn.Dropout(_HIDDEN_DROPPED),
-            nn.Linear(width, width),
-        )
+        layers = [nn.Dropout(_DROPPED), nn.Linear(columns, width), nn.GELU()]
+        self.network = nn.Sequential(*layers, nn.Dropout(_HIDDEN_DROPPED), nn.Linear(width, width))
 
     def features(self, slots: Tensor, table: NumberTable) -> Tensor:
         """float64 (B, M, 2 · numbers · columns): per neighbour waves of the log-ratio, sign, 1 / distance, 1."""

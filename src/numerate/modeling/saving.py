@@ -34,10 +34,7 @@ M = TypeVar("M", bound="NumberModel")
 def build_part(given: Any, registry: Any, *dim: int) -> Any:
     """A notation, embedder, head or objective from its name, its `{"kind": ...}` description, or the object itself.
 
-    Args:
-        given: One of these three, or None.
-        registry: Where its kind is registered.
-        *dim: The width that an embedder or head is built for.
+    None stays None; `dim` is the width that an embedder or head is built for.
     """
     if isinstance(given, str):
         given = {"kind": given}
@@ -57,15 +54,11 @@ def describe(model: NumberModel) -> NumberModelConfig:
         # An absolute path, so that a program in another folder finds it, too.
         base_model=str(Path(base).resolve()) if base and Path(base).is_dir() else base,
         base_task=model.info.task,
-        processor=model.processor.config(),
-        embedder=_description(model.embedder),
-        head=_description(model.head),
-        objective=_description(model.objective),
-        first_id=model.processor.first_id,
-        embedding_dim=model.info.embedding_dim,
-        hidden_dim=model.info.hidden_dim,
+        processor=model.processor.config(), first_id=model.processor.first_id,
+        embedder=_description(model.embedder), head=_description(model.head), objective=_description(model.objective),
+        embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim,
         **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
-    )
+    )  # fmt: skip
 
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -94,12 +87,9 @@ def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **op
 
 
 def load_model(
-    model_class: type[M],
-    folder: str | Path,
-    backbone: PreTrainedModel | None,
-    tokenizer: PreTrainedTokenizerFast | None,
-    **options: Any,
-) -> M:
+    model_class: type[M], folder: str | Path, backbone: PreTrainedModel | None,
+    tokenizer: PreTrainedTokenizerFast | None, **options: Any,
+) -> M:  # fmt: skip
     """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
     saved = artefact.load_artefact(folder)
     config = saved.config
@@ -114,15 +104,12 @@ def load_model(
         words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
         _check_base(config, base, words)
         model = model_class(
-            base,
-            NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
+            base, NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
             embedder=build_part(config.embedder, embedders, config.embedding_dim),
             head=build_part(config.head, heads, config.hidden_dim),
-            objective=build_part(config.objective, objectives),
-            options=config,
-            recipe=config.recipe,
+            objective=build_part(config.objective, objectives), options=config, recipe=config.recipe,
             citation=load_recipe(config.recipe).citation if config.recipe in recipe_names() else "",
-        )
+        )  # fmt: skip
     except ArtefactError:
         raise
     except Exception as error:  # a hostile config may fail anywhere; the user gets one named error

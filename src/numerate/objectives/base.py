@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from numerate.config import Config, ConfigError
+from numerate.config import Config, check_names
+from numerate.embedders.option_checks import check_option
 from numerate.objectives.cross_entropy import aligned
 from numerate.objectives.number_tokens import NumberTokenLoss, NumberTokenLossConfig
 from numerate.processing.number_table import GIVEN
@@ -98,8 +99,8 @@ class ObjectiveConfig(Config):
     number_tokens: NumberTokenLossConfig | None = None
 
     def __post_init__(self) -> None:
-        if self.number_warmup < 0:
-            raise ConfigError(f"number_warmup must not be negative, got {self.number_warmup}")
+        check_names(self)
+        check_option(self.number_warmup >= 0, self, "number_warmup must not be negative", "number_warmup")
 
 
 class Objective(ABC):
@@ -199,9 +200,7 @@ class Objective(ABC):
 def labelled_numbers(batch: dict[str, Any], labels: Tensor) -> Task:
     """Makes a task that predicts the labelled tokens and the numbers whose first token is labelled.
 
-    Args:
-        batch: Batch whose slots are aligned with `labels`.
-        labels: (B, T), -100 where nothing is predicted.
+    The batch's slots are aligned with the `labels` (B, T), which are -100 where nothing is predicted.
     """
     table, slots = table_of(batch), batch.get("number_slots")
     if table is None or slots is None:

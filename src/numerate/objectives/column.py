@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_positive
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
 from numerate.processing.number_table import PADDING
@@ -42,9 +42,7 @@ class ColumnConfig(MaskedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("sharpness", "eps"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
+        check_positive(self, "sharpness", "eps")
 
 
 class ColumnParts(nn.Module):
@@ -150,9 +148,8 @@ class Column(Masked):
 def same_column(valid: Tensor, column: Tensor | None = None) -> Tensor:
     """Pairs of numbers of a row that are in the same column: (B, M, M) bool.
 
-    Args:
-        valid: (B, M), False for padding and values that are not finite.
-        column: (B, M) column of each number, negative for none; None if each row is one column.
+    `valid` (B, M) is False for padding and values that are not finite; `column` (B, M) is the column of each number,
+    negative for none, or None if each row is one column.
 
     Example:
         >>> same_column(torch.tensor([[True, True, False]]), torch.tensor([[4, 4, 4]])).int().tolist()
@@ -167,10 +164,7 @@ def same_column(valid: Tensor, column: Tensor | None = None) -> Tensor:
 def column_targets(values: Tensor, same: Tensor, eps: float = 1e-7) -> Tensor:
     """ln(eps + |x|) and sgn x of the minimum, maximum and mean of each number's column: (B, M, 6), float64.
 
-    Args:
-        values: (B, M) float64.
-        same: (B, M, M), as `same_column` returns it.
-        eps: Added to absolute values.
+    Values are (B, M) float64; `same` (B, M, M) is the output of `same_column`.
 
     Example:
         >>> every = torch.ones(1, 2, 2, dtype=torch.bool)
@@ -201,11 +195,7 @@ def soft_ranks(scores: Tensor, same: Tensor, sharpness: float = 1.0) -> Tensor:
 def spearman_loss(scores: Tensor, values: Tensor, same: Tensor, sharpness: float = 1.0) -> tuple[Tensor, Tensor]:
     """1 - correlation of the soft ranks of scores with the ranks of values; equal values share their mean rank.
 
-    Args:
-        scores: (B, M).
-        values: (B, M).
-        same: (B, M, M), as `same_column` returns it.
-        sharpness: Factor of score differences, as in `soft_ranks`.
+    Scores and values are (B, M); `same` (B, M, M) is the output of `same_column`, `sharpness` that of `soft_ranks`.
 
     Returns:
         (B, M) loss of each number's column, and (B, M) bool, whether the column's numbers differ.

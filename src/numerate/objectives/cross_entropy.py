@@ -48,11 +48,9 @@ def _rows(logits: Tensor) -> int:
 
 
 def sum_and_pick(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Logsumexp of all logits at each position, and the logit of the label.
+    """Logsumexp of all logits (..., V) at each position, and the logit of the label (...).
 
-    Args:
-        logits: (..., V).
-        labels: (...) ids below V; for any other id the picked logit has no meaning.
+    For an id that is not below V, the picked logit has no meaning.
 
     Example:
         >>> whole, picked = sum_and_pick(torch.zeros(1, 2, 4), torch.tensor([[3, -100]]))
@@ -98,14 +96,9 @@ def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] |
 
 
 def token_loss(
-    logits: Tensor,
-    labels: Tensor,
-    own: Tensor | None = None,
-    first_id: int = 0,
-    shift: bool = False,
-    known: tuple[Tensor, Tensor] | None = None,
-    shares: Mapping[str, Tensor] | None = None,
-) -> Tensor:
+    logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False,
+    known: tuple[Tensor, Tensor] | None = None, shares: Mapping[str, Tensor] | None = None,
+) -> Tensor:  # fmt: skip
     """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
     The logits of the backbone and of the tokens that numerate added are normalised together but never concatenated: a

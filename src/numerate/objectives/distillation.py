@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_option, check_within
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.masked import Masked, MaskedConfig
 from numerate.processing.number_table import PADDING
@@ -45,13 +45,9 @@ class DistillationConfig(MaskedConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("decay", "alpha"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
-        if self.warmup < 0:
-            raise ConfigError(f"warmup must not be negative, got {self.warmup}")
-        if self.teacher not in ("average", "frozen"):
-            raise ConfigError(f"teacher must be 'average' or 'frozen', got {self.teacher!r}")
+        check_within(self, "decay", 0, 1)
+        check_within(self, "alpha", 0, 1)
+        check_option(self.warmup >= 0, self, "warmup must not be negative", "warmup")
 
 
 @objectives.register("distillation")

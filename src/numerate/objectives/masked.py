@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
-from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_option, check_within
 from numerate.objectives.base import Objective, ObjectiveConfig, Task, Vocabulary
 from numerate.objectives.draws import Draws
 from numerate.processing.number_table import ASKED, GIVEN
@@ -56,13 +56,10 @@ class MaskedConfig(ObjectiveConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("ratio", "number_ratio"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {getattr(self, name)}")
-        if min(self.replace) < 0 or sum(self.replace) > 1 + 1e-9:
-            raise ConfigError(f"replace must be two shares with a sum of at most 1, got {self.replace}")
-        if self.what not in ("both", "numbers", "words"):
-            raise ConfigError(f"what must be 'both', 'numbers' or 'words', got {self.what!r}")
+        check_within(self, "ratio", 0, 1)
+        check_within(self, "number_ratio", 0, 1)
+        shares = min(self.replace) >= 0 and sum(self.replace) <= 1 + 1e-9
+        check_option(shares, self, "replace must be two shares with a sum of at most 1", "replace")
 
 
 @objectives.register("masked")
@@ -139,14 +136,9 @@ class Masked(Objective):
 
 
 def wanted_numbers(rows: Sequence[Sequence[Numeral | None]], *patterns: str) -> Tensor:
-    """Makes the batch field `number_wanted`: the numbers whose key path matches one of the patterns.
+    """Makes the batch field `number_wanted` (B, M) from the batch's `numerals`.
 
-    Args:
-        rows: The batch's `numerals`.
-        *patterns: Key paths, with `*` for any characters, such as `planet*.m`.
-
-    Returns:
-        (B, M) bool, False for padding.
+    It is True for numbers whose key path matches one of the patterns, with `*` for any characters: `planet*.m`.
 
     Example:
         >>> from numerate.numerals.numeral import Numeral

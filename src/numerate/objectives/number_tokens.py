@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from numerate.config import Config, ConfigError
+from numerate.config import Config, ConfigError, check_names
+from numerate.embedders.option_checks import check_option
 from numerate.objectives import number_losses
 from numerate.objectives.cross_entropy import mean_over
 from numerate.objectives.number_vocabulary import NumberSpans, NumberVocabulary, find_spans
@@ -51,12 +52,10 @@ class NumberTokenLossConfig(Config):
     ignore_index: int = -100
 
     def __post_init__(self) -> None:
-        if self.loss not in ("was", "mse", "mae", "number", "del"):
-            raise ConfigError(f"loss must be 'was', 'mse', 'mae', 'number' or 'del', got {self.loss!r}")
-        if self.weight is not None and not self.weight >= 0:
-            raise ConfigError(f"weight must not be negative, got {self.weight}")
-        if self.squash is not None and (not self.squash > 1 or self.loss != "was"):
-            raise ConfigError(f"squash must be more than 1 and needs loss='was', got {self.squash}, {self.loss!r}")
+        check_names(self)
+        check_option(self.weight is None or self.weight >= 0, self, "weight must not be negative", "weight")
+        squashes = self.squash is None or (self.squash > 1 and self.loss == "was")
+        check_option(squashes, self, "squash must be more than 1 and needs loss='was'", "squash", "loss")
         if self.correct_mass and self.loss == "del":
             raise ConfigError("correct_mass cannot be used with loss='del', which has no worst term")
 
@@ -96,13 +95,10 @@ class NumberTokenLoss:
     def __call__(
         self, logits: Tensor, labels: Tensor, shift: bool = False, shares: Mapping[str, Tensor] | None = None
     ) -> Tensor:
-        """Weighted mean over the number tokens (for `number`, over the numbers) of a batch.
+        """Weighted mean over the number tokens (for `number`, over the numbers) of logits (B, T, V), labels (B, T).
 
-        Args:
-            logits: (B, T, V).
-            labels: (B, T).
-            shift: Whether the logits at t predict the label at t + 1, as in causal models.
-            shares: Denominator under the name `number_tokens`; see `mean_over`.
+        With `shift`, the logits at t predict the label at t + 1, as in causal models. `shares` has the denominator
+        under the name `number_tokens`; see `mean_over`.
         """
         terms = self.terms(logits, labels, shift)
         return mean_over(self.weight * terms.sum(), len(terms), shares, "number_tokens")

@@ -57,11 +57,9 @@ class NumberVocabulary:
 
     @classmethod
     def of(cls, tokenizer: Any, multi_digit: bool = False) -> Self:
-        """Finds the number tokens of a Hugging Face tokenizer, which is not changed.
+        """Finds the number tokens of a tokenizer: 0 to 9, and with `multi_digit` also `123`, `3.5` and `-1`.
 
-        Args:
-            tokenizer: Anything with `get_vocab()`; special tokens are not number tokens.
-            multi_digit: Whether tokens such as `123`, `3.5` and `-1` are number tokens, and not only 0 to 9.
+        The tokenizer, anything with `get_vocab()`, is not changed; special tokens are not number tokens.
         """
         special = set(getattr(tokenizer, "all_special_ids", ()))
         vocabulary = {token: index for token, index in tokenizer.get_vocab().items() if index not in special}

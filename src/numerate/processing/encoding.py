@@ -131,12 +131,9 @@ class NumberCollator:
         self.side: str = tokenizer.padding_side
         self.multiple = pad_to_multiple_of or 1
         self._fill: dict[str, int] = {
-            "input_ids": tokenizer.pad_token_id,
-            "token_type_ids": tokenizer.pad_token_type_id,
-            "special_tokens_mask": 1,
-            "labels": label_padding,
-            "number_given": PADDING,
-        }
+            "input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id,
+            "special_tokens_mask": 1, "labels": label_padding, "number_given": PADDING,
+        }  # fmt: skip
 
     def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         """Makes one batch of examples with the same fields."""

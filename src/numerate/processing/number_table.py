@@ -21,20 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "ASKED",
-    "CHARACTERS",
-    "GIVEN",
-    "MAX_CHARACTERS",
-    "PADDING",
-    "UNKNOWN_CHARACTER",
-    "NumberTable",
-    "Written",
-    "bit_patterns",
-    "character_rows",
-    "clipped_precision",
-    "encode_characters",
-    "padded_table",
-    "precisions",
+    "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
+    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "padded_table", "precisions",
 ]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
@@ -147,12 +135,8 @@ def padded_table(
 ) -> dict[str, np.ndarray]:
     """Builds the number table of a batch from its numbers, row by row.
 
-    Args:
-        counts: The number of numbers in each row.
-        written: The written forms of all numbers.
-        values: (N,) float64.
-        precision: (N,) int16.
-        given: (N,) uint8, `GIVEN` or `ASKED`.
+    `counts` has the number of numbers in each row; `values` (N,) float64, `precision` (N,) int16 and `given` (N,) uint8
+    (`GIVEN` or `ASKED`) are those of all numbers.
 
     Returns:
         `number_bits`, `number_precision` and `number_given` of shape (B, M), `number_chars` (B, M, L); M is the largest
@@ -210,12 +194,7 @@ class NumberTable:
 
     @classmethod
     def of_numerals(cls, numerals: Sequence[Numeral], written: bool = False) -> NumberTable:
-        """A table of numerals, with their written forms and precisions.
-
-        Args:
-            numerals: The output of a reader.
-            written: Take the number as it is written (1.5 of `1.5 billion`) instead of its value.
-        """
+        """A table of a reader's numerals; `written` takes the written number (1.5 of `1.5 billion`), not the value."""
         values = [n.written if written else n.value for n in numerals]
         texts = [n.text for n in numerals]
         bits, characters = bit_patterns(np.array(values, dtype=np.float64)), character_rows(texts)

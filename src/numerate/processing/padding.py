@@ -245,13 +245,9 @@ def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: 
 
 
 def shaped(
-    data: dict[str, Any],
-    table: dict[str, np.ndarray],
-    counts: Sequence[int],
-    single: bool,
-    padded: bool,
-    kind: str | None,
-) -> dict[str, Any]:
+    data: dict[str, Any], table: dict[str, np.ndarray], counts: Sequence[int],
+    single: bool, padded: bool, kind: str | None,
+) -> dict[str, Any]:  # fmt: skip
     """Converts a batch's fields and number table to the form that the caller asked for.
 
     Args:

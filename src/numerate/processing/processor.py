@@ -102,11 +102,6 @@ class NumberProcessor:
         self._bare = bare and self._rewriter.only_marker
 
     @property
-    def own_ids(self) -> range:
-        """The ids of the tokens of our own."""
-        return range(self.first_id, self.first_id + len(self.own_tokens))
-
-    @property
     def num_id(self) -> int:
         """The id of [NUM]."""
         return self.first_id
@@ -190,13 +185,10 @@ class NumberProcessor:
         return NumberBatch.of(fields, found)
 
     def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
-        """The text of token ids.
+        """The text of one row of token ids, with the options of the tokenizer's `decode`.
 
-        Args:
-            ids: One row of ids.
-            numerals: The numerals of the [NUM] tokens, in order (a row of a batch's `numerals`); a missing one is
-                written `[NUM]`.
-            **options: Options of the tokenizer's `decode`, such as `skip_special_tokens`.
+        `numerals` are those of the [NUM] tokens, in order (a row of a batch's `numerals`); a missing one is written
+        `[NUM]`.
         """
         row = (int(i) for i in (ids.tolist() if hasattr(ids, "tolist") else ids))
         text = self._marked.decode(row, self.first_id, **options)

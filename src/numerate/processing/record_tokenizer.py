@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
@@ -96,10 +96,6 @@ def record_tokenizer(
             single="$A [END]", pair="$A [END] $B:1 [END]:1", special_tokens=end
         )
     roles = {"pad": "[PAD]", "mask": "[MASK]", "eos": "[END]", "bos": "[END]", "cls": "[CLS]", "sep": "[SEP]"}
-    options = {} if model_max_length is None else {"model_max_length": model_max_length}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        clean_up_tokenization_spaces=False,
-        **{f"{role}_token": token for role, token in roles.items()},
-        **options,
-    )
+    options: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}
+    options |= {f"{role}_token": token for role, token in roles.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=inner, clean_up_tokenization_spaces=False, **options)

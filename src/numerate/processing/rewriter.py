@@ -103,12 +103,9 @@ class Rewriter:
     """
 
     def __init__(
-        self,
-        notation: Notation,
-        own_tokens: Sequence[str],
-        implied_commas: bool = False,
+        self, notation: Notation, own_tokens: Sequence[str], implied_commas: bool = False,
         leading: Leading | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.notation, self.own_tokens = notation, tuple(own_tokens)
         self.implied_commas, self.leading = implied_commas, leading
         if len(self.own_tokens) > MAX_MARKS:
@@ -205,12 +202,9 @@ class Rewriter:
         return written, slot if slot is not None and slot[1] > slot[0] else None
 
     def restore(self, text: str, numerals: Sequence[Numeral | None], joint: str = "") -> str:
-        """Restores the numbers in a decoded text: the inverse of `rewrite`.
+        """Restores the numbers in a decoded text with our marks in it: the inverse of `rewrite`.
 
-        Args:
-            text: The tokenizer's output, with our marks in it.
-            numerals: The numerals of its [NUM] marks, in order.
-            joint: The text that the tokenizer writes between two tokens.
+        `numerals` are those of its [NUM] marks, in order; `joint` is what the tokenizer writes between two tokens.
         """
         some, gap = self.any_mark.pattern, re.escape(joint)
         queue = iter(numerals)
@@ -249,13 +243,8 @@ class Rewriter:
         written = found[0][0]
         for (_, before), (text, after) in pairwise(found):
             width = after.start - before.end if before is not None and after is not None else None
-            if width == 0:
-                between = ""
-            elif self.implied_commas:
-                between = "," if width == 1 else ", "
-            else:
-                between = joint
-            written += between + text
+            between = ("," if width == 1 else ", ") if self.implied_commas else joint
+            written += text if width == 0 else between + text
         return written
 
     def _restore_around(self, found: re.Match[str], queue: object, joint: str) -> str:

@@ -154,12 +154,7 @@ class Scaling(Config):
         return dataclasses.replace(self, fields=fields)
 
     def apply(self, numerals: Sequence[Numeral | str], values: Sequence[float] | None = None) -> np.ndarray:
-        """Scaled values: (N,) float64.
-
-        Args:
-            numerals: The numerals, or their paths or units.
-            values: Values to scale instead of the numerals' own.
-        """
+        """Scaled values of numerals, or of `values` with these numerals, paths or units: (N,) float64."""
         names = [self._key(numeral) for numeral in numerals]
         if not self._fitted_fields().keys() >= set(names):
             self._unseen.update(name for name in names if name not in self.fields)  # type: ignore[attr-defined]
@@ -177,12 +172,7 @@ class Scaling(Config):
         return np.where(np.isfinite(numbers), scaled, numbers)
 
     def invert(self, numerals: Sequence[Numeral | str], values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The original values of scaled ones: (N,) float64; infinite where float64 overflows.
-
-        Args:
-            numerals: The numerals, or their paths or units.
-            values: Scaled values.
-        """
+        """The original values of scaled ones with these numerals, paths or units; infinite where float64 overflows."""
         numbers = self._numbers(numerals, values)
         centre, spread, unit, bent = self._columns([self._key(numeral) for numeral in numerals])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -32,15 +32,9 @@ def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
 
 
 def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
-    """The first token of each of a row's numbers; T for a number without tokens.
+    """The first token of each of a row's numbers in slots (B, T); T for a number without tokens: (B, numbers) int64.
 
-    Args:
-        slots: (B, T) int64.
-        numbers: The largest number of numbers in a row.
-        written: Count all tokens that write a number, not only its slot.
-
-    Returns:
-        (B, numbers) int64.
+    With `written`, all tokens that write a number count, not only its slot.
 
     Example:
         >>> first_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()

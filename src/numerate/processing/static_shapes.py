@@ -23,12 +23,7 @@ __all__ = ["Counts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_reco
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts that are the same for every batch.
-
-    Attributes:
-        numbers: The number of predicted numbers.
-        tokens: The number of predicted tokens; None if batches differ, so that all positions are computed.
-    """
+    """Predicted numbers and tokens, the same for every batch; `tokens` is None if batches differ in them."""
 
     numbers: int
     tokens: int | None = None

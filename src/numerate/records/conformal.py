@@ -51,13 +51,9 @@ class Calibration(Config):
     def apply(
         self, name: str, p: Sequence[float] | np.ndarray, quantiles: np.ndarray, medians: np.ndarray
     ) -> np.ndarray:
-        """Stretched quantiles, sorted so that they do not cross: (N, Q).
+        """Stretched quantiles (N, Q) of the field `name`, sorted so that they do not cross.
 
-        Args:
-            name: The field.
-            p: Probabilities of the quantiles, (Q,) or (N, Q).
-            quantiles: (N, Q), in scaled units.
-            medians: (N,), in scaled units.
+        `p` are their probabilities, (Q,) or (N, Q); quantiles (N, Q) and medians (N,) are in scaled units.
         """
         factors = self.stretch.get(name)
         if factors is None:

@@ -34,10 +34,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
 
     The kind of a field is that of most of its values: number, time, or text; texts win a tie.
 
-    Args:
-        records: Mappings of keys to values, nested mappings and lists.
-        leave_out: Fields that a model neither sees nor predicts.
-        limit: Maximum number of records to use.
+    At most `limit` records are used; a model neither sees nor predicts the fields of `leave_out`.
 
     Raises:
         FieldError: There are no records, none of the numbers varies, or an item is no record.

@@ -52,11 +52,7 @@ class RecordModelConfig(Config):
 class RecordModel:
     """A network, the schema of its records, and the calibration of its intervals.
 
-    Attributes:
-        model: The network.
-        schema: The fields of the training records, see `numerate.records.schema`.
-        calibration: Stretch factors of the intervals, see `numerate.records.conformal`.
-        counts: Unusual input of predictions so far, shown by `report`.
+    The attribute `counts` has the unusual input of predictions so far, which `report` shows.
 
     Example:
         >>> rows = [{"x": x, "y": x} for x in range(40)]
@@ -74,15 +70,9 @@ class RecordModel:
 
     @classmethod
     def fit(
-        cls,
-        rows: Any,
-        *,
-        scale: str | None = None,
-        changes: Iterable[str] = (),
-        leave_out: Iterable[str] = (),
-        seed: int = 42,
-        say: Callable[[str], None] | None = None,
-    ) -> Self:
+        cls, rows: Any, *, scale: str | None = None, changes: Iterable[str] = (), leave_out: Iterable[str] = (),
+        seed: int = 42, say: Callable[[str], None] | None = None,
+    ) -> Self:  # fmt: skip
         """Trains a model with the run `records`.
 
         Args:

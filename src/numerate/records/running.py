@@ -50,11 +50,8 @@ class RecordFiles:
 class RecordRun:
     """A run on records, ready for training.
 
-    Attributes:
-        run: The run, with the records as text files.
-        schema: Schema of the training records.
-        tokenizer: A tokenizer with keys and frequent texts as tokens.
-        held: Records held out of the training.
+    The run has the records as text files, the tokenizer has keys and frequent texts as tokens, and `held` are the
+    records held out of the training.
     """
 
     run: Run
@@ -79,14 +76,9 @@ class RecordRun:
         cls, run: Run, rows: Iterable[Any], folder: Path, dev: Iterable[Any] | None = None,
         *, leave_out: Iterable[str] = (),
     ) -> RecordRun:  # fmt: skip
-        """Prepares records, which are iterated twice.
+        """Prepares records, which are iterated twice, for a run like `records`; the folder gets the text files.
 
-        Args:
-            run: The run `records`, or a similar one.
-            rows: Records for training and calibration.
-            folder: Folder for the text files.
-            dev: Records for evaluation during training.
-            leave_out: Fields that the model does not see.
+        `dev` are records for evaluation during training; `leave_out` are fields that the model does not see.
         """
         schema = learn(rows, leave_out=leave_out)
         held: list[Any] = []

@@ -156,12 +156,9 @@ class Schema(Config):
         return known[0]
 
     def write(self, record: Any, asked: str | None = None, counts: Counts | None = None) -> str:
-        """A record as text.
+        """A record as text; the number with the path `asked` is written as `[NUM]`, whether or not the record has it.
 
-        Args:
-            record: A mapping of keys to values, nested mappings and lists.
-            asked: Path of a number that is written as `[NUM]`, whether or not the record has it.
-            counts: Counts unusual input of the record.
+        `counts` counts unusual input of the record.
         """
         return self.write_asking(record, asked, counts)[0]
 
@@ -187,13 +184,14 @@ class _Walk:
         if place == self.asked and path in self.schema.fields:
             return self._open(place)  # whether or not the record has a value there
         keys = self.schema.keys.get(path)
-        within = self.asked is not None and self.asked != place and _is_within(self.asked, place)
+        asked = self.asked or ""
+        within = asked != place and asked.startswith(place) and (not place or asked[len(place)] in ".[")
         if keys is not None and (isinstance(value, dict) or (within and not isinstance(value, list))):
             return self._object(value if isinstance(value, dict) else {}, path, place, keys)
         if isinstance(value, dict):
             self._count("unknown", path or "{}")
             return "null"
-        if within and self.asked is not None and (index := _INDEX.match(self.asked, len(place))):
+        if within and (index := _INDEX.match(asked, len(place))):
             # A list that is missing or too short is extended to the requested place.
             items = list(value) if isinstance(value, list | tuple) else []
             value = items + [None] * (min(int(index[1]), MAX_PLACE) + 1 - len(items))
@@ -261,10 +259,6 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             stack.extend((path_of(path, str(key)), each) for key, each in reversed(value.items()))
         elif isinstance(value, list | tuple):
             stack.extend((f"{path}[]", each) for each in reversed(value))
-
-
-def _is_within(asked: str, place: str) -> bool:
-    return asked.startswith(place) and (not place or asked[len(place)] in ".[")
 
 
 def _written(number: float) -> str:

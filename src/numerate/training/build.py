@@ -14,10 +14,11 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
+from numerate.modeling.fitting import fit_parts
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
-from numerate.training.models import build_model, fit_parts
+from numerate.training.models import build_model, first_numbers
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
@@ -31,15 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "RunTrainer", "build", "build_trainer", "prepare", "training_arguments"]
 
-_START = "start"
-
 
 class RunTrainer(NumberTrainer):
     """`NumberTrainer` that can group the rows of `Shards` by length without reading them."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows = train_dataset or self.train_dataset
-        return self._by_length(rows, self._seed_of_epoch) or super()._get_train_sampler(train_dataset)
+        by_length = self._by_length(rows, lambda: seed_of(self.args.seed, int(self.state.epoch or 0)))
+        return by_length or super()._get_train_sampler(train_dataset)
 
     def _get_eval_sampler(self, eval_dataset: Any) -> Any:
         return self._by_length(eval_dataset, lambda: self.eval_seed) or super()._get_eval_sampler(eval_dataset)
@@ -50,9 +50,6 @@ class RunTrainer(NumberTrainer):
             return None
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         return _ByLength(size, [int(length) for length in rows.lengths], seed)
-
-    def _seed_of_epoch(self) -> int:
-        return seed_of(self.args.seed, int(self.state.epoch or 0))
 
 
 class _ByLength(LengthGroupedSampler):
@@ -73,13 +70,7 @@ class _ByLength(LengthGroupedSampler):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run's model and its encoded texts.
-
-    Attributes:
-        run: The run.
-        model: The model before training.
-        data: Encoded texts of the splits that the run has: `train`, `dev`, `test`.
-    """
+    """A run, its model before training, and its encoded texts by split: `train`, `dev`, `test`."""
 
     run: Run
     model: NumberModel
@@ -87,13 +78,9 @@ class Prepared:
 
 
 def build(run: Run, output_dir: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberTrainer:
-    """A trainer of a run, ready for `train()`; texts are encoded into a subfolder of the output folder.
+    """A trainer of a run, ready for `train()`; `output_dir` gets the checkpoints and the encoded texts.
 
-    Args:
-        run: The run.
-        output_dir: Folder for checkpoints and encoded texts.
-        backbone: A backbone instead of the run's checkpoint.
-        tokenizer: The backbone's tokenizer.
+    `backbone` and `tokenizer` are used instead of the run's checkpoint.
 
     Raises:
         RunError, SourceError, ShardsError: The run or its data are wrong.
@@ -115,11 +102,8 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
             raise RunError(f"training: unknown key {name!r}: {near_names(name, [*known, *OWN_TRAINING])}")
     own = {name: run.training[name] for name in OWN_TRAINING if name in run.training}
     given = {name: value for name, value in run.training.items() if name not in own}
-    usual: dict[str, Any] = {
-        "report_to": "none",
-        "dataloader_pin_memory": torch.cuda.is_available(),
-        "disable_tqdm": not sys.stderr.isatty(),
-    }
+    usual: dict[str, Any] = {"report_to": "none", "dataloader_pin_memory": torch.cuda.is_available()}
+    usual["disable_tqdm"] = not sys.stderr.isatty()
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and (given.get("use_cpu") or not torch.accelerator.is_available()):
         usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # by default, each process would train alone
     if run.data.group_by_length:
@@ -138,14 +122,9 @@ def prepare(
 ) -> Prepared:
     """Builds a run's model, fits it to the training texts, and encodes the texts; existing encodings are reused.
 
-    Args:
-        run: The run.
-        folder: Gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` with the tokenizer and
-            scaling that were fitted to the texts.
-        backbone: A backbone instead of the run's checkpoint.
-        tokenizer: The backbone's tokenizer.
-        seed: Random seed of the weights.
-        model: A model to use instead of building one.
+    The folder gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` with the tokenizer and
+    scaling that were fitted to the texts. `backbone` and `tokenizer` are used instead of the run's checkpoint, `model`
+    instead of building one; `seed` is the random seed of the weights.
     """
     folder = Path(folder)
     texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
@@ -160,7 +139,7 @@ def prepare(
     set_seed(seed)
     is_new = model is None
     if is_new:
-        model = build_model(run, folder / _START, backbone=backbone, tokenizer=tokenizer)
+        model = build_model(run, folder / "start", backbone=backbone, tokenizer=tokenizer)
     data: dict[str, Shards] = {}
     for split in SPLITS:
         if split in texts:
@@ -168,7 +147,7 @@ def prepare(
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)
     if is_new and "train" in data:
-        fit_parts(model, data["train"])
+        fit_parts(model, first_numbers(data["train"]))
     return Prepared(run, model, data)
 
 

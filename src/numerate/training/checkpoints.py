@@ -65,7 +65,7 @@ def publish(inside: str | Path, target: str | Path) -> None:
     """Writes the manifest of a folder, flushes the folder to the disk and renames it to `target`, which is replaced."""
     inside, target = Path(inside), Path(target)
     files = {}
-    for path in _files(inside):
+    for path in sorted(path for path in inside.rglob("*") if path.is_file() and path != inside / MANIFEST):
         files[path.relative_to(inside).as_posix()] = {"size": path.stat().st_size, "sha256": file_hash(path)}
         flush(path)
     write_atomically(inside / MANIFEST, json.dumps({"version": 1, "files": files}, indent=1).encode())
@@ -81,11 +81,7 @@ def publish(inside: str | Path, target: str | Path) -> None:
 
 
 def damage(checkpoint: str | Path, *, quick: bool = False) -> str | None:
-    """The damage of a checkpoint in a few words; None if it is complete.
-
-    Args:
-        checkpoint: Its folder.
-        quick: Compare only sizes of files, not their hashes.
+    """The damage of a checkpoint folder in a few words; None if it is complete. `quick` compares no hashes, only sizes.
 
     Example:
         >>> import tempfile
@@ -118,10 +114,7 @@ def damage(checkpoint: str | Path, *, quick: bool = False) -> str | None:
 
 
 def newest_whole(folder: str | Path) -> Path | None:
-    """The complete checkpoint of the latest step, or None; damaged ones are logged and skipped.
-
-    Args:
-        folder: Contains `checkpoint-<step>` folders; it need not exist.
+    """The complete `checkpoint-<step>` of the latest step in a folder, or None; damaged ones are logged and skipped.
 
     Example:
         >>> import tempfile
@@ -144,12 +137,9 @@ def newest_whole(folder: str | Path) -> Path | None:
 
 
 def rotate(folder: str | Path, limit: int | None, keep: Collection[str | Path] = ()) -> list[Path]:
-    """Deletes the oldest checkpoints until `limit` are left.
+    """Deletes the oldest checkpoints until `limit` are left, and returns the deleted folders.
 
     Kept in any case: those of `keep`, the last one written, and the newest complete one (only sizes are checked).
-
-    Returns:
-        The deleted folders.
     """
     if limit is None or limit <= 0:
         return []
@@ -197,7 +187,3 @@ def _checkpoints(folder: str | Path) -> list[Path]:
 
 def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.training.run import Run
 
-__all__ = ["encode", "given_folder", "has_split", "is_prepared", "prepared_split", "texts_of"]
+__all__ = ["encode", "given_folder", "is_prepared", "prepared_split", "texts_of"]
 
 
 def texts_of(run: Run, split: str) -> Texts | None:
@@ -35,17 +35,12 @@ def prepared_split(run: Run, split: str) -> Path | None:
     """The folder of a split's encoded texts: that of the run for this split, or beside its training texts."""
     own = getattr(run.data, split)
     folder = Path(own) if isinstance(own, str) and is_prepared(own) else None if own is not None else given_folder(run)
-    return folder / split if has_split(folder, split) and folder is not None else None
+    return folder / split if folder is not None and (folder / split / META).is_file() else None
 
 
 def is_prepared(path: str | Path) -> bool:
     """Whether a path is a folder written by `prepare`."""
-    return any(has_split(Path(path), split) for split in SPLITS)
-
-
-def has_split(folder: Path | None, split: str) -> bool:
-    """Whether a folder has encoded texts of a split."""
-    return folder is not None and (folder / split / META).is_file()
+    return any((Path(path) / split / META).is_file() for split in SPLITS)
 
 
 def given_folder(run: Run) -> Path | None:

@@ -28,9 +28,7 @@ class BatchesByLength(Dataset["dict[str, Tensor]"]):
         lengths: Sort key of each row; by default its number of tokens. With lengths that do not depend on the notation
             of numbers, models with different notations get the same batches.
 
-    Attributes:
-        parts: Indices of the rows of each batch.
-        batches: The batches.
+    The attribute `parts` has the indices of the rows of each of the `batches`.
 
     Example:
         >>> rows = [{"input_ids": [0] * length} for length in (3, 1, 2)]

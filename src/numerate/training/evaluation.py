@@ -75,11 +75,8 @@ def real_rows(accelerator: Any, batch: Mapping[str, Any]) -> int:
 def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] = ()) -> dict[str, Any]:
     """A batch whose loss is that of its first `real` rows; unchanged if `real` is 0, where the loss is not used.
 
-    Args:
-        batch: Tensors with one row per text.
-        real: Number of rows that count.
-        labels: Names of label fields. If given, duplicate rows stay, because predictions are gathered from all
-            processes, and get the label -100; otherwise they are removed.
+    The other rows are duplicates. With the names of label fields, they stay, because predictions are gathered from all
+    processes, and get the label -100; otherwise they are removed.
 
     Example:
         >>> batch = {"input_ids": torch.tensor([[1], [2]]), "labels": torch.tensor([[3], [4]])}

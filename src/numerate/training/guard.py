@@ -38,13 +38,9 @@ class NonFiniteError(NumerateError, ArithmeticError):
 class NonFinite:
     """A skipped step, as seen by one process.
 
-    Attributes:
-        step: The optimizer step, counted from 1.
-        rank: Rank of the process.
-        losses: Losses of its micro-batches.
-        gradient: Norm of the gradient.
-        samples: `sample_id`s of the micro-batches with a non-finite loss, or of all if only the gradient is not finite;
-            without that column, micro-batch and row.
+    `step` counts optimizer steps from 1, `losses` are those of its micro-batches, `gradient` is the norm of the
+    gradient. `samples` are the `sample_id`s of the micro-batches with a non-finite loss, or of all if only the gradient
+    is not finite; without that column, micro-batch and row.
     """
 
     step: int

@@ -57,13 +57,8 @@ def batch_counts(model: NumberModel, batch: Mapping[str, Any]) -> dict[str, Tens
 def step_counts(model: NumberModel, batches: Sequence[Mapping[str, Any]], accelerator: Any) -> dict[str, Tensor] | None:
     """The argument `loss_counts` of `NumberModel.forward` for all batches of a step, which makes their mean exact.
 
-    Args:
-        model: The model in training.
-        batches: This process's batches of the step.
-        accelerator: An `accelerate.Accelerator`; counts are summed over its processes. None for this process only.
-
-    Returns:
-        Counts by name, and the number of `batches`; None if counts are not known, or the step is a single batch.
+    These are counts by name, summed over the processes of an `accelerate.Accelerator` (None for this process only), and
+    the number of `batches`. None if counts are not known, or the step is a single batch.
     """
     if accelerator is None and len(batches) < 2:
         return None

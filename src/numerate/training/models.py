@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from numerate.embedders.base import Embedder
-from numerate.heads.base import Head
 from numerate.modeling.attaching import attach
 from numerate.modeling.introspection import TASKS, base_of
 from numerate.processing.number_table import GIVEN, MAX_CHARACTERS, NumberTable
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from numerate.training.shards import Shards
     from numerate.training.sources import Texts
 
-__all__ = ["build_model", "fit_parts"]
+__all__ = ["build_model", "first_numbers"]
 
 MOST_NUMERALS = 1_000_000
 """Maximum number of numerals for fitting a scaling."""
@@ -41,11 +39,8 @@ FITTED_ROWS = 5_000
 def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
     """A run's model before training.
 
-    Args:
-        run: The run.
-        start: Folder for the tokenizer and scaling fitted to the texts; reused if it exists.
-        backbone: A backbone instead of the run's checkpoint.
-        tokenizer: The backbone's tokenizer.
+    The folder `start` holds the tokenizer and scaling fitted to the texts; it is reused if it exists. `backbone` and
+    `tokenizer` are used instead of the run's checkpoint.
     """
     plan, start = run.model, Path(start)
     learnt = _learnt(run, start)
@@ -77,24 +72,8 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     return _frozen(model, run)
 
 
-def fit_parts(model: NumberModel, rows: Shards) -> None:
-    """Fits the data-dependent parts (vocabularies, components, bins) to the numbers of the training texts.
-
-    Otherwise a head with a vocabulary would have no numbers, and learn only that all are unknown.
-    """
-    head = None if model.head is None or type(model.head).fit is Head.fit else model.head
-    embedder = None if model.embedder is None or type(model.embedder).fit is Embedder.fit else model.embedder
-    if head is None and embedder is None:
-        return
-    table = _numbers_of(rows).to(model.device)
-    if head is not None:
-        head.fit(table)
-    if embedder is not None:
-        embedder.fit(table.values())
-
-
-def _numbers_of(rows: Shards) -> NumberTable:
-    """The given numbers of the first texts, concatenated."""
+def first_numbers(rows: Shards) -> NumberTable:
+    """The given numbers of the first `FITTED_ROWS` texts, for `numerate.modeling.fitting.fit_parts`: (N,)."""
     columns: dict[str, list[np.ndarray]] = {name: [] for name in ("bits", "chars", "precision", "given")}
     for index in range(min(len(rows), FITTED_ROWS)):
         row = rows[index]

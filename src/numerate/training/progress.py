@@ -76,10 +76,7 @@ def quiet_unless_terminal() -> None:
 
 
 class Throughput:
-    """Counts texts and tokens since the last reading; pauses for evaluation and saving are not counted.
-
-    Args:
-        processes: Number of processes with the same throughput.
+    """Counts texts and tokens of `processes` equal processes since the last reading, without pauses.
 
     Example:
         >>> rates = Throughput()

@@ -50,12 +50,9 @@ def describe() -> dict[str, Any]:
 
         device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu"
     return {
-        "commit": os.environ.get("NUMERATE_COMMIT") or commit,
-        "device": device,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": versions,
-    }
+        "commit": os.environ.get("NUMERATE_COMMIT") or commit, "device": device, "cores": os.cpu_count(),
+        "python": platform.python_version(), "packages": versions,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,7 @@ _LENGTHS = ("max_position_embeddings", "n_positions")
 def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
     """A tokenizer trained on texts, deterministically, or the tokenizer of a checkpoint.
 
-    Args:
-        plan: Kind and size of the tokenizer.
-        texts: Training texts; they are iterated twice.
+    The texts are iterated twice.
 
     Example:
         >>> from numerate.training.run import TokenizerPlan
@@ -152,11 +150,9 @@ def _bytes(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast
     inner: Any = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(  # type: ignore[call-arg]
-        vocab_size=plan.vocabulary,
-        special_tokens=list(_BYTE_TOKENS.values()),  # type: ignore[arg-type]
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
+        vocab_size=plan.vocabulary, special_tokens=list(_BYTE_TOKENS.values()),  # type: ignore[arg-type]
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
+    )  # fmt: skip
     inner.train_from_iterator(texts, trainer)
     inner.decoder = decoders.ByteLevel()
     return _fast(inner, _BYTE_TOKENS, "bos", "eos", ["input_ids", "attention_mask"])

@@ -61,23 +61,13 @@ def fingerprint(processor: NumberProcessor) -> str:
 
 
 def write_shards(
-    folder: str | Path,
-    texts: Iterable[str],
-    processor: NumberProcessor,
-    *,
-    max_tokens: int | None = None,
-    shard_tokens: int = SHARD_TOKENS,
-    asked: Any = None,
-) -> Shards:
-    """Encodes texts into a folder of shards, which is written atomically.
+    folder: str | Path, texts: Iterable[str], processor: NumberProcessor,
+    *, max_tokens: int | None = None, shard_tokens: int = SHARD_TOKENS, asked: Any = None,
+) -> Shards:  # fmt: skip
+    """Encodes a stream of texts into a folder of shards, which is written atomically and replaces existing shards.
 
-    Args:
-        folder: The folder; existing shards are replaced, but no other files.
-        texts: The texts, which are streamed.
-        processor: Encodes them.
-        max_tokens: Longer texts are truncated.
-        shard_tokens: Tokens of a shard.
-        asked: Description of the texts, stored in `meta.json`.
+    Texts longer than `max_tokens` are truncated; `shard_tokens` is the size of a shard, and `asked` a description of
+    the texts for `meta.json`.
 
     Raises:
         ShardsError: The folder contains other files, or no text has a token.

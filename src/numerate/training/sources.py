@@ -101,10 +101,7 @@ class Texts:
 def rows_of(path: str, format: str | None = None, split: str = "train") -> Iterator[tuple[str, Any]]:
     r"""The rows of a file or Hub data set, each with its place for error messages.
 
-    Args:
-        path: A file or the name of a Hub data set, as in `Texts`.
-        format: One of `FORMATS` except `txt`, or `hub`; None for the format of the file's ending.
-        split: Split of a Hub data set; of a file all rows are read.
+    `path` and `format` are as in `Texts`, without `txt`; `split` is that of a Hub data set.
 
     Example:
         >>> import tempfile

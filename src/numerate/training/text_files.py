@@ -32,12 +32,9 @@ class SourceError(NumerateError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive lines of a file, still as bytes, so that worker processes do the decoding.
+    """Consecutive lines of a file with their line ends, still as bytes, so that worker processes do the decoding.
 
-    Attributes:
-        title: The file's name in messages.
-        first: Index of the first line in the file, from 0.
-        lines: The lines with their line ends.
+    `title` is the file's name in messages, `first` the index of the first line, from 0.
     """
 
     title: str
@@ -72,9 +69,8 @@ def title_of(path: str | Path) -> str:
 def batches(path: str | Path, on_position: Callable[[int], None] | None = None) -> Generator[Batch]:
     """Reads a file in batches of whole lines.
 
-    Args:
-        path: A file; `-` is standard input, and `*.gz` is decompressed.
-        on_position: Called with the number of bytes read so far after each batch.
+    The path `-` is standard input, and `*.gz` is decompressed. `on_position` is called with the number of bytes read so
+    far after each batch.
 
     Raises:
         SourceError: The file cannot be opened, or is damaged; all lines before the damage have been yielded.

@@ -48,7 +48,7 @@ class NumberTrainer(Trainer):
     Args:
         model: A `NumberModel`, or any other model of the stock Trainer.
         args: `TrainingArguments`.
-        data_collator: By default a `NumberCollator` for the model's tokenizer.
+        data_collator: By default a `NumberCollator`.
         train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps, and makes
             their masks independent of the batch and the process.
         eval_dataset: Processed texts for evaluation.
@@ -98,10 +98,7 @@ class NumberTrainer(Trainer):
     def train(self, resume_from_checkpoint: str | bool | None = None, *positional: Any, **options: Any) -> Any:
         """Trains; `resume_from_checkpoint=True` resumes from the newest complete checkpoint in the output folder.
 
-        Args:
-            resume_from_checkpoint: True, or a checkpoint's folder, which must be complete if it has a manifest.
-            *positional: Arguments of the stock Trainer.
-            **options: Options of the stock Trainer.
+        A folder to resume from must be complete if it has a manifest. Other arguments are those of the stock Trainer.
         """
         folder = str(self.args.output_dir)
         if self.args.should_save:
@@ -225,11 +222,9 @@ class NumberTrainer(Trainer):
             rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
 
     def save_pretrained(self, folder: str | Path, *, backbone: bool = False) -> None:
-        """Saves the model for `numerate.from_pretrained`; call it on all processes, of which the main one writes.
+        """Saves the model (with `backbone`, also a trained backbone) for `numerate.from_pretrained`.
 
-        Args:
-            folder: The folder, which is created if it is missing.
-            backbone: Also save the backbone, if it was trained.
+        All processes must call it; the main one writes.
         """
         # Sharded weights are gathered by all processes.
         state = self.accelerator.get_state_dict(self.model) if self.is_fsdp_enabled else None

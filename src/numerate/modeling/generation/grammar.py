@@ -58,12 +58,7 @@ class Grammar:
         self._known: dict[Any, Tensor] = {}
 
     def allowed(self, opened: Open, last: int | None = None) -> Tensor:
-        """The tokens that may follow: (width,) bool.
-
-        Args:
-            opened: The pieces of a number that is not complete yet.
-            last: The previous token.
-        """
+        """The tokens that may follow the pieces of a number that is not complete yet, or the token `last`: (width,)."""
         if self.order is not None:
             number = last == self._ids[NUM]
             fits = last in self._with_digit if self.order == "behind" else self._apart(last)
