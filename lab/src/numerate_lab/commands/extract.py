@@ -103,11 +103,8 @@ def left_out_line(left_out: Mapping[str, int]) -> str:
         >>> left_out_line({})
         'no sentence left out'
     """
-    if not left_out:
-        return "no sentence left out"
-    total = sum(left_out.values())
     reasons = ", ".join(f"{count:,} ({why})" for why, count in left_out.items())
-    return f"{_many(total, 'sentence')} left out: {reasons}"
+    return f"{_many(sum(left_out.values()), 'sentence')} left out: {reasons}" if left_out else "no sentence left out"
 
 
 def _check(folder: Path, names: Sequence[str], most_units: int, units: str | None, decimal: str | None) -> None:
@@ -148,8 +145,7 @@ def _width(text: str) -> int:
 def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int], int]:
     """Writes rows with these units to the files of their splits; returns rows by split and sentences without them."""
     folder.mkdir(parents=True, exist_ok=True)
-    counts = {"train": 0, "dev": 0, "test": 0}
-    rare = 0
+    counts, rare = {"train": 0, "dev": 0, "test": 0}, 0
     with contextlib.ExitStack() as stack:
         files = {
             split: stack.enter_context(gzip.open(folder / f"{split}.jsonl.gz", "wt", encoding="utf-8"))
@@ -159,14 +155,9 @@ def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int]
         for line in waiting:
             page, rows = json.loads(line)
             kept = [row for row in rows if row["unit"] in units]
+            share = int.from_bytes(hashlib.blake2b(page.encode(), digest_size=8).digest(), "big") / 2**64
+            split = next((split for split, end in SHARES if share < end), "train")
             rare += not kept
-            split = _split(page)
             counts[split] += len(kept)
             files[split].writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
     return counts, rare
-
-
-def _split(page: str) -> str:
-    digest = hashlib.blake2b(page.encode(), digest_size=8).digest()
-    share = int.from_bytes(digest, "big") / 2**64
-    return next((split for split, end in SHARES if share < end), "train")

@@ -35,9 +35,8 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
             all for number lines and calibration.
     """
     found: dict[str, Figure] = {}
-    for name in ("h-softmax", "softmax"):
-        if name in models and "numerals-cosine" not in found:
-            found["numerals-cosine"] = _numerals(models[name])
+    if words := models.get("h-softmax") or models.get("softmax"):
+        found["numerals-cosine"] = _numerals(words)
     if "d-rnn" in models:
         head: Any = models["d-rnn"].head
         symbols = head.spelling.symbols.weight.detach()
@@ -66,10 +65,8 @@ def _numerals(model: NumberModel) -> Figure:
     head: Any = model.head
     texts = head.known.texts()
     vectors = head.out.weight.detach()[: len(texts)]
-    small = [place for place, text in enumerate(texts) if text.isdigit() and int(text) <= 100] or list(
-        range(len(texts))
-    )
-    kept = small[:60]
+    small = [place for place, text in enumerate(texts) if text.isdigit() and int(text) <= 100]
+    kept = (small or list(range(len(texts))))[:60]
     return cosine_map(vectors[kept], [texts[place] for place in kept], "Numerals of the vocabulary (Fig. 3)")
 
 
@@ -79,5 +76,4 @@ def _some(task: NextNumeral, model: NumberModel) -> tuple[Any, Any]:
     texts = task.examples("test")[: max(1, CONTEXTS // 5)]
     batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
     predicted, numbers = model.numbers_of(dict(batch))
-    keep = slice(0, CONTEXTS)
-    return predicted[keep], numbers[keep]
+    return predicted[:CONTEXTS], numbers[:CONTEXTS]

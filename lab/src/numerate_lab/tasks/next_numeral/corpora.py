@@ -8,7 +8,6 @@ from __future__ import annotations
 import bisect
 import hashlib
 import itertools
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -19,13 +18,13 @@ from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normal
 from numerate.config import Config
 from numerate.reading.plain import raw_tokens
 from numerate.registry import near_names
-from numerate.training.sources import SourceError, numbered_lines
+from numerate.training.text_files import SourceError, numbered_lines, parsed_json
 from numerate_lab.tasks.synthetic.clinical import clinical_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus", "table_one"]
+__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus"]
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
@@ -36,8 +35,8 @@ _TEXT_FIELDS = ("text", "body", "comment")
 _PEEKED_LINES = 1000
 
 
-class CorpusError(ValueError):
-    """A corpus cannot be read; the message names file, line and field."""
+class CorpusError(SourceError):
+    """There is no such corpus, or a record is invalid; the message names file, line and field."""
 
 
 def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> Iterator[dict[str, Any]]:
@@ -57,7 +56,8 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
         seed: Seed of divided or generated records. Equal texts are always in the same split.
 
     Raises:
-        CorpusError: There is no such corpus (immediately), or a line is invalid (while reading).
+        CorpusError: There is no such corpus (immediately), or a record is invalid (while reading).
+        SourceError: A file cannot be read or is not JSON (while reading).
 
     Example:
         >>> report = next(read_corpus("clinical", "dev"))
@@ -113,16 +113,6 @@ class CorpusStatistics(Config):
     known_words: float | None = None
     known_numerals: float | None = None
 
-    @property
-    def mean_length(self) -> float:
-        """Mean number of tokens per text."""
-        return self.tokens / max(self.records, 1)
-
-    @property
-    def numeral_share(self) -> float:
-        """Share of numerals among tokens."""
-        return self.numerals / max(self.tokens, 1)
-
 
 def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
     """Computes the statistics of texts.
@@ -136,44 +126,15 @@ def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = 
         >>> found.tokens, found.numerals, found.median, found.known_words
         (8, 3, 40.0, 0.8)
     """
-    return _statistics(_tally(texts), vocabulary)
-
-
-def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
-    """The vocabulary of the training texts of a corpus, and the statistics of its splits.
-
-    Args:
-        source: Corpus of `read_corpus`.
-        size: Number of types of the vocabulary.
-        seed: Seed of `read_corpus`.
-    """
-    tallies = {split: _tally(record["text"] for record in read_corpus(source, split, seed=seed)) for split in SPLITS}
-    vocabulary = WordVocabulary.of(tallies["train"].types, size)
-    return vocabulary, {split: _statistics(tally, vocabulary) for split, tally in tallies.items()}
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """Counts of one pass over texts: texts, tokens of the longest text, and occurrences of each type."""
-
-    records: int
-    longest: int
-    types: Counter[str]
-
-
-def _tally(texts: Iterable[str]) -> _Tally:
     records = longest = 0
     written: Counter[str] = Counter()
     for text in texts:
         tokens = raw_tokens(text)
         records, longest = records + 1, max(longest, len(tokens))
         written.update(tokens)
-    return _Tally(records, longest, normalised_counts(written))
-
-
-def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStatistics:
-    words = {token: count for token, count in tally.types.items() if not is_numeral(token)}
-    numerals = {token: count for token, count in tally.types.items() if is_numeral(token)}
+    types = normalised_counts(written)
+    words = {token: count for token, count in types.items() if not is_numeral(token)}
+    numerals = {token: count for token, count in types.items() if is_numeral(token)}
     # Values with their counts; 400 digits in a row are no float64 and are left out.
     numbers = sorted((value, count) for token, count in numerals.items() if math.isfinite(value := float(token)))
     total = sum(count for _, count in numbers)
@@ -187,9 +148,9 @@ def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStati
         return sum(count for token, count in counts.items() if token in known) / sum(counts.values())
 
     return CorpusStatistics(
-        records=tally.records,
-        tokens=sum(tally.types.values()),
-        longest=tally.longest,
+        records=records,
+        tokens=sum(types.values()),
+        longest=longest,
         numerals=sum(numerals.values()),
         smallest=numbers[0][0] if total else None,
         median=sum(middle) / 2 if total else None,
@@ -200,23 +161,12 @@ def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStati
     )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a file with their numbers, from 1."""
-    try:
-        yield from numbered_lines(path)
-    except SourceError as error:
-        raise CorpusError(str(error)) from None
-
-
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{where}: not JSON: {error}") from None
+        record = parsed_json(line, where)
         if not isinstance(record, dict):
             raise CorpusError(f"{where}: expected a JSON object, got {line[:40]!r}")
         field = next((name for name in _TEXT_FIELDS if name in record), None)
@@ -232,10 +182,10 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
     """Plain text: paragraphs between blank lines, or lines."""
-    peeked = "\n".join(line.strip() for _, line in itertools.islice(_lines(path), _PEEKED_LINES))
+    peeked = "\n".join(line.strip() for _, line in itertools.islice(numbered_lines(path), _PEEKED_LINES))
     by_line = "\n\n" not in peeked.strip()
     number, part = 0, []
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if line.strip():
             part.append(line)
         if part and (by_line or not line.strip()):

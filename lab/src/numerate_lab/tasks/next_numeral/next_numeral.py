@@ -81,9 +81,7 @@ class Corpus:
         return number_line.table_of_texts(Counter(self.numerals).elements())
 
 
-@functools.lru_cache(maxsize=2)
-def _corpus(source: str, vocabulary: int, most_texts: int | None) -> Corpus:
-    return Corpus(source, vocabulary, most_texts)
+_corpus = functools.lru_cache(maxsize=2)(Corpus)
 
 
 class _NestedColumn(Column):
@@ -243,17 +241,14 @@ class NextNumeral(Task):
                 numbers = NumberTable(*(inputs[f"number_{name}"] for name in ("bits", "chars", "precision", "given")))
                 numbers = numbers[rows, places]
                 tokens = first_tokens(inputs["number_slots"], inputs["number_bits"].shape[1])[rows, places] - 1
-                named = number_line.estimates(output.numbers, candidates)
                 found |= {
                     "gold": numbers.values(),
                     "precision": numbers.precision,
                     "class_nll": nll[rows, tokens],
                     "nll": -output.numbers.log_prob(numbers),
                     "unknown": torch.zeros_like(rows, dtype=torch.bool) if head.is_open else head.is_oov(numbers),
-                    "candidate": named.candidate,
-                    "mean": named.mean,
-                    "median": named.median,
                 }
+                found |= number_line.estimates(output.numbers, candidates)
                 if hasattr(output.numbers, "chosen"):  # posterior of each member of a combination
                     found["chosen"] = output.numbers.chosen(numbers)
             for name, column in found.items():

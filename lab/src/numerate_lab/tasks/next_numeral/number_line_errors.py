@@ -9,7 +9,6 @@ distribution are estimated, too.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
     from numerate.metrics import Score
 
-__all__ = ["Estimates", "baselines", "candidates", "errors", "estimates", "table_of_texts"]
+__all__ = ["baselines", "candidates", "errors", "estimates", "table_of_texts"]
 
 PERCENTILES = 100
 COVERED = 0.9
@@ -71,44 +70,33 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
     return sorted(texts, key=lambda text: (float(text), len(text), text))
 
 
-@dataclass(frozen=True)
-class Estimates:
-    """Best candidate, mean and median of N distributions, (N,) each.
+@torch.no_grad()
+def estimates(distribution: NumberDistribution, numerals: NumberTable) -> dict[str, Tensor]:
+    """Point estimates: the best `candidate` (the mean of two with equal probability), the `mean` and the `median`.
 
     Means and medians are clipped to the range of float32: one exponent in a sample of a digit-RNN can give a mean of
     10^200.
-    """
-
-    candidate: Tensor
-    mean: Tensor
-    median: Tensor
-
-
-@torch.no_grad()
-def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estimates:
-    """Point estimates; of two best candidates with equal probability, their mean.
 
     Args:
         distribution: N distributions.
         numerals: At least two candidates.
+
+    Returns:
+        Estimates by name, (N,) each.
     """
     # A vocabulary has no probability for numerals that it does not contain.
     scores, places = distribution.without_unknown().rank(numerals, 2)
     first, second = numerals.values()[places].unbind(1)
     best = torch.where(scores[:, 0] == scores[:, 1], (first + second) / 2, first)
     most = torch.finfo(torch.float32).max
-    return Estimates(best, distribution.mean().clamp(-most, most), distribution.median().clamp(-most, most))
+    mean, median = (found.clamp(-most, most) for found in (distribution.mean(), distribution.median()))
+    return {"candidate": best, "mean": mean, "median": median}
 
 
 def errors(predicted: Tensor, gold: Tensor) -> dict[str, Score]:
     """The five errors of Table 3 of the paper; percentage errors skip and count correct numbers of 0."""
-    return {
-        "RMSE": metrics.rmse(predicted, gold),
-        "MAE": metrics.mae(predicted, gold),
-        "MdAE": metrics.mdae(predicted, gold),
-        "MAPE": metrics.mape(predicted, gold),
-        "MdAPE": metrics.mdape(predicted, gold),
-    }
+    names = ("RMSE", "MAE", "MdAE", "MAPE", "MdAPE")
+    return {name: getattr(metrics, name.lower())(predicted, gold) for name in names}
 
 
 def baselines(train: Tensor, gold: Tensor) -> dict[str, dict[str, Score]]:

@@ -87,18 +87,17 @@ class NextNumeralTrial(TrialConfig):
 
 def word_backbone(config: NextNumeralTrial, tokenizer: Any) -> PreTrainedModel:
     """A fresh language model of words."""
-    size = len(tokenizer)
     if config.backbone == "transformer":
         from transformers import GPT2Config, GPT2LMHeadModel
 
         settings = GPT2Config(
-            vocab_size=size, n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
+            vocab_size=len(tokenizer), n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
             n_positions=MAX_TOKENS, resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
             bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
         )  # fmt: skip
         return GPT2LMHeadModel(settings)
     sizes = NumerateLSTMConfig(
-        vocab_size=size, hidden_size=config.width, num_hidden_layers=config.layers, dropout=config.dropout
+        vocab_size=len(tokenizer), hidden_size=config.width, num_hidden_layers=config.layers, dropout=config.dropout
     )
     backbone = NumerateLSTMForCausalLM(sizes)
     if config.word_vectors is not None:

@@ -6,47 +6,21 @@ import html
 import re
 from dataclasses import dataclass
 
+from numerate_lab.engine.tables import load_yaml
+
 __all__ = ["DECIMALS", "NAMES", "UNITS", "UNIT_NAMES", "Conversion", "Wording", "conversion_of"]
 
-NAMES = ("convert", "cvt", "convertir", "converter", "converti", "umrechnen", "konverter", "конвертировать", "конв")
+_DATA = load_yaml("numerate_lab.tasks.wikipedia", "templates.yaml")
+NAMES = tuple(_DATA["names"])
 """Names of the template in several languages, case-insensitive."""
 SHORT = ("cvt",)
 """Names that write the unit's symbol."""
-UNIT_NAMES: dict[str, tuple[str, str]] = {
-    "km": ("kilometre", "kilometres"), "m": ("metre", "metres"), "cm": ("centimetre", "centimetres"),
-    "mm": ("millimetre", "millimetres"), "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
-    "yd": ("yard", "yards"), "nmi": ("nautical mile", "nautical miles"), "kg": ("kilogram", "kilograms"),
-    "g": ("gram", "grams"), "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "t": ("tonne", "tonnes"),
-    "ST": ("short ton", "short tons"), "LT": ("long ton", "long tons"), "L": ("litre", "litres"),
-    "l": ("litre", "litres"), "ha": ("hectare", "hectares"), "acre": ("acre", "acres"),
-    "km2": ("square kilometre", "square kilometres"), "sqkm": ("square kilometre", "square kilometres"),
-    "m2": ("square metre", "square metres"), "sqmi": ("square mile", "square miles"),
-    "sqft": ("square foot", "square feet"), "sqm": ("square metre", "square metres"), "kW": ("kilowatt", "kilowatts"),
-    "MW": ("megawatt", "megawatts"), "hp": ("horsepower", "horsepower"), "PS": ("PS", "PS"), "bhp": ("bhp", "bhp"),
-    "km/h": ("kilometre per hour", "kilometres per hour"), "mph": ("mile per hour", "miles per hour"),
-    "kn": ("knot", "knots"), "C": ("°C", "°C"), "F": ("°F", "°F"), "K": ("kelvin", "kelvins"),
-    "m3": ("cubic metre", "cubic metres"), "cuft": ("cubic foot", "cubic feet"), "chain": ("chain", "chains"),
-    "cuyd": ("cubic yard", "cubic yards"), "bbl": ("barrel", "barrels"), "acre.ft": ("acre-foot", "acre-feet"),
-    "USgal": ("US gallon", "US gallons"), "U.S.gal": ("US gallon", "US gallons"),
-    "impgal": ("imperial gallon", "imperial gallons"), "cumi": ("cubic mile", "cubic miles"),
-    "km3": ("cubic kilometre", "cubic kilometres"), "ly": ("light-year", "light-years"),
-}  # fmt: skip
+UNIT_NAMES: dict[str, list[str]] = _DATA["units"]
 """English singular and plural by unit code; other codes are written as they are."""
-SYMBOLS = {"sqmi": "sq mi", "sqft": "sq ft", "USgal": "US gal", "impgal": "imp gal", "cuft": "cu ft", "cuyd": "cu yd"}
-"""English symbols that differ from the code."""
-EVERYWHERE = {
-    "km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "m3": "m³", "km3": "km³", "C": "°C", "F": "°F",
-}  # fmt: skip
+EVERYWHERE: dict[str, str] = _DATA["everywhere"]
 """Symbols that differ from the code in every language."""
-POWERS = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 UNITS = ("name", "code")
 DECIMALS = ("point", "comma")
-COMMA_LANGUAGES = frozenset([
-    "af", "an", "ast", "az", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "eo", "es", "et", "eu", "fi", "fr",
-    "gl", "hr", "hu", "hy", "id", "is", "it", "ka", "kk", "ky", "lt", "lv", "mk", "nb", "nl", "nn", "no", "oc",
-    "pl", "pt", "ro", "ru", "sh", "sk", "sl", "sq", "sr", "sv", "tr", "tt", "uk", "uz", "vi",
-])  # fmt: skip
-"""Languages with a decimal comma."""
 _POINT = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
 _GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*+(?:,[0-9]++)?+")
 _COMMA = re.compile(r"[+\-−]?[0-9]++(?:[.,][0-9]++)?+")
@@ -80,7 +54,7 @@ class Wording:
             (Wording(units='code', decimal='comma'), Wording(units='name', decimal='point'))
         """
         base = language.replace("_", "-").partition("-")[0].casefold() or "en"
-        usual = "comma" if base in COMMA_LANGUAGES else "point"
+        usual = "comma" if base in _DATA["comma_languages"] else "point"
         return cls(units=units or ("name" if base == "en" else "code"), decimal=decimal or usual)
 
 
@@ -184,12 +158,12 @@ def _named(code: str, short: bool, *, one: bool, adjective: bool) -> tuple[str |
     """A unit in English (None for powers of ten), and whether a hyphen joins it to its number."""
     power = _POWER.fullmatch(code)
     base = power[2] if power else code
-    singular, plural = UNIT_NAMES.get(base, (base, base))
+    singular, plural = UNIT_NAMES.get(base, [base, base])
     if short:
-        return (None if power else SYMBOLS.get(code, EVERYWHERE.get(code, code))), False
+        return (None if power else _DATA["symbols"].get(code, EVERYWHERE.get(code, code))), False
     # Plural after a power: `1 million US gallons`, but `a 1-million-US-gallon tank`.
     name = singular if one and (adjective or not power) else plural
-    text = f"{POWERS[power[1]]} {name}" if power else name
+    text = f"{_DATA['powers'][power[1]]} {name}" if power else name
     # Symbols such as PS or °C are never joined; words such as million always are.
     hyphens = adjective and (power is not None or (plural != base and not plural.startswith("°")))
     return (text.replace(" ", "-") if hyphens else text), hyphens
