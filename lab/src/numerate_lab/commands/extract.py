@@ -21,6 +21,8 @@ __all__ = ["extract_wiki_convert", "left_out_line"]
 
 SHARES = (("dev", 0.1), ("test", 0.2))
 """Cumulative shares of the splits by page hash; the rest is `train`. Shares are 8 : 1 : 1, as in Wiki-Convert."""
+SHORTEST, LONGEST = 16, 299
+"""Characters of a sentence; wide ones such as Chinese count twice."""
 LENGTH = "too short or too long"
 RARE = "a rarer unit; see --most-units"
 
@@ -32,7 +34,6 @@ def extract_wiki_convert(
     names: Sequence[str] = (),
     most_units: int = 30,
     every: bool = False,
-    lengths: tuple[int, int] = (15, 300),
     units: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -46,11 +47,8 @@ def extract_wiki_convert(
         names: More names of the template.
         most_units: Keep sentences with one of this many most frequent units; 0 for all.
         every: Include sentences with several conversions or other numbers.
-        lengths: Keep sentences with more characters than the first and fewer than the second value; wide characters,
-            such as Chinese ones, count twice.
-        units: `name` for English names of units, `code` for codes of the template; None for `name` in English dumps
-            and dumps without a language, else `code`.
-        decimal: `point` or `comma`, the decimal separator; None for that of the dump's language.
+        units: `name` for English names, `code` for codes of the template; by default `name` for English dumps only.
+        decimal: `point` or `comma`, the decimal separator; by default that of the dump's language.
 
     Returns:
         Number of `pages`, `templates` and `sentences`, rows by split, `left_out` sentences by reason, rows by `units`.
@@ -76,7 +74,7 @@ def extract_wiki_convert(
                 seen["templates"] += len(conversions)
                 for rows, why in sentences_of_page(page.id, text, conversions, single=not every):
                     seen["sentences"] += 1
-                    if rows and not lengths[0] < _width(rows[0]["comment"]) < lengths[1]:
+                    if rows and not SHORTEST <= _width(rows[0]["comment"]) <= LONGEST:
                         why = LENGTH
                     if why:
                         left_out[why] += 1

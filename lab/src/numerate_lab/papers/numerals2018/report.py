@@ -74,12 +74,7 @@ def perplexity_table(folder: str | Path) -> Table:
 
 
 def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
-    """Table 3: errors on the number line.
-
-    Args:
-        folder: Results of a corpus.
-        estimate: `candidate`, as in the paper, or `mean` or `median` of the distribution.
-    """
+    """Table 3: errors of an estimate: the best `candidate`, as in the paper, or `mean` or `median`."""
     corpus, skipped = Path(folder).name, 0
     rows: dict[str, dict[str, Any]] = {}
     for name, result in _results(folder).items():
@@ -103,19 +98,11 @@ def corpus_table(folder: str | Path) -> Table | None:
     if not file.is_file():
         return None
     found = json.loads(file.read_text(encoding="utf-8"))["figures"]
-    rows = {
-        split: {
-            "texts": row["records"],
-            "mean length": row["tokens"] / max(row["records"], 1),
-            "numerals %": 100 * row["numerals"] / max(row["tokens"], 1),
-            "smallest": row["smallest"],
-            "median": row["median"],
-            "largest": row["largest"],
-            "known words %": 100 * row["known_words"],
-            "known numerals %": 100 * row["known_numerals"],
-        }
-        for split, row in found.items()
-    }
+    rows = {}
+    for split, row in found.items():
+        length, share = row["tokens"] / max(row["records"], 1), 100 * row["numerals"] / max(row["tokens"], 1)
+        known = [100 * row[key] for key in ("known_words", "known_numerals")]
+        rows[split] = [row["records"], length, share, row["smallest"], row["median"], row["largest"], *known]
     formats = {
         "texts": ",.0f", "mean length": ".1f", "numerals %": ".2f", "smallest": "g", "median": "g", "largest": ".3g",
         "known words %": ".1f", "known numerals %": ".1f",
@@ -124,13 +111,9 @@ def corpus_table(folder: str | Path) -> Table | None:
 
 
 def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, shown: int = 12) -> Table | None:
-    """Table 4: numerals for which each member of a combination is chosen; None without such a model.
+    """Table 4: for each member of a combination, numerals for which it is chosen; None without such a model.
 
-    Args:
-        folder: Results of a corpus.
-        name: The combination.
-        least: Minimum count of a numeral.
-        shown: Number of numerals per member.
+    The `shown` numerals with the largest share are listed, of those that occur at least `least` times in the test set.
     """
     file = Path(folder) / f"{name}.npz"
     if not file.is_file():

@@ -10,12 +10,10 @@ import hashlib
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normalised_counts
-from numerate.config import Config
 from numerate.reading.plain import raw_tokens
 from numerate.registry import near_names
 from numerate.training.text_files import SourceError, numbered_lines, parsed_json
@@ -24,13 +22,11 @@ from numerate_lab.tasks.synthetic.clinical import clinical_reports
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus"]
+__all__ = ["SPLITS", "CorpusError", "corpus_statistics", "drawn_split", "read_corpus"]
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
 """Shares of the splits for texts without a split, as in the paper."""
-NAMES = ("clinical",)
-"""Corpora that are generated."""
 _TEXT_FIELDS = ("text", "body", "comment")
 _PEEKED_LINES = 1000
 
@@ -66,7 +62,7 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
     """
     if split not in SPLITS:
         raise CorpusError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
-    if str(source) in NAMES:
+    if str(source) == "clinical":
         return clinical_reports(split, seed=seed)
     path = Path(source)
     if path.is_dir():
@@ -76,54 +72,23 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
             raise CorpusError(f"{path}: a folder without {files[1].name} or {files[0].name}")
         return _json_records(found)
     if not path.is_file():
-        raise CorpusError(
-            f"{source}: no such file or folder, and no corpus of that name: {near_names(str(source), [*NAMES])}"
-        )
-    if path.name.endswith((".jsonl", ".jsonl.gz")):
-        return _chosen(_json_records(path), path, split, seed)
-    return _chosen(_paragraphs(path), path, split, seed)
+        near = near_names(str(source), ["clinical"])
+        raise CorpusError(f"{source}: no such file or folder, and no corpus of that name: {near}")
+    read = _json_records if path.name.endswith((".jsonl", ".jsonl.gz")) else _paragraphs
+    return _chosen(read(path), path, split, seed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusStatistics(Config):
-    """Statistics of a split as in Table 1 of the paper, in tokens of the 2018 models.
+def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> dict[str, Any]:
+    """Statistics of texts as in Table 1 of the paper, in tokens of the 2018 models.
 
-    Attributes:
-        records: Number of texts.
-        tokens: Number of tokens, without start and end tokens.
-        longest: Number of tokens of the longest text.
-        numerals: Number of numerals.
-        smallest: Smallest number; this and the next three are None without numbers.
-        median: Median of the numbers.
-        mean: Mean of the numbers; as in the paper, one huge number can make it meaningless.
-        largest: Largest number.
-        known_words: Share of words in the vocabulary; None without a vocabulary.
-        known_numerals: Share of numerals in the vocabulary.
-    """
-
-    kind: ClassVar[str] = "corpus-statistics"
-    records: int
-    tokens: int
-    longest: int
-    numerals: int
-    smallest: float | None
-    median: float | None
-    mean: float | None
-    largest: float | None
-    known_words: float | None = None
-    known_numerals: float | None = None
-
-
-def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
-    """Computes the statistics of texts.
-
-    Args:
-        texts: The texts of a split.
-        vocabulary: Vocabulary for the shares of known words and numerals.
+    Returns:
+        Number of `records` and of their `tokens` (without start and end tokens), tokens of the `longest` text, number
+        of `numerals`; `smallest`, `median`, `mean` and `largest` number (None without numbers; one huge number can make
+        the mean meaningless); shares of `known_words` and `known_numerals` (None without a vocabulary).
 
     Example:
         >>> found = corpus_statistics(["EF 60 %", "EF 35 or 40 %"], WordVocabulary.of(["EF 60 %"], size=3))
-        >>> found.tokens, found.numerals, found.median, found.known_words
+        >>> found["tokens"], found["numerals"], found["median"], found["known_words"]
         (8, 3, 40.0, 0.8)
     """
     records = longest = 0
@@ -147,18 +112,18 @@ def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = 
             return None
         return sum(count for token, count in counts.items() if token in known) / sum(counts.values())
 
-    return CorpusStatistics(
-        records=records,
-        tokens=sum(types.values()),
-        longest=longest,
-        numerals=sum(numerals.values()),
-        smallest=numbers[0][0] if total else None,
-        median=sum(middle) / 2 if total else None,
-        mean=math.fsum(value * count for value, count in numbers) / total if total else None,
-        largest=numbers[-1][0] if total else None,
-        known_words=covered(words),
-        known_numerals=covered(numerals),
-    )
+    return {
+        "records": records,
+        "tokens": sum(types.values()),
+        "longest": longest,
+        "numerals": sum(numerals.values()),
+        "smallest": numbers[0][0] if total else None,
+        "median": sum(middle) / 2 if total else None,
+        "mean": math.fsum(value * count for value, count in numbers) / total if total else None,
+        "largest": numbers[-1][0] if total else None,
+        "known_words": covered(words),
+        "known_numerals": covered(numerals),
+    }
 
 
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
@@ -203,9 +168,8 @@ def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int
         if has_field is None:
             has_field = own is not None
         if has_field != (own is not None) or (has_field and own not in SPLITS):
-            raise CorpusError(
-                f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
-            )
+            where = f"{path}, record {record['id']!r}"
+            raise CorpusError(f"{where}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}")
         if (own if has_field else drawn_split(record["text"], seed)) == split:
             yield record
 

@@ -8,6 +8,8 @@ distribution are estimated, too.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -42,11 +44,7 @@ def table_of_texts(texts: Iterable[str]) -> NumberTable:
 
 
 def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str]:
-    """Candidate numerals, sorted by value and length.
-
-    Args:
-        counts: Count of each training numeral as written.
-        known: Numerals of the vocabulary.
+    """Candidate numerals, sorted by value and length, from counts of training numerals and a vocabulary's `known` ones.
 
     Example:
         >>> candidates({"3": 8, "2.5": 2, "1.25": 1}, known=["1000"])
@@ -54,19 +52,14 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
     """
     values = sorted((float(text), count) for text, count in counts.items() if math.isfinite(float(text)))
     total = sum(count for _, count in values)
-    chosen, so_far, rank = [], 0, 0
-    for value, count in values:
-        so_far += count
-        while rank < PERCENTILES and so_far > rank * (total - 1) / max(PERCENTILES - 1, 1):
-            chosen.append(value)
-            rank += 1
-    decimals = sorted((len(text.partition(".")[2]), count) for text, count in counts.items())
+    upto = list(itertools.accumulate(count for _, count in values))
+    ranks = [rank * (total - 1) / (PERCENTILES - 1) for rank in range(PERCENTILES)] if total else []
+    chosen = {values[bisect.bisect_right(upto, rank)][0] for rank in ranks}
     most, covered = 0, 0
-    for digits, count in decimals:
-        most, covered = digits, covered + count
-        if covered >= COVERED * total:
-            break
-    texts = set(known) | {f"{value:.{digits}f}" for value in set(chosen) for digits in range(most + 1)}
+    for digits, count in sorted((len(text.partition(".")[2]), count) for text, count in counts.items()):
+        if covered < COVERED * total:
+            most, covered = digits, covered + count
+    texts = set(known) | {f"{value:.{digits}f}" for value in chosen for digits in range(most + 1)}
     return sorted(texts, key=lambda text: (float(text), len(text), text))
 
 
@@ -78,11 +71,8 @@ def estimates(distribution: NumberDistribution, numerals: NumberTable) -> dict[s
     10^200.
 
     Args:
-        distribution: N distributions.
+        distribution: N distributions; estimates are (N,) each.
         numerals: At least two candidates.
-
-    Returns:
-        Estimates by name, (N,) each.
     """
     # A vocabulary has no probability for numerals that it does not contain.
     scores, places = distribution.without_unknown().rank(numerals, 2)

@@ -14,10 +14,7 @@ from numerate_lab.engine.task import TrialConfig
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["MAX_TOKENS", "NextNumeralTrial", "sized_head", "time_limit", "word_backbone"]
-
-MAX_TOKENS = 1024
-"""Longer texts are truncated."""
+__all__ = ["NextNumeralTrial", "sized_head", "time_limit", "word_backbone"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +47,8 @@ class NextNumeralTrial(TrialConfig):
     kind: ClassVar[str] = "next-numeral"
     paths: ClassVar[tuple[str, ...]] = ("source", "word_vectors")
     unchecked: ClassVar[tuple[str, ...]] = ("seconds",)
+    max_tokens: ClassVar[int] = 1024
+    """Longer texts are truncated."""
     source: str
     vocabulary: int = 5000
     head: dict[str, Any] = field(default_factory=lambda: {"kind": "h-softmax", "size": None})
@@ -92,8 +91,8 @@ def word_backbone(config: NextNumeralTrial, tokenizer: Any) -> PreTrainedModel:
 
         settings = GPT2Config(
             vocab_size=len(tokenizer), n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
-            n_positions=MAX_TOKENS, resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
-            bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+            resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
+            n_positions=config.max_tokens, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
         )  # fmt: skip
         return GPT2LMHeadModel(settings)
     sizes = NumerateLSTMConfig(

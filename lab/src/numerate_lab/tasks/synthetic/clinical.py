@@ -155,17 +155,9 @@ def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
 
 def _described(rng: random.Random, table: Mapping[str, Any]) -> dict[str, str]:
     """Words that describe the numbers, such as `mildly dilated`."""
-    bsa = table["bsa"]
-    measured = {
-        "function": table["lv_ef"],
-        "size": table["lv_edv"] / bsa,
-        "thick": table["wall"],
-        "massive": table["lv_mass"] / bsa,
-        "atrial": table["la_area"],
-    }
     words = {"sex": table["sex"]}
-    for name, value in measured.items():
-        level = phrases()["levels"][name]
+    for name, level in phrases()["levels"].items():
+        value = table[level["of"]] / (table["bsa"] if level["indexed"] else 1)
         words[name] = rng.choice(level["words"][bisect.bisect_right(level["bounds"], value)])
     return words
 

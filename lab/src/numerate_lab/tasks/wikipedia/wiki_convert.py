@@ -11,7 +11,7 @@ import gzip
 import html
 import re
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from numerate.training.sources import SourceError
@@ -57,7 +57,8 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
         SourceError: The dump cannot be read, or is not XML.
     """
     try:
-        with _opened(path) as file:
+        openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
+        with openers.get(Path(path).suffix, open)(path, "rb") as file:
             # Python's expat limits entity expansion; a dump declares no entities.
             events = ElementTree.iterparse(file, events=("start", "end"))  # noqa: S314
             _, root = next(events)
@@ -223,27 +224,17 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 def _without_tag(text: str, name: str) -> str:
     """Removes elements of one name, `<ref/>` and `<ref>...</ref>`; of an unclosed element only the tag is removed."""
-    if f"<{name}" not in text:
-        return text
     parts, position, closing = [], 0, f"</{name}>"
+    last = text.rfind(closing)
     for match in re.finditer(rf"<{name}(?:\s[^<>]{{0,500}})?>", text):
         if match.start() < position:
             continue
         parts.append(text[position : match.start()])
         position = match.end()
-        if not match[0].endswith("/>") and closing is not None:
-            end = text.find(closing, position)
-            if end < 0:
-                closing = None  # no later element is closed, either
-            else:
-                position = end + len(closing)
+        if not match[0].endswith("/>") and last >= position:
+            position = text.find(closing, position) + len(closing)
     return "".join([*parts, text[position:]])
 
 
 def _local(tag: Any) -> str:
     return str(tag).rpartition("}")[2]
-
-
-def _opened(path: str | Path) -> IO[bytes]:
-    openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
-    return openers.get(Path(path).suffix, open)(path, "rb")
