@@ -56,9 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--exercises", type=int, default=20_000, help="training examples of the trees")
     parser.add_argument("--points", type=int, default=257, help="numbers at which the networks are evaluated")
     options = parser.parse_args(arguments)
+    from analysis_figures import continuity_figure, embedding_figure, structure_figure
+    from embedding_analysis import boosting_baseline, continuity, embedding_curve
+
     from numerate_lab.engine.encodings import encoding_of
-    from numerate_lab.papers.xval2023.analysis_figures import continuity_figure, embedding_figure, structure_figure
-    from numerate_lab.tasks.arithmetic.embedding_analysis import boosting_baseline, continuity, embedding_curve
     from numerate_lab.tasks.arithmetic.problems import ArithmeticProblems
 
     options.json = options.json or str(options.output / "analyses.json")

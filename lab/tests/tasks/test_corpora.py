@@ -13,8 +13,9 @@ import pytest
 
 from numerate.backbones.word_tokenizer import WordVocabulary
 from numerate.reading.plain import tokenize
-from numerate_lab.tasks.next_numeral.corpora import SPLITS, CorpusError, corpus_statistics, read_corpus, table_one
-from numerate_lab.tasks.synthetic.clinical import clinical_reports, write_clinical
+from numerate.training.text_files import SourceError
+from numerate_lab.tasks.next_numeral.corpora import SPLITS, CorpusError, corpus_statistics, read_corpus
+from numerate_lab.tasks.synthetic.clinical import clinical_reports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,8 @@ def test_articles(tmp_path: Path) -> None:
 
 
 def test_clinical_by_name_and_from_files(tmp_path: Path) -> None:
-    write_clinical(tmp_path, sizes={"train": 2, "dev": 1, "test": 1})
     made = list(clinical_reports("train", 2))
+    write_lines(tmp_path / "train.jsonl", made)
     assert list(read_corpus(tmp_path)) == made
     stream = read_corpus("clinical", seed=0)
     assert [next(stream), next(stream)] == made
@@ -85,12 +86,12 @@ def test_errors_name_file_line_and_field(tmp_path: Path) -> None:
         (b'{"text": "a"}\n{"txt": "b"}\n', r":2: none of the fields text, body, comment, only txt"),
         (b'{"text": "a"\n', r":1: not JSON"),
         (b"[1]\n", r":1: expected a JSON object, got '\[1\]'"),
-        (b'{"text": "a"}\n{"text": "\xff"}\n', r":2: not UTF-8 at byte 10"),
+        (b'{"text": "a"}\n{"text": "\xff"}\n', r"a\.jsonl:2: byte 0xff at offset 10 is not UTF-8"),
         (b'{"text": "a", "split": "valid"}\n', r"field 'split' is 'valid', expected one of train, dev, test"),
         (b'{"text": "a", "split": "dev"}\n{"text": "b"}\n', r"record '2': field 'split' is None"),
     ):
         (tmp_path / "a.jsonl").write_bytes(content)
-        with pytest.raises(CorpusError, match=message) as caught:
+        with pytest.raises(SourceError, match=message) as caught:
             list(read_corpus(tmp_path / "a.jsonl"))
         assert "\n" not in str(caught.value)
 
@@ -101,33 +102,32 @@ def test_errors_of_missing_corpora(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="split='valid'"):
         read_corpus("clinical", "valid")
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 2000)[:-20])
-    with pytest.raises(CorpusError, match="cannot be read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         list(read_corpus(tmp_path / "a.jsonl.gz"))
 
 
 def test_statistics_by_hand() -> None:
     vocabulary = WordVocabulary.of(["EF 60 %"], size=3)
     found = corpus_statistics(["EF 60 %", "The EF 35 or 1,250.50 %", "9" * 400], vocabulary)
-    assert (found.records, found.tokens, found.longest, found.numerals) == (3, 10, 6, 4)
-    assert (found.smallest, found.median, found.largest) == (35.0, 60.0, 1250.5)
-    assert found.mean == pytest.approx((35 + 60 + 1250.5) / 3)
-    assert (found.known_words, found.known_numerals) == (pytest.approx(4 / 6), pytest.approx(1 / 4))
-    assert (found.mean_length, found.numeral_share) == (pytest.approx(10 / 3), pytest.approx(0.4))
+    assert (found["records"], found["tokens"], found["longest"], found["numerals"]) == (3, 10, 6, 4)
+    assert (found["smallest"], found["median"], found["largest"]) == (35.0, 60.0, 1250.5)
+    assert found["mean"] == pytest.approx((35 + 60 + 1250.5) / 3)
+    assert (found["known_words"], found["known_numerals"]) == (pytest.approx(4 / 6), pytest.approx(1 / 4))
     empty = corpus_statistics([])
-    assert (empty.records, empty.median, empty.known_words, empty.mean_length) == (0, None, None, 0)
+    assert (empty["records"], empty["median"], empty["known_words"]) == (0, None, None)
 
 
-def test_table_one(tmp_path: Path) -> None:
-    write_clinical(tmp_path, sizes={"train": 60, "dev": 10, "test": 20})
-    vocabulary, table = table_one(tmp_path, 300)
-    assert list(table) == list(SPLITS)
-    texts = [record["text"] for record in read_corpus(tmp_path, "test")]
-    tokens = [token for text in texts for token in tokenize(text)]
+def test_statistics_of_clinical_reports() -> None:
+    train, test = ([report["text"] for report in clinical_reports(split, 60)] for split in ("train", "test"))
+    vocabulary = WordVocabulary.of(train, 300)
+    found = corpus_statistics(test, vocabulary)
+    tokens = [token for text in test for token in tokenize(text)]
     known = {*vocabulary.words, *vocabulary.numerals}
     words = [token for token in tokens if not token[0].isdigit()]
-    assert table["test"].known_words == pytest.approx(sum(word in known for word in words) / len(words))
-    assert table["test"].median == statistics.median(float(token) for token in tokens if token[0].isdigit())
-    assert table["train"].known_numerals > table["test"].known_numerals
+    assert found["known_words"] == pytest.approx(sum(word in known for word in words) / len(words))
+    assert found["median"] == statistics.median(float(token) for token in tokens if token[0].isdigit())
+    of_train = corpus_statistics(train, vocabulary)
+    assert of_train["known_numerals"] > found["known_numerals"]
 
 
 @pytest.mark.shared("data/scientific", "data/market/articles.jsonl.gz")
@@ -141,8 +141,8 @@ def test_shared_sets(shared: Path) -> None:
     assert (round(len(whole) / len(texts), 1), round(100 * statistics.mean(shares), 2)) == (158.6, 4.21)
     found = corpus_statistics(texts)
     cut = [token for text in texts for token in re.findall(rf"{number}|[^\W\d]+|\S", text)]
-    assert found.tokens == pytest.approx(len(cut), rel=1e-3)
-    assert found.numerals == pytest.approx(sum(bool(re.fullmatch(number, token)) for token in cut), rel=5e-3)
-    assert found.median == pytest.approx(5, abs=1)
+    assert found["tokens"] == pytest.approx(len(cut), rel=1e-3)
+    assert found["numerals"] == pytest.approx(sum(bool(re.fullmatch(number, token)) for token in cut), rel=5e-3)
+    assert found["median"] == pytest.approx(5, abs=1)
     market = sum(1 for _ in read_corpus(shared / "data/market/articles.jsonl.gz", "dev"))
     assert market == 1311

@@ -32,7 +32,7 @@ def test_vocabularies_estimate_known_numerals_only() -> None:
         head.double()(torch.zeros(1, 4, dtype=torch.float64))
         numerals = table_of_texts(["3", "8", "10"])
         named = estimates(head(torch.randn(20, 4, dtype=torch.float64)), numerals)
-    assert set(named.candidate.tolist()) <= {3.0, 6.5, 10.0}
+    assert set(named["candidate"].tolist()) <= {3.0, 6.5, 10.0}
 
 
 def test_ties_of_candidates_are_averaged() -> None:
@@ -53,7 +53,7 @@ def test_ties_of_candidates_are_averaged() -> None:
 
     numerals = table_of_texts(["1", "2", "40"])
     named = estimates(Fixed([[0.0, 3.0, 1.0], [5.0, 1.0, 5.0]]), numerals)  # type: ignore[arg-type]
-    assert named.candidate.tolist() == [2.0, 20.5]
+    assert named["candidate"].tolist() == [2.0, 20.5]
 
 
 def test_errors_by_hand() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from numerate.training.sources import SourceError
 from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
-from numerate_lab.tasks.wikipedia.wiki_convert import pages_of_dump, plain_text, rows_of_page, sentences_of_page
+from numerate_lab.tasks.wikipedia.wiki_convert import pages_of_dump, plain_text, sentences_of_page
 from numerate_lab.tasks.wikipedia.wiki_template import Wording
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang=
   <page><title>Hill</title><ns>0</ns><id>14</id>
     <revision><text>A hill of &lt;b&gt;earth&lt;/b&gt;.</text></revision></page>
 </mediawiki>"""
+
+
+def rows_of_page(page: str, wikitext: str, single: bool = True, **options: Any) -> list[dict[str, Any]]:
+    text, conversions = plain_text(wikitext, **options)
+    return [row for rows, _ in sentences_of_page(page, text, conversions, single) for row in rows]
 
 
 def comments(wikitext: str, **options: Any) -> list[str]:

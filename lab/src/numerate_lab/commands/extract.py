@@ -21,6 +21,8 @@ __all__ = ["extract_wiki_convert", "left_out_line"]
 
 SHARES = (("dev", 0.1), ("test", 0.2))
 """Cumulative shares of the splits by page hash; the rest is `train`. Shares are 8 : 1 : 1, as in Wiki-Convert."""
+SHORTEST, LONGEST = 16, 299
+"""Characters of a sentence; wide ones such as Chinese count twice."""
 LENGTH = "too short or too long"
 RARE = "a rarer unit; see --most-units"
 
@@ -32,7 +34,6 @@ def extract_wiki_convert(
     names: Sequence[str] = (),
     most_units: int = 30,
     every: bool = False,
-    lengths: tuple[int, int] = (15, 300),
     units: str | None = None,
     decimal: str | None = None,
 ) -> dict[str, Any]:
@@ -46,11 +47,8 @@ def extract_wiki_convert(
         names: More names of the template.
         most_units: Keep sentences with one of this many most frequent units; 0 for all.
         every: Include sentences with several conversions or other numbers.
-        lengths: Keep sentences with more characters than the first and fewer than the second value; wide characters,
-            such as Chinese ones, count twice.
-        units: `name` for English names of units, `code` for codes of the template; None for `name` in English dumps
-            and dumps without a language, else `code`.
-        decimal: `point` or `comma`, the decimal separator; None for that of the dump's language.
+        units: `name` for English names, `code` for codes of the template; by default `name` for English dumps only.
+        decimal: `point` or `comma`, the decimal separator; by default that of the dump's language.
 
     Returns:
         Number of `pages`, `templates` and `sentences`, rows by split, `left_out` sentences by reason, rows by `units`.
@@ -76,7 +74,7 @@ def extract_wiki_convert(
                 seen["templates"] += len(conversions)
                 for rows, why in sentences_of_page(page.id, text, conversions, single=not every):
                     seen["sentences"] += 1
-                    if rows and not lengths[0] < _width(rows[0]["comment"]) < lengths[1]:
+                    if rows and not SHORTEST <= _width(rows[0]["comment"]) <= LONGEST:
                         why = LENGTH
                     if why:
                         left_out[why] += 1
@@ -103,11 +101,8 @@ def left_out_line(left_out: Mapping[str, int]) -> str:
         >>> left_out_line({})
         'no sentence left out'
     """
-    if not left_out:
-        return "no sentence left out"
-    total = sum(left_out.values())
     reasons = ", ".join(f"{count:,} ({why})" for why, count in left_out.items())
-    return f"{_many(total, 'sentence')} left out: {reasons}"
+    return f"{_many(sum(left_out.values()), 'sentence')} left out: {reasons}" if left_out else "no sentence left out"
 
 
 def _check(folder: Path, names: Sequence[str], most_units: int, units: str | None, decimal: str | None) -> None:
@@ -148,8 +143,7 @@ def _width(text: str) -> int:
 def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int], int]:
     """Writes rows with these units to the files of their splits; returns rows by split and sentences without them."""
     folder.mkdir(parents=True, exist_ok=True)
-    counts = {"train": 0, "dev": 0, "test": 0}
-    rare = 0
+    counts, rare = {"train": 0, "dev": 0, "test": 0}, 0
     with contextlib.ExitStack() as stack:
         files = {
             split: stack.enter_context(gzip.open(folder / f"{split}.jsonl.gz", "wt", encoding="utf-8"))
@@ -159,14 +153,9 @@ def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int]
         for line in waiting:
             page, rows = json.loads(line)
             kept = [row for row in rows if row["unit"] in units]
+            share = int.from_bytes(hashlib.blake2b(page.encode(), digest_size=8).digest(), "big") / 2**64
+            split = next((split for split, end in SHARES if share < end), "train")
             rare += not kept
-            split = _split(page)
             counts[split] += len(kept)
             files[split].writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
     return counts, rare
-
-
-def _split(page: str) -> str:
-    digest = hashlib.blake2b(page.encode(), digest_size=8).digest()
-    share = int.from_bytes(digest, "big") / 2**64
-    return next((split for split, end in SHARES if share < end), "train")

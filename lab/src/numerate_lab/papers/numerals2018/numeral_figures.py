@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["figures"]
 
 CONTEXTS = 2000
-"""Number of test numbers for calibration."""
+"""Maximum number of test numbers for calibration, from a fifth as many texts."""
 
 
+@torch.no_grad()
 def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, Figure]:
     """Figures by file name.
 
@@ -35,16 +36,17 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
             all for number lines and calibration.
     """
     found: dict[str, Figure] = {}
-    for name in ("h-softmax", "softmax"):
-        if name in models and "numerals-cosine" not in found:
-            found["numerals-cosine"] = _numerals(models[name])
+    if words := models.get("h-softmax") or models.get("softmax"):
+        found["numerals-cosine"] = _numerals(words)
     if "d-rnn" in models:
         head: Any = models["d-rnn"].head
         symbols = head.spelling.symbols.weight.detach()
         found["digits-cosine"] = cosine_map(symbols[:10], [*"0123456789"], "Digits of the d-rnn (Fig. 4)")
     shares = {}
     for name, model in models.items():
-        predicted, numbers = _some(task, model)
+        texts = task.examples("test")[: CONTEXTS // 5]
+        batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
+        predicted, numbers = (found[:CONTEXTS] for found in model.numbers_of(dict(batch)))
         gold = numbers.values()
         found[f"number-line-{name}"] = number_line(
             predicted, row=0, gold=float(gold[0]), low=0, high=max(2 * float(gold[0]), 20.0), title=f"{name} (Fig. 5)"
@@ -66,18 +68,6 @@ def _numerals(model: NumberModel) -> Figure:
     head: Any = model.head
     texts = head.known.texts()
     vectors = head.out.weight.detach()[: len(texts)]
-    small = [place for place, text in enumerate(texts) if text.isdigit() and int(text) <= 100] or list(
-        range(len(texts))
-    )
-    kept = small[:60]
+    small = [place for place, text in enumerate(texts) if text.isdigit() and int(text) <= 100]
+    kept = (small or list(range(len(texts))))[:60]
     return cosine_map(vectors[kept], [texts[place] for place in kept], "Numerals of the vocabulary (Fig. 3)")
-
-
-@torch.no_grad()
-def _some(task: NextNumeral, model: NumberModel) -> tuple[Any, Any]:
-    """Distributions and numbers of the first test texts, at most `CONTEXTS`."""
-    texts = task.examples("test")[: max(1, CONTEXTS // 5)]
-    batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
-    predicted, numbers = model.numbers_of(dict(batch))
-    keep = slice(0, CONTEXTS)
-    return predicted[keep], numbers[keep]

@@ -46,10 +46,10 @@ def grid_for(
     check_name("scale", scale, list(_RUN["scales"]))
     size = _RUN["scales"][scale]
     shared = _RUN["corpora"][corpus] | size | options
-    if data is None and shared["source"] != "clinical":
-        raise ValueError(f"corpus {corpus!r} is read from files: give --data, the folder with {shared['source']!r}")
     if shared["source"] != "clinical":
-        shared["source"] = str(Path(str(data)) / shared["source"])
+        if data is None:
+            raise ValueError(f"corpus {corpus!r} is read from files: give --data, the folder with {shared['source']!r}")
+        shared["source"] = str(Path(data) / shared["source"])
     vectors = None if data is None else Path(data) / _RUN["word_vectors"]
     encodings = {}
     for name in models or _RUN["models"]:

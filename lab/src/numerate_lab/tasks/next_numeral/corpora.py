@@ -8,36 +8,31 @@ from __future__ import annotations
 import bisect
 import hashlib
 import itertools
-import json
 import math
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from numerate.backbones.word_tokenizer import WordVocabulary, is_numeral, normalised_counts
-from numerate.config import Config
 from numerate.reading.plain import raw_tokens
 from numerate.registry import near_names
-from numerate.training.sources import SourceError, numbered_lines
+from numerate.training.text_files import SourceError, numbered_lines, parsed_json
 from numerate_lab.tasks.synthetic.clinical import clinical_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["SPLITS", "CorpusError", "CorpusStatistics", "corpus_statistics", "drawn_split", "read_corpus", "table_one"]
+__all__ = ["SPLITS", "CorpusError", "corpus_statistics", "drawn_split", "read_corpus"]
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
 """Shares of the splits for texts without a split, as in the paper."""
-NAMES = ("clinical",)
-"""Corpora that are generated."""
 _TEXT_FIELDS = ("text", "body", "comment")
 _PEEKED_LINES = 1000
 
 
-class CorpusError(ValueError):
-    """A corpus cannot be read; the message names file, line and field."""
+class CorpusError(SourceError):
+    """There is no such corpus, or a record is invalid; the message names file, line and field."""
 
 
 def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> Iterator[dict[str, Any]]:
@@ -57,7 +52,8 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
         seed: Seed of divided or generated records. Equal texts are always in the same split.
 
     Raises:
-        CorpusError: There is no such corpus (immediately), or a line is invalid (while reading).
+        CorpusError: There is no such corpus (immediately), or a record is invalid (while reading).
+        SourceError: A file cannot be read or is not JSON (while reading).
 
     Example:
         >>> report = next(read_corpus("clinical", "dev"))
@@ -66,7 +62,7 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
     """
     if split not in SPLITS:
         raise CorpusError(f"split must be one of {', '.join(SPLITS)}, got {split=}")
-    if str(source) in NAMES:
+    if str(source) == "clinical":
         return clinical_reports(split, seed=seed)
     path = Path(source)
     if path.is_dir():
@@ -76,104 +72,34 @@ def read_corpus(source: str | Path, split: str = "train", *, seed: int = 0) -> I
             raise CorpusError(f"{path}: a folder without {files[1].name} or {files[0].name}")
         return _json_records(found)
     if not path.is_file():
-        raise CorpusError(
-            f"{source}: no such file or folder, and no corpus of that name: {near_names(str(source), [*NAMES])}"
-        )
-    if path.name.endswith((".jsonl", ".jsonl.gz")):
-        return _chosen(_json_records(path), path, split, seed)
-    return _chosen(_paragraphs(path), path, split, seed)
+        near = near_names(str(source), ["clinical"])
+        raise CorpusError(f"{source}: no such file or folder, and no corpus of that name: {near}")
+    read = _json_records if path.name.endswith((".jsonl", ".jsonl.gz")) else _paragraphs
+    return _chosen(read(path), path, split, seed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusStatistics(Config):
-    """Statistics of a split as in Table 1 of the paper, in tokens of the 2018 models.
+def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> dict[str, Any]:
+    """Statistics of texts as in Table 1 of the paper, in tokens of the 2018 models.
 
-    Attributes:
-        records: Number of texts.
-        tokens: Number of tokens, without start and end tokens.
-        longest: Number of tokens of the longest text.
-        numerals: Number of numerals.
-        smallest: Smallest number; this and the next three are None without numbers.
-        median: Median of the numbers.
-        mean: Mean of the numbers; as in the paper, one huge number can make it meaningless.
-        largest: Largest number.
-        known_words: Share of words in the vocabulary; None without a vocabulary.
-        known_numerals: Share of numerals in the vocabulary.
-    """
-
-    kind: ClassVar[str] = "corpus-statistics"
-    records: int
-    tokens: int
-    longest: int
-    numerals: int
-    smallest: float | None
-    median: float | None
-    mean: float | None
-    largest: float | None
-    known_words: float | None = None
-    known_numerals: float | None = None
-
-    @property
-    def mean_length(self) -> float:
-        """Mean number of tokens per text."""
-        return self.tokens / max(self.records, 1)
-
-    @property
-    def numeral_share(self) -> float:
-        """Share of numerals among tokens."""
-        return self.numerals / max(self.tokens, 1)
-
-
-def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = None) -> CorpusStatistics:
-    """Computes the statistics of texts.
-
-    Args:
-        texts: The texts of a split.
-        vocabulary: Vocabulary for the shares of known words and numerals.
+    Returns:
+        Number of `records` and of their `tokens` (without start and end tokens), tokens of the `longest` text, number
+        of `numerals`; `smallest`, `median`, `mean` and `largest` number (None without numbers; one huge number can make
+        the mean meaningless); shares of `known_words` and `known_numerals` (None without a vocabulary).
 
     Example:
         >>> found = corpus_statistics(["EF 60 %", "EF 35 or 40 %"], WordVocabulary.of(["EF 60 %"], size=3))
-        >>> found.tokens, found.numerals, found.median, found.known_words
+        >>> found["tokens"], found["numerals"], found["median"], found["known_words"]
         (8, 3, 40.0, 0.8)
     """
-    return _statistics(_tally(texts), vocabulary)
-
-
-def table_one(source: str | Path, size: int, *, seed: int = 0) -> tuple[WordVocabulary, dict[str, CorpusStatistics]]:
-    """The vocabulary of the training texts of a corpus, and the statistics of its splits.
-
-    Args:
-        source: Corpus of `read_corpus`.
-        size: Number of types of the vocabulary.
-        seed: Seed of `read_corpus`.
-    """
-    tallies = {split: _tally(record["text"] for record in read_corpus(source, split, seed=seed)) for split in SPLITS}
-    vocabulary = WordVocabulary.of(tallies["train"].types, size)
-    return vocabulary, {split: _statistics(tally, vocabulary) for split, tally in tallies.items()}
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """Counts of one pass over texts: texts, tokens of the longest text, and occurrences of each type."""
-
-    records: int
-    longest: int
-    types: Counter[str]
-
-
-def _tally(texts: Iterable[str]) -> _Tally:
     records = longest = 0
     written: Counter[str] = Counter()
     for text in texts:
         tokens = raw_tokens(text)
         records, longest = records + 1, max(longest, len(tokens))
         written.update(tokens)
-    return _Tally(records, longest, normalised_counts(written))
-
-
-def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStatistics:
-    words = {token: count for token, count in tally.types.items() if not is_numeral(token)}
-    numerals = {token: count for token, count in tally.types.items() if is_numeral(token)}
+    types = normalised_counts(written)
+    words = {token: count for token, count in types.items() if not is_numeral(token)}
+    numerals = {token: count for token, count in types.items() if is_numeral(token)}
     # Values with their counts; 400 digits in a row are no float64 and are left out.
     numbers = sorted((value, count) for token, count in numerals.items() if math.isfinite(value := float(token)))
     total = sum(count for _, count in numbers)
@@ -186,37 +112,26 @@ def _statistics(tally: _Tally, vocabulary: WordVocabulary | None) -> CorpusStati
             return None
         return sum(count for token, count in counts.items() if token in known) / sum(counts.values())
 
-    return CorpusStatistics(
-        records=tally.records,
-        tokens=sum(tally.types.values()),
-        longest=tally.longest,
-        numerals=sum(numerals.values()),
-        smallest=numbers[0][0] if total else None,
-        median=sum(middle) / 2 if total else None,
-        mean=math.fsum(value * count for value, count in numbers) / total if total else None,
-        largest=numbers[-1][0] if total else None,
-        known_words=covered(words),
-        known_numerals=covered(numerals),
-    )
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a file with their numbers, from 1."""
-    try:
-        yield from numbered_lines(path)
-    except SourceError as error:
-        raise CorpusError(str(error)) from None
+    return {
+        "records": records,
+        "tokens": sum(types.values()),
+        "longest": longest,
+        "numerals": sum(numerals.values()),
+        "smallest": numbers[0][0] if total else None,
+        "median": sum(middle) / 2 if total else None,
+        "mean": math.fsum(value * count for value, count in numbers) / total if total else None,
+        "largest": numbers[-1][0] if total else None,
+        "known_words": covered(words),
+        "known_numerals": covered(numerals),
+    }
 
 
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{where}: not JSON: {error}") from None
+        record = parsed_json(line, where)
         if not isinstance(record, dict):
             raise CorpusError(f"{where}: expected a JSON object, got {line[:40]!r}")
         field = next((name for name in _TEXT_FIELDS if name in record), None)
@@ -232,10 +147,10 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _paragraphs(path: Path) -> Iterator[dict[str, Any]]:
     """Plain text: paragraphs between blank lines, or lines."""
-    peeked = "\n".join(line.strip() for _, line in itertools.islice(_lines(path), _PEEKED_LINES))
+    peeked = "\n".join(line.strip() for _, line in itertools.islice(numbered_lines(path), _PEEKED_LINES))
     by_line = "\n\n" not in peeked.strip()
     number, part = 0, []
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if line.strip():
             part.append(line)
         if part and (by_line or not line.strip()):
@@ -253,9 +168,8 @@ def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int
         if has_field is None:
             has_field = own is not None
         if has_field != (own is not None) or (has_field and own not in SPLITS):
-            raise CorpusError(
-                f"{path}, record {record['id']!r}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}"
-            )
+            where = f"{path}, record {record['id']!r}"
+            raise CorpusError(f"{where}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}")
         if (own if has_field else drawn_split(record["text"], seed)) == split:
             yield record
 

@@ -34,13 +34,7 @@ from numerate_lab.engine.task import Answers, Column, Task, TrialConfig
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.next_numeral import number_line_errors as number_line
 from numerate_lab.tasks.next_numeral.corpora import SPLITS, corpus_statistics, read_corpus
-from numerate_lab.tasks.next_numeral.numeral_trial import (
-    MAX_TOKENS,
-    NextNumeralTrial,
-    sized_head,
-    time_limit,
-    word_backbone,
-)
+from numerate_lab.tasks.next_numeral.numeral_trial import NextNumeralTrial, sized_head, time_limit, word_backbone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,9 +75,7 @@ class Corpus:
         return number_line.table_of_texts(Counter(self.numerals).elements())
 
 
-@functools.lru_cache(maxsize=2)
-def _corpus(source: str, vocabulary: int, most_texts: int | None) -> Corpus:
-    return Corpus(source, vocabulary, most_texts)
+_corpus = functools.lru_cache(maxsize=2)(Corpus)
 
 
 class _NestedColumn(Column):
@@ -147,8 +139,9 @@ class NextNumeral(Task):
         del log
         file = Path(self.workspace.results) / "corpus.json"
         if not file.is_file():
+            kind = {"kind": "corpus-statistics", "version": 1}
             texts, vocabulary = self.corpus.texts, self.corpus.vocabulary
-            found = {split: corpus_statistics(some, vocabulary).to_dict() for split, some in texts.items()}
+            found = {split: kind | corpus_statistics(some, vocabulary) for split, some in texts.items()}
             settings = {"source": Path(self.config.source).name, "vocabulary": self.config.vocabulary}
             write(file, config=settings, figures=found)
 
@@ -174,18 +167,12 @@ class NextNumeral(Task):
         """Batches of a split; the processed texts are the same for all models."""
         rows, texts = self.corpus.rows, self.examples(split)
         if split not in rows:
-            batch = model.processor(texts, truncation=True, max_length=MAX_TOKENS)
-            keys = list(batch)
-            rows[split] = [{key: batch[key][row] for key in keys} for row in range(len(texts))]
+            batch = model.processor(texts, truncation=True, max_length=self.config.max_tokens)
+            rows[split] = [{key: batch[key][row] for key in batch} for row in range(len(texts))]
         return BatchesByLength(rows[split], NumberCollator(self.corpus.tokenizer), size)
 
     def train(self, model: NumberModel, log: Log | None = None, **options: Any) -> Figures:
-        """Trains with early stopping by the dev loss, and keeps the best weights.
-
-        Args:
-            model: The model.
-            log: Not used.
-            **options: More `TrainingArguments`.
+        """Trains with early stopping by the dev loss, and keeps the best weights; `options` are `TrainingArguments`.
 
         Returns:
             Number of epochs, the best dev loss, the dev loss after each epoch, and seconds.
@@ -208,8 +195,7 @@ class NextNumeral(Task):
                 dataloader_pin_memory=False, bf16=config.bf16 and torch.cuda.is_available(), **options,
             )  # fmt: skip
             stops: list[Any] = [transformers.EarlyStoppingCallback(config.patience)]
-            if config.seconds is not None:
-                stops.append(time_limit(config.seconds))
+            stops += [] if config.seconds is None else [time_limit(config.seconds)]
             trainer = NumberTrainer(
                 model, arguments, data_collator=the_batch, number_metrics=False, callbacks=stops,
                 train_dataset=self.batches(model, "train", config.batch).to(arguments.device),
@@ -243,17 +229,14 @@ class NextNumeral(Task):
                 numbers = NumberTable(*(inputs[f"number_{name}"] for name in ("bits", "chars", "precision", "given")))
                 numbers = numbers[rows, places]
                 tokens = first_tokens(inputs["number_slots"], inputs["number_bits"].shape[1])[rows, places] - 1
-                named = number_line.estimates(output.numbers, candidates)
                 found |= {
                     "gold": numbers.values(),
                     "precision": numbers.precision,
                     "class_nll": nll[rows, tokens],
                     "nll": -output.numbers.log_prob(numbers),
                     "unknown": torch.zeros_like(rows, dtype=torch.bool) if head.is_open else head.is_oov(numbers),
-                    "candidate": named.candidate,
-                    "mean": named.mean,
-                    "median": named.median,
                 }
+                found |= number_line.estimates(output.numbers, candidates)
                 if hasattr(output.numbers, "chosen"):  # posterior of each member of a combination
                     found["chosen"] = output.numbers.chosen(numbers)
             for name, column in found.items():
@@ -279,14 +262,9 @@ class NextNumeral(Task):
         errors = {name: number_line.errors(predictions[name], gold) for name in ("candidate", "mean", "median")}
         always = number_line.baselines(self.corpus.train_numbers().values(), gold)
         errors |= {f"always the {name}": row for name, row in always.items()}
-        return {
-            "perplexity": {
-                name: {"pp": row.pp, "app": row.app, "tokens": row.count} for name, row in perplexities.items()
-            },
-            "number_line": {
-                name: {error: score.to_dict() for error, score in row.items()} for name, row in errors.items()
-            },
-        }
+        shown = {name: {"pp": row.pp, "app": row.app, "tokens": row.count} for name, row in perplexities.items()}
+        lines = {name: {error: score.to_dict() for error, score in row.items()} for name, row in errors.items()}
+        return {"perplexity": shown, "number_line": lines}
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """Best dev loss."""

@@ -8,8 +8,9 @@ distribution are estimated, too.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
     from numerate.metrics import Score
 
-__all__ = ["Estimates", "baselines", "candidates", "errors", "estimates", "table_of_texts"]
+__all__ = ["baselines", "candidates", "errors", "estimates", "table_of_texts"]
 
 PERCENTILES = 100
 COVERED = 0.9
@@ -43,11 +44,7 @@ def table_of_texts(texts: Iterable[str]) -> NumberTable:
 
 
 def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str]:
-    """Candidate numerals, sorted by value and length.
-
-    Args:
-        counts: Count of each training numeral as written.
-        known: Numerals of the vocabulary.
+    """Candidate numerals, sorted by value and length, from counts of training numerals and a vocabulary's `known` ones.
 
     Example:
         >>> candidates({"3": 8, "2.5": 2, "1.25": 1}, known=["1000"])
@@ -55,41 +52,26 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
     """
     values = sorted((float(text), count) for text, count in counts.items() if math.isfinite(float(text)))
     total = sum(count for _, count in values)
-    chosen, so_far, rank = [], 0, 0
-    for value, count in values:
-        so_far += count
-        while rank < PERCENTILES and so_far > rank * (total - 1) / max(PERCENTILES - 1, 1):
-            chosen.append(value)
-            rank += 1
-    decimals = sorted((len(text.partition(".")[2]), count) for text, count in counts.items())
+    upto = list(itertools.accumulate(count for _, count in values))
+    ranks = [rank * (total - 1) / (PERCENTILES - 1) for rank in range(PERCENTILES)] if total else []
+    chosen = {values[bisect.bisect_right(upto, rank)][0] for rank in ranks}
     most, covered = 0, 0
-    for digits, count in decimals:
-        most, covered = digits, covered + count
-        if covered >= COVERED * total:
-            break
-    texts = set(known) | {f"{value:.{digits}f}" for value in set(chosen) for digits in range(most + 1)}
+    for digits, count in sorted((len(text.partition(".")[2]), count) for text, count in counts.items()):
+        if covered < COVERED * total:
+            most, covered = digits, covered + count
+    texts = set(known) | {f"{value:.{digits}f}" for value in chosen for digits in range(most + 1)}
     return sorted(texts, key=lambda text: (float(text), len(text), text))
 
 
-@dataclass(frozen=True)
-class Estimates:
-    """Best candidate, mean and median of N distributions, (N,) each.
+@torch.no_grad()
+def estimates(distribution: NumberDistribution, numerals: NumberTable) -> dict[str, Tensor]:
+    """Point estimates: the best `candidate` (the mean of two with equal probability), the `mean` and the `median`.
 
     Means and medians are clipped to the range of float32: one exponent in a sample of a digit-RNN can give a mean of
     10^200.
-    """
-
-    candidate: Tensor
-    mean: Tensor
-    median: Tensor
-
-
-@torch.no_grad()
-def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estimates:
-    """Point estimates; of two best candidates with equal probability, their mean.
 
     Args:
-        distribution: N distributions.
+        distribution: N distributions; estimates are (N,) each.
         numerals: At least two candidates.
     """
     # A vocabulary has no probability for numerals that it does not contain.
@@ -97,18 +79,14 @@ def estimates(distribution: NumberDistribution, numerals: NumberTable) -> Estima
     first, second = numerals.values()[places].unbind(1)
     best = torch.where(scores[:, 0] == scores[:, 1], (first + second) / 2, first)
     most = torch.finfo(torch.float32).max
-    return Estimates(best, distribution.mean().clamp(-most, most), distribution.median().clamp(-most, most))
+    mean, median = (found.clamp(-most, most) for found in (distribution.mean(), distribution.median()))
+    return {"candidate": best, "mean": mean, "median": median}
 
 
 def errors(predicted: Tensor, gold: Tensor) -> dict[str, Score]:
     """The five errors of Table 3 of the paper; percentage errors skip and count correct numbers of 0."""
-    return {
-        "RMSE": metrics.rmse(predicted, gold),
-        "MAE": metrics.mae(predicted, gold),
-        "MdAE": metrics.mdae(predicted, gold),
-        "MAPE": metrics.mape(predicted, gold),
-        "MdAPE": metrics.mdape(predicted, gold),
-    }
+    names = ("RMSE", "MAE", "MdAE", "MAPE", "MdAPE")
+    return {name: getattr(metrics, name.lower())(predicted, gold) for name in names}
 
 
 def baselines(train: Tensor, gold: Tensor) -> dict[str, dict[str, Score]]:

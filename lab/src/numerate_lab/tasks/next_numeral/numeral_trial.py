@@ -14,10 +14,7 @@ from numerate_lab.engine.task import TrialConfig
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["MAX_TOKENS", "NextNumeralTrial", "sized_head", "time_limit", "word_backbone"]
-
-MAX_TOKENS = 1024
-"""Longer texts are truncated."""
+__all__ = ["NextNumeralTrial", "sized_head", "time_limit", "word_backbone"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +47,8 @@ class NextNumeralTrial(TrialConfig):
     kind: ClassVar[str] = "next-numeral"
     paths: ClassVar[tuple[str, ...]] = ("source", "word_vectors")
     unchecked: ClassVar[tuple[str, ...]] = ("seconds",)
+    max_tokens: ClassVar[int] = 1024
+    """Longer texts are truncated."""
     source: str
     vocabulary: int = 5000
     head: dict[str, Any] = field(default_factory=lambda: {"kind": "h-softmax", "size": None})
@@ -87,18 +86,17 @@ class NextNumeralTrial(TrialConfig):
 
 def word_backbone(config: NextNumeralTrial, tokenizer: Any) -> PreTrainedModel:
     """A fresh language model of words."""
-    size = len(tokenizer)
     if config.backbone == "transformer":
         from transformers import GPT2Config, GPT2LMHeadModel
 
         settings = GPT2Config(
-            vocab_size=size, n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
-            n_positions=MAX_TOKENS, resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
-            bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+            vocab_size=len(tokenizer), n_embd=config.width, n_layer=config.layers, n_head=max(1, config.width // 64),
+            resid_pdrop=config.dropout, embd_pdrop=config.dropout, attn_pdrop=config.dropout,
+            n_positions=config.max_tokens, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
         )  # fmt: skip
         return GPT2LMHeadModel(settings)
     sizes = NumerateLSTMConfig(
-        vocab_size=size, hidden_size=config.width, num_hidden_layers=config.layers, dropout=config.dropout
+        vocab_size=len(tokenizer), hidden_size=config.width, num_hidden_layers=config.layers, dropout=config.dropout
     )
     backbone = NumerateLSTMForCausalLM(sizes)
     if config.word_vectors is not None:

@@ -1,1 +1,1 @@
-"""Synthetic texts: clinical reports, and numbers of known distributions."""
+"""Synthetic clinical reports."""

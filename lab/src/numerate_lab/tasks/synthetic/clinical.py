@@ -15,62 +15,25 @@ A report depends on seed, split and index only: data sets of any size can be str
 
 from __future__ import annotations
 
+import bisect
 import functools
-import json
 import math
 import random
 import re
-from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from numerate.reading.plain import raw_tokens
+from numerate_lab.engine.tables import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ATTRIBUTES", "SIZES", "clinical_report", "clinical_reports", "phrases", "write_clinical"]
+__all__ = ["SIZES", "clinical_report", "clinical_reports", "phrases"]
 
 SIZES = {"train": 11_170, "dev": 1_625, "test": 3_220}
 """Number of records in each split of the paper."""
 
-ATTRIBUTES = {
-    "age": "years", "height": "cm", "weight": "kg", "bsa": "m2", "heart_rate": "/min", "systolic": "mmHg",
-    "diastolic": "mmHg", "lv_edv": "ml", "lv_esv": "ml", "lv_sv": "ml", "lv_ef": "%", "lv_mass": "g", "rv_edv": "ml",
-    "rv_esv": "ml", "rv_ef": "%", "wall": "mm", "la_area": "cm2", "aortic_root": "mm", "scar": "%",
-    "contrast_dose": "ml",
-}  # fmt: skip
-"""The 20 measurements of a table and their units. A table also has `sex`, `disease`, `drug_dose` and `year`."""
-
-
-@dataclass(frozen=True)
-class _Disease:
-    """Effect of a disease: factors for volumes, mass and atrium, and typical values of the other measurements."""
-
-    share: float
-    age: float
-    volume: float = 1.0
-    ef: float = 63.0
-    ef_spread: float = 4.5
-    mass: float = 1.0
-    wall: float = 8.6
-    atrium: float = 1.0
-    right: float = 1.0
-    right_ef: float = 60.0
-    scar: float = 0.0
-    scarred: float = 0.0
-
-
-_DISEASES = {
-    "normal": _Disease(0.32, 48),
-    "dilated": _Disease(0.18, 56, 1.55, 37, 9, 1.3, 8.3, 1.3, 1.15, 48, 9, 0.35),
-    "hypertrophic": _Disease(0.14, 54, 0.92, 70, 5, 1.75, 17.5, 1.35, 0.9, 64, 11, 0.6),
-    "ischaemic": _Disease(0.19, 65, 1.25, 45, 11, 1.15, 9.5, 1.15, 0.95, 55, 19, 0.9),
-    "myocarditis": _Disease(0.07, 36, 1.08, 56, 7, 1.05, 9.0, 1.0, 1.0, 58, 8, 0.8),
-    "right heart": _Disease(0.06, 50, 0.9, 58, 6, 0.95, 8.5, 1.05, 1.6, 41, 5, 0.15),
-    "athlete": _Disease(0.04, 31, 1.3, 60, 4, 1.25, 10.5, 1.15, 1.35, 57),
-}
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _POOL = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"<(\w+)>")
@@ -78,11 +41,8 @@ _NUMBER = re.compile(r"<(\w+)>")
 
 @functools.cache
 def phrases() -> dict[str, Any]:
-    """Word lists, sentences and sections of the reports, from `clinical_phrases.yaml`."""
-    import yaml
-
-    file = resources.files("numerate_lab.tasks.synthetic") / "clinical_phrases.yaml"
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    """Diseases, measurements, word lists, sentences and sections of the reports, from `clinical_phrases.yaml`."""
+    return load_yaml("numerate_lab.tasks.synthetic", "clinical_phrases.yaml")
 
 
 def clinical_report(index: int, split: str = "train", seed: int = 0) -> dict[str, Any]:
@@ -117,19 +77,11 @@ def clinical_reports(split: str = "train", count: int | None = None, seed: int =
     return (clinical_report(index, split, seed) for index in range(SIZES[split] if count is None else count))
 
 
-def write_clinical(folder: str | Path, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> None:
-    """Writes `train.jsonl`, `dev.jsonl` and `test.jsonl`, one report per line, for `read_corpus`."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for split, count in sizes.items():
-        with (Path(folder) / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-            for report in clinical_reports(split, count, seed):
-                file.write(json.dumps(report, ensure_ascii=False) + "\n")
-
-
 def _patient(rng: random.Random) -> tuple[dict[str, Any], dict[str, str]]:
     """The table of a random patient, and its numbers as written in the text."""
-    name = rng.choices(list(_DISEASES), [disease.share for disease in _DISEASES.values()])[0]
-    disease, man = _DISEASES[name], rng.random() < 0.6
+    diseases = phrases()["diseases"]
+    name = rng.choices(list(diseases), [disease["share"] for disease in diseases.values()])[0]
+    disease, man = SimpleNamespace(**diseases[name]), rng.random() < 0.6
     age = min(max(rng.gauss(disease.age, 14), 17), 92)
     height = rng.gauss(176, 7) if man else rng.gauss(163, 6.5)
     weight = min(max(math.exp(rng.gauss(math.log(26.2), 0.15)), 17), 48) * (height / 100) ** 2
@@ -203,25 +155,11 @@ def _compose(rng: random.Random, table: Mapping[str, Any]) -> str:
 
 def _described(rng: random.Random, table: Mapping[str, Any]) -> dict[str, str]:
     """Words that describe the numbers, such as `mildly dilated`."""
-    ef, indexed = table["lv_ef"], table["lv_edv"] / table["bsa"]
-    function = (
-        ("severely impaired", "severely reduced", "very poor") if ef < 35
-        else ("moderately impaired", "moderately reduced", "impaired") if ef < 45
-        else ("mildly impaired", "mildly reduced", "low normal") if ef < 55
-        else ("normal", "good", "preserved", "well maintained") if ef < 70
-        else ("hyperdynamic", "vigorous", "supranormal")
-    )  # fmt: skip
-    size = ("normal in size", "of normal size", "not dilated") if indexed < 95 else ("mildly dilated", "enlarged")
-    thick = ("normal", "not increased") if table["wall"] < 12 else ("increased", "clearly increased", "thickened")
-    massive = ("normal", "appropriate") if table["lv_mass"] / table["bsa"] < 80 else ("increased", "raised", "high")
-    choices = {
-        "function": function,
-        "size": size if indexed < 115 else ("dilated", "severely dilated", "markedly dilated"),
-        "thick": thick,
-        "massive": massive,
-        "atrial": ("normal", "not dilated") if table["la_area"] < 24 else ("dilated", "enlarged", "mildly dilated"),
-    }
-    return {name: rng.choice(some) for name, some in choices.items()} | {"sex": table["sex"]}
+    words = {"sex": table["sex"]}
+    for name, level in phrases()["levels"].items():
+        value = table[level["of"]] / (table["bsa"] if level["indexed"] else 1)
+        words[name] = rng.choice(level["words"][bisect.bisect_right(level["bounds"], value)])
+    return words
 
 
 def _expanded(rng: random.Random, sentence: str, words: Mapping[str, str]) -> str:
@@ -236,14 +174,14 @@ def _expanded(rng: random.Random, sentence: str, words: Mapping[str, str]) -> st
 
 def _numbered(text: str, written: Mapping[str, str]) -> tuple[str, list[list[Any]]]:
     """The text with its numbers, and their positions."""
-    parts: list[str] = []
     mentions: list[list[Any]] = []
-    length = last = 0
-    for match in _NUMBER.finditer(text):
-        before, number = text[last : match.start()], written[match[1]]
-        length += len(before)
-        mentions.append([match[1], length, length + len(number)])
-        length += len(number)
-        parts += [before, number]
-        last = match.end()
-    return "".join([*parts, text[last:]]), mentions
+    shift = 0
+
+    def number(match: re.Match[str]) -> str:
+        nonlocal shift
+        name, value, start = match[1], written[match[1]], match.start() + shift
+        mentions.append([name, start, start + len(value)])
+        shift += len(value) - len(match[0])
+        return value
+
+    return _NUMBER.sub(number, text), mentions

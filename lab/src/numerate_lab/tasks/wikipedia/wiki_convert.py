@@ -11,7 +11,7 @@ import gzip
 import html
 import re
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from numerate.training.sources import SourceError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numerate_lab.tasks.wikipedia.wiki_template import Wording
 
-__all__ = ["Page", "pages_of_dump", "plain_text", "rows_of_page", "sentences_of_page"]
+__all__ = ["Page", "pages_of_dump", "plain_text", "sentences_of_page"]
 
 _DROPPED = ("ref", "math", "gallery", "timeline", "syntaxhighlight", "source", "score", "table", "pre", "poem")
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}(?!\})")
@@ -57,7 +57,8 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
         SourceError: The dump cannot be read, or is not XML.
     """
     try:
-        with _opened(path) as file:
+        openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
+        with openers.get(Path(path).suffix, open)(path, "rb") as file:
             # Python's expat limits entity expansion; a dump declares no entities.
             events = ElementTree.iterparse(file, events=("start", "end"))  # noqa: S314
             _, root = next(events)
@@ -65,10 +66,10 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
             for event, element in events:
                 if event != "end" or _local(element.tag) != "page":
                     continue
-                fields = {_local(child.tag): child for child in element}
+                fields = {_local(child.tag): (child.text or "").strip() for child in element}
                 text = next((e.text for e in element.iter() if _local(e.tag) == "text"), None)
-                if fields.get("redirect") is None and _field(fields, "ns", "0") == "0" and text:
-                    yield Page(_field(fields, "id"), _field(fields, "title"), text, language)
+                if "redirect" not in fields and fields.get("ns", "0") == "0" and text:
+                    yield Page(fields.get("id", ""), fields.get("title", ""), text, language)
                 root.clear()
     except ElementTree.ParseError as error:
         raise SourceError(f"{path}: not an XML dump: {error}") from None
@@ -78,41 +79,23 @@ def pages_of_dump(path: str | Path) -> Iterator[Page]:
         raise SourceError(f"{path}: cannot be read: {error}") from None
 
 
-def rows_of_page(
-    page: str, wikitext: str, names: Sequence[str] = NAMES, single: bool = True, wording: Wording | None = None
-) -> list[dict[str, Any]]:
-    """Sentences of an article with a conversion, as rows of Wiki-Convert's layout.
-
-    Args:
-        page: Id of the page, a prefix of the row ids.
-        wikitext: Text of the page.
-        names: Names of the template.
-        single: Keep only sentences with one conversion and no other digit, as in Wiki-Convert; else one row per
-            conversion.
-        wording: Notation of numbers and units; English by default.
-
-    Example:
-        >>> text = "'''Foo''' is a [[river]]. It is {{convert|1200|km|mi}} long.<ref>{{cite}}</ref> It ends."
-        >>> rows_of_page("12", text)
-        [{'id': '12-0', 'comment': 'It is 1,200 kilometres long.', 'offset': 6, 'length': 5, 'number': '1200', \
-'unit': 'kilometres'}]
-    """
-    text, conversions = plain_text(wikitext, names, wording)
-    return [row for rows, _ in sentences_of_page(page, text, conversions, single) for row in rows]
-
-
 def sentences_of_page(
     page: str, text: str, conversions: Sequence[Conversion], single: bool = True
 ) -> Iterator[tuple[list[dict[str, Any]], str]]:
-    """Yields the rows of each sentence with a conversion, or no rows and the reason for leaving it out.
+    """Yields each sentence with a conversion, as rows of Wiki-Convert's layout or as a reason for leaving it out.
 
     Args:
-        page: Id of the page.
+        page: Id of the page, a prefix of the row ids.
         text: Text from `plain_text`.
         conversions: Conversions from `plain_text`.
-        single: Keep only sentences with one conversion and no other digit.
+        single: Keep only sentences with one conversion and no other digit, as in Wiki-Convert; else one row per
+            conversion.
 
     Example:
+        >>> page = plain_text("'''Foo''' is a [[river]]. It is {{convert|1200|km}} long.<ref>{{cite}}</ref> It ends.")
+        >>> [rows for rows, _ in sentences_of_page("12", *page)]
+        [[{'id': '12-0', 'comment': 'It is 1,200 kilometres long.', 'offset': 6, 'length': 5, 'number': '1200', \
+'unit': 'kilometres'}]]
         >>> page = plain_text("It is {{convert|5|to|10|km}} long. In 2001 it had {{convert|1|km}}.")
         >>> [why for _, why in sentences_of_page("1", *page)]
         ['not one plain number, such as a range or a fraction', 'other numbers; see --every']
@@ -161,9 +144,8 @@ def plain_text(
     text = _without(text, "<!--", "-->")
     for name in _DROPPED:
         text = _without_tag(text, name)
-    known = {name.casefold() for name in names}
     conversions: list[Conversion] = []
-    text = _unbracketed(text, known, conversions, wording)
+    text = _unbracketed(text, {name.casefold() for name in names}, conversions, wording)
     text = re.sub(r"'{2,5}", "", html.unescape(_TAG.sub("", text)))
     text = re.sub(r"\[(?:https?:)?//[^\s\]]{1,2000}+[ \t]*+([^\]\n]{0,500})\]", r"\1", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
@@ -218,18 +200,17 @@ def _sentences(line: str) -> Iterator[str]:
 
 def _written(sentence: str, conversions: Sequence[Conversion]) -> tuple[str, list[tuple[int, int]]]:
     """A sentence with its conversions written out, and offset and length of their numbers."""
-    parts: list[str] = []
     places: list[tuple[int, int]] = []
-    length, position = 0, 0
-    for match in _MARK.finditer(sentence):
+    shift = 0
+
+    def text(match: re.Match[str]) -> str:
+        nonlocal shift
         conversion = conversions[int(match[1])]
-        before = sentence[position : match.start()]
-        length += len(before)
-        places.append((length, len(conversion.written or "")))
-        parts += [before, conversion.text]
-        length += len(conversion.text)
-        position = match.end()
-    return "".join([*parts, sentence[position:]]), places
+        places.append((match.start() + shift, len(conversion.written or "")))
+        shift += len(conversion.text) - len(match[0])
+        return conversion.text
+
+    return _MARK.sub(text, sentence), places
 
 
 def _without(text: str, opening: str, closing: str) -> str:
@@ -243,33 +224,17 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 def _without_tag(text: str, name: str) -> str:
     """Removes elements of one name, `<ref/>` and `<ref>...</ref>`; of an unclosed element only the tag is removed."""
-    if f"<{name}" not in text:
-        return text
     parts, position, closing = [], 0, f"</{name}>"
+    last = text.rfind(closing)
     for match in re.finditer(rf"<{name}(?:\s[^<>]{{0,500}})?>", text):
         if match.start() < position:
             continue
         parts.append(text[position : match.start()])
         position = match.end()
-        if not match[0].endswith("/>") and closing is not None:
-            end = text.find(closing, position)
-            if end < 0:
-                closing = None  # no later element is closed, either
-            else:
-                position = end + len(closing)
+        if not match[0].endswith("/>") and last >= position:
+            position = text.find(closing, position) + len(closing)
     return "".join([*parts, text[position:]])
 
 
 def _local(tag: Any) -> str:
     return str(tag).rpartition("}")[2]
-
-
-def _field(fields: dict[str, Any], name: str, otherwise: str = "") -> str:
-    return (fields[name].text or "").strip() if name in fields else otherwise
-
-
-def _opened(path: str | Path) -> IO[bytes]:
-    name = str(path)
-    if name.endswith(".bz2"):
-        return cast("IO[bytes]", bz2.open(path))
-    return cast("IO[bytes]", gzip.open(path) if name.endswith(".gz") else Path(path).open("rb"))

@@ -6,47 +6,15 @@ import html
 import re
 from dataclasses import dataclass
 
-__all__ = ["DECIMALS", "NAMES", "UNITS", "UNIT_NAMES", "Conversion", "Wording", "conversion_of"]
+from numerate_lab.engine.tables import load_yaml
 
-NAMES = ("convert", "cvt", "convertir", "converter", "converti", "umrechnen", "konverter", "конвертировать", "конв")
+__all__ = ["DECIMALS", "NAMES", "UNITS", "Conversion", "Wording", "conversion_of"]
+
+_DATA = load_yaml("numerate_lab.tasks.wikipedia", "templates.yaml")
+NAMES = tuple(_DATA["names"])
 """Names of the template in several languages, case-insensitive."""
-SHORT = ("cvt",)
-"""Names that write the unit's symbol."""
-UNIT_NAMES: dict[str, tuple[str, str]] = {
-    "km": ("kilometre", "kilometres"), "m": ("metre", "metres"), "cm": ("centimetre", "centimetres"),
-    "mm": ("millimetre", "millimetres"), "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
-    "yd": ("yard", "yards"), "nmi": ("nautical mile", "nautical miles"), "kg": ("kilogram", "kilograms"),
-    "g": ("gram", "grams"), "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "t": ("tonne", "tonnes"),
-    "ST": ("short ton", "short tons"), "LT": ("long ton", "long tons"), "L": ("litre", "litres"),
-    "l": ("litre", "litres"), "ha": ("hectare", "hectares"), "acre": ("acre", "acres"),
-    "km2": ("square kilometre", "square kilometres"), "sqkm": ("square kilometre", "square kilometres"),
-    "m2": ("square metre", "square metres"), "sqmi": ("square mile", "square miles"),
-    "sqft": ("square foot", "square feet"), "sqm": ("square metre", "square metres"), "kW": ("kilowatt", "kilowatts"),
-    "MW": ("megawatt", "megawatts"), "hp": ("horsepower", "horsepower"), "PS": ("PS", "PS"), "bhp": ("bhp", "bhp"),
-    "km/h": ("kilometre per hour", "kilometres per hour"), "mph": ("mile per hour", "miles per hour"),
-    "kn": ("knot", "knots"), "C": ("°C", "°C"), "F": ("°F", "°F"), "K": ("kelvin", "kelvins"),
-    "m3": ("cubic metre", "cubic metres"), "cuft": ("cubic foot", "cubic feet"), "chain": ("chain", "chains"),
-    "cuyd": ("cubic yard", "cubic yards"), "bbl": ("barrel", "barrels"), "acre.ft": ("acre-foot", "acre-feet"),
-    "USgal": ("US gallon", "US gallons"), "U.S.gal": ("US gallon", "US gallons"),
-    "impgal": ("imperial gallon", "imperial gallons"), "cumi": ("cubic mile", "cubic miles"),
-    "km3": ("cubic kilometre", "cubic kilometres"), "ly": ("light-year", "light-years"),
-}  # fmt: skip
-"""English singular and plural by unit code; other codes are written as they are."""
-SYMBOLS = {"sqmi": "sq mi", "sqft": "sq ft", "USgal": "US gal", "impgal": "imp gal", "cuft": "cu ft", "cuyd": "cu yd"}
-"""English symbols that differ from the code."""
-EVERYWHERE = {
-    "km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "m3": "m³", "km3": "km³", "C": "°C", "F": "°F",
-}  # fmt: skip
-"""Symbols that differ from the code in every language."""
-POWERS = {"3": "thousand", "6": "million", "9": "billion", "12": "trillion"}
 UNITS = ("name", "code")
 DECIMALS = ("point", "comma")
-COMMA_LANGUAGES = frozenset([
-    "af", "an", "ast", "az", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "eo", "es", "et", "eu", "fi", "fr",
-    "gl", "hr", "hu", "hy", "id", "is", "it", "ka", "kk", "ky", "lt", "lv", "mk", "nb", "nl", "nn", "no", "oc",
-    "pl", "pt", "ro", "ru", "sh", "sk", "sl", "sq", "sr", "sv", "tr", "tt", "uk", "uz", "vi",
-])  # fmt: skip
-"""Languages with a decimal comma."""
 _POINT = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
 _GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*+(?:,[0-9]++)?+")
 _COMMA = re.compile(r"[+\-−]?[0-9]++(?:[.,][0-9]++)?+")
@@ -80,7 +48,7 @@ class Wording:
             (Wording(units='code', decimal='comma'), Wording(units='name', decimal='point'))
         """
         base = language.replace("_", "-").partition("-")[0].casefold() or "en"
-        usual = "comma" if base in COMMA_LANGUAGES else "point"
+        usual = "comma" if base in _DATA["comma_languages"] else "point"
         return cls(units=units or ("name" if base == "en" else "code"), decimal=decimal or usual)
 
 
@@ -92,7 +60,6 @@ class Conversion:
         written: The number as written in the text; None for anything but one number and a unit, such as a range.
         number: The number with a decimal point and without thousands separators.
         unit: The unit as written in the text.
-        code: The unit's code in the template.
         joint: Text between number and unit.
         behind: Text after the unit, such as `tall` in `40-foot tall`.
         why: Reason why `written` is None.
@@ -101,7 +68,6 @@ class Conversion:
     written: str | None
     number: str = ""
     unit: str = ""
-    code: str = ""
     joint: str = " "
     behind: str = ""
     why: str = ""
@@ -113,11 +79,7 @@ class Conversion:
 
 
 def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversion:
-    """Reads a template.
-
-    Args:
-        parts: Name and arguments of the template.
-        wording: Notation of numbers and units; English by default.
+    """Reads a template from its name and arguments; the wording is English by default.
 
     Example:
         >>> conversion_of(["convert", "2", "e6USgal"]).text
@@ -125,7 +87,7 @@ def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversio
         >>> conversion_of(["convert", "40", "ft", "m", "adj=mid", "tall"]).text
         '40-foot tall'
         >>> conversion_of(["convertir", "1.200", "kg"], Wording.of("es"))
-        Conversion(written='1.200', number='1200', unit='kg', code='kg', joint=' ', behind='', why='')
+        Conversion(written='1.200', number='1200', unit='kg', joint=' ', behind='', why='')
     """
     wording = wording or Wording()
     named = {key.strip(): value.strip() for key, mark, value in (part.partition("=") for part in parts[1:]) if mark}
@@ -141,17 +103,16 @@ def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversio
         return Conversion(None, why=NOTATION if other else RANGE)
     written = values[0] if wording.decimal == "comma" else _grouped(number, named.get("comma") != "off")
     behind = _behind(parts, values, wording.decimal) if named.get("adj") == "mid" else ""
-    if wording.units == "code":
+    symbols = _DATA["everywhere"] | (_DATA["symbols"] if wording.units == "name" else {})
+    short = parts[0].strip().casefold() == "cvt" or named.get("abbr") in ("on", "in", "values", "~", "mos")
+    if short or wording.units == "code":
         if _POWER.fullmatch(code):
             return Conversion(None, why=POWER)
-        unit = EVERYWHERE.get(code, code)
-        return Conversion(written, number, unit, code, _joint(unit), behind)
-    short = parts[0].strip().casefold() in SHORT or named.get("abbr") in ("on", "in", "values", "~", "mos")
-    adjective = named.get("adj") in ("on", "mid")
-    unit, hyphens = _named(code, short, one=adjective or number == "1", adjective=adjective)
-    if unit is None:
-        return Conversion(None, why=POWER)
-    return Conversion(written, number, unit, code, "-" if hyphens else _joint(unit), behind)
+        unit, hyphens = symbols.get(code, code), False
+    else:
+        unit, hyphens = _named(code, number == "1", adjective=named.get("adj") in ("on", "mid"))
+    joint = "-" if hyphens else "" if unit.startswith("°") else " "
+    return Conversion(written, number, unit, joint, behind)
 
 
 def _clean(part: str) -> str:
@@ -180,16 +141,14 @@ def _grouped(number: str, commas: bool) -> str:
     return ("-" if number.startswith("-") else "") + (f"{int(whole):,}" if commas else whole) + point + rest
 
 
-def _named(code: str, short: bool, *, one: bool, adjective: bool) -> tuple[str | None, bool]:
-    """A unit in English (None for powers of ten), and whether a hyphen joins it to its number."""
+def _named(code: str, one: bool, adjective: bool) -> tuple[str, bool]:
+    """The English name of a unit, and whether a hyphen joins it to its number."""
     power = _POWER.fullmatch(code)
     base = power[2] if power else code
-    singular, plural = UNIT_NAMES.get(base, (base, base))
-    if short:
-        return (None if power else SYMBOLS.get(code, EVERYWHERE.get(code, code))), False
+    singular, plural = _DATA["units"].get(base, [base, base])
     # Plural after a power: `1 million US gallons`, but `a 1-million-US-gallon tank`.
-    name = singular if one and (adjective or not power) else plural
-    text = f"{POWERS[power[1]]} {name}" if power else name
+    name = singular if adjective or (one and not power) else plural
+    text = f"{_DATA['powers'][power[1]]} {name}" if power else name
     # Symbols such as PS or °C are never joined; words such as million always are.
     hyphens = adjective and (power is not None or (plural != base and not plural.startswith("°")))
     return (text.replace(" ", "-") if hyphens else text), hyphens
@@ -199,12 +158,8 @@ def _behind(parts: list[str], values: list[str], decimal: str) -> str:
     """The words of `adj=mid`: after the target unit, or right after `adj=mid` if there is none."""
     rest = [value for value in values[2:] if value and _number(value, decimal) is None]
     words = rest[1] if len(rest) > 1 else ""
-    if len(rest) == 1 and rest[0] not in UNIT_NAMES:
+    if len(rest) == 1 and rest[0] not in _DATA["units"]:
         marks = ["".join(part.split()) for part in parts]
         at = marks.index("adj=mid") + 1
         words = rest[0] if at < len(parts) and _clean(parts[at]) == rest[0] else ""
     return words if words.startswith("-") or not words else f" {words}"
-
-
-def _joint(unit: str) -> str:
-    return "" if unit.startswith("°") else " "

@@ -1,23 +1,23 @@
-"""The nine wishes of BitTokens (Kreitner et al. 2026) for a number's vector, measured for every registered embedder.
+"""The nine properties that BitTokens (Kreitner et al. 2026) wants of a number's vector, measured for every embedder.
 
-The paper words them; the measures are ours. Weights are fresh (seed 0) and nothing is trained, so this shows what an
-embedder hands to a model before the first step, not what a model makes of it.
+    python benchmarks/embedder_properties.py
 
-1. Token efficiency: vectors a number takes. One, for all that is an embedder.
+The paper describes them in words; the measures are ours. Weights are fresh (seed 0) and nothing is trained, so this is
+an embedder's output before the first training step, not what a trained model makes of it.
+
+1. Token efficiency: vectors that a number takes; one for every embedder.
 2. Uniqueness: share of 5,700 different numbers (integers, prices, 15-digit numbers, both signs) whose float32 vector no
-   other has.
+   other number has.
 3. Structure: R² on held-out numbers of a ridge regression from the vector to log10(x), for x in 10^-6 to 10^9.
-4. Scale range: decades out of 601 (10^-300 to 10^300) in which 1 to 9 times the power have vectors of their own.
-5. Normalisation: largest length of a vector over the median one, for x in 10^-12 to 10^12. 1 is best.
-6. Low precision: as 2, for the vector rounded to bfloat16, as it enters a model of that type.
+4. Scale range: decades out of 601 (10^-300 to 10^300) in which 1 to 9 times the power of ten have distinct vectors.
+5. Normalisation: largest length of a vector over the median length, for x in 10^-12 to 10^12. 1 is best.
+6. Low precision: as 2, for the vector rounded to bfloat16.
 7. Continuity: largest relative change of the vector in a step of a walk from 0.9 to 11 in 4,000 equal ratios (0.06 %),
    whole numbers included. A smooth embedder changes by about as much as x does.
-8. Robustness: noise of a tenth of the vectors' spread is added, and the nearest of 2,000 candidates in 10^-3 to 10^6
-   taken for the number; median error in decades. 0 is best; a guess in the middle is 2.25 off.
-9. Arithmetic: R² on held-out pairs from 1 to 999 of a ridge regression from both vectors and their product, column by
-   column, to the sum and to the product.
-
-Run it: `python -m numerate_lab.tasks.embedder_properties`.
+8. Robustness: median error, in decades, of the nearest of 2,000 candidates in 10^-3 to 10^6 after noise of a tenth of
+   the vectors' spread. 0 is best; a guess in the middle is 2.25 off.
+9. Arithmetic: R² on held-out pairs from 1 to 999 of a ridge regression from both vectors and their elementwise product
+   to the sum and to the product.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
+import harness
 import torch
 from torch import Tensor
 
@@ -36,11 +37,9 @@ if TYPE_CHECKING:
 
     from numerate.embedders.base import Embedder
 
-__all__ = ["Desiderata", "main", "markdown", "measure"]
-
 
 class Desiderata(NamedTuple):
-    """What was measured of one embedder; the module's docstring says how."""
+    """The measures of one embedder, see the docstring of the module."""
 
     tokens: int
     unique: float
@@ -55,8 +54,8 @@ class Desiderata(NamedTuple):
 
 
 def measure(embedder: Embedder, seed: int = 0) -> Desiderata:
-    """Measures one embedder as it stands, in eval mode, on the CPU."""
-    draw, embedder = random.Random(seed), embedder.eval()  # noqa: S311
+    """Measures one embedder in eval mode, on the CPU."""
+    draw, embedder = random.Random(seed), embedder.eval()
     with torch.no_grad():
         different = _vectors(embedder, _different_numbers(draw))
         return Desiderata(
@@ -77,7 +76,7 @@ def _vectors(embedder: Embedder, values: Sequence[float]) -> Tensor:
 
 
 def _unique(vectors: Tensor) -> Tensor:
-    """Which rows no other row equals."""
+    """(N,) bool: rows that are equal to no other row."""
     _, group, count = vectors.float().unique(dim=0, return_inverse=True, return_counts=True)
     return count[group] == 1
 
@@ -153,7 +152,7 @@ _HEADER = (
 
 
 def markdown(rows: dict[str, Desiderata]) -> str:
-    """A Markdown table of what was measured."""
+    """A Markdown table of measures by embedder."""
     lines = [f"| {_HEADER} |", "|---" * (_HEADER.count("|") + 1) + "|"]
     for name, row in rows.items():
         cells = [
@@ -165,13 +164,17 @@ def markdown(rows: dict[str, Desiderata]) -> str:
     return "\n".join(lines)
 
 
-def main(dim: int = 128) -> None:
-    """Measures every registered embedder with its default options and prints the table."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--dim", type=int, default=128, help="width of the vectors")
+    parser.add_argument("--embedder", action="append", choices=embedders.names(), help="an embedder; without, all")
+    options = parser.parse_args(arguments)
     rows = {}
-    for name in embedders.names():
+    for name in options.embedder or embedders.names():
         torch.manual_seed(0)
-        rows[name] = measure(embedders[name].build(dim))
+        rows[name] = measure(embedders[name].build(options.dim))
     print(markdown(rows))
+    harness.write(options, {name: row._asdict() for name, row in rows.items()})
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from embedding_analysis import boosting_baseline, continuity, embedding_curve, response
 from tiny_models import tokenizer_of
 
 import numerate
 from numerate.backbones.trunk import NumerateTrunkConfig, NumerateTrunkForMaskedLM
-from numerate_lab.tasks.arithmetic.embedding_analysis import boosting_baseline, continuity, embedding_curve, response
 from numerate_lab.tasks.arithmetic.problems import ArithmeticConfig, ArithmeticProblems
 
 

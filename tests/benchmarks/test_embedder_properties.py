@@ -1,11 +1,21 @@
+"""Measures of embedders whose properties are known."""
+
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import torch
+from embedder_properties import main, markdown, measure
 
 from numerate.embedders.ieee_bits import BitsEmbedder
 from numerate.embedders.lookup import NumEmbedder
 from numerate.embedders.values import ScaledValueEmbedder
-from numerate_lab.tasks.embedder_properties import markdown, measure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 
 def test_measures_of_the_extremes() -> None:
@@ -19,3 +29,11 @@ def test_measures_of_the_extremes() -> None:
     assert scaled.jump < 0.001
     table = markdown({"num": num, "bits": bits}).splitlines()
     assert len(table) == 4 and len({line.count("|") for line in table}) == 1
+
+
+def test_the_script_prints_and_writes_chosen_embedders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "properties.json"
+    main(["--embedder=num", "--dim=8", f"--json={file}"])
+    assert "| `num` | 1 | 0.0% |" in capsys.readouterr().out
+    found = json.loads(file.read_text("utf-8"))
+    assert found["config"]["dim"] == 8 and found["figures"]["num"]["norm_ratio"] == 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from analysis_figures import continuity_figure, embedding_figure, structure_figure
+from embedding_analysis import Continuity, EmbeddingCurve, embedding_curve
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
-from numerate_lab.papers.xval2023.analysis_figures import continuity_figure, embedding_figure, structure_figure
-from numerate_lab.tasks.arithmetic.embedding_analysis import Continuity, EmbeddingCurve, embedding_curve
 
 
 def test_the_way_goes_from_0_to_1_and_is_flat_where_vectors_are() -> None:

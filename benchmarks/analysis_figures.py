@@ -10,10 +10,10 @@ from numerate.report.similarity_maps import cosine_map
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from embedding_analysis import Continuity, EmbeddingCurve
     from matplotlib.figure import Figure
 
     from numerate.modeling.number_model import NumberModel
-    from numerate_lab.tasks.arithmetic.embedding_analysis import Continuity, EmbeddingCurve
 
 __all__ = ["continuity_figure", "embedding_figure", "structure_figure"]
 
@@ -28,7 +28,7 @@ def embedding_figure(curves: Mapping[str, EmbeddingCurve], title: str = "") -> F
     cannot be told apart.
 
     Args:
-        curves: Names to curves, as `numerate_lab.tasks.arithmetic.embedding_analysis.embedding_curve` gives them.
+        curves: Names to curves, as `embedding_analysis.embedding_curve` gives them.
         title: Above the figure.
     """
     with figure_and_axes(title) as (figure, axes):
@@ -43,7 +43,7 @@ def continuity_figure(found: Mapping[str, Continuity], title: str = "") -> Figur
     """What models answer as one number of their text changes; jumps show where an encoding is not continuous.
 
     Args:
-        found: Names to what `numerate_lab.tasks.arithmetic.embedding_analysis.continuity` gave.
+        found: Names to what `embedding_analysis.continuity` gave.
         title: Above the figure.
     """
     with figure_and_axes(title) as (figure, axes):
