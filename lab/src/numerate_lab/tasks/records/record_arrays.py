@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,9 @@ import numpy as np
 from numerate.reading.records import RecordsReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Records", "Shape", "rounded", "write_number"]
+__all__ = ["Records", "Shape", "record_text", "rounded", "save_arrays", "write_number"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,25 @@ class Records:
     decimals: int = 4
     guesses: tuple[np.ndarray, ...] = field(default=())
 
+    @staticmethod
+    def grouped(keys: Sequence[Any], decimals: int, make: Callable[[np.ndarray], tuple[Any, ...]]) -> Records:
+        """Records grouped by shape.
+
+        Args:
+            keys: Of each record, a tuple that is the same for records of one shape; shapes are sorted by it.
+            decimals: Decimals of all numbers.
+            make: Takes the indices (n,) of the records of one shape, and returns the text of the first one, its
+                questions as for `Shape.of`, numbers (n, M), and guesses (n, A) or None.
+        """
+        rows: dict[Any, list[int]] = {}
+        for index, key in enumerate(keys):
+            rows.setdefault(key, []).append(index)
+        places = tuple(np.array(rows[key], dtype=np.int64) for key in sorted(rows))
+        made = [make(some) for some in places]
+        shapes = tuple(Shape.of(text, asks) for text, asks, _, _ in made)
+        numbers = tuple(rounded(some, decimals) for _, _, some, _ in made)
+        return Records(shapes, numbers, places, decimals, tuple(one for *_, one in made if one is not None))
+
     def __len__(self) -> int:
         return sum(map(len, self.rows))
 
@@ -94,16 +114,11 @@ class Records:
 
     def save(self, path: str | Path) -> None:
         """Writes them as npz."""
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
         header = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
         columns = {"header": np.array(header)}
         for name in ("numbers", "rows", "guesses"):
             columns |= {f"{name}{index}": column for index, column in enumerate(getattr(self, name))}
-        beside = target.with_suffix(".part")
-        with beside.open("wb") as file:
-            np.savez(file, **columns)  # type: ignore[arg-type]
-        beside.replace(target)
+        save_arrays(path, columns)
 
     @staticmethod
     def load(path: str | Path) -> Records:
@@ -117,6 +132,26 @@ class Records:
             names = ("numbers", "rows", "guesses")
             columns = [tuple(kept[f"{n}{i}"] for i in range(len(shapes)) if f"{n}{i}" in kept) for n in names]
         return Records(shapes, columns[0], columns[1], header["decimals"], columns[2])
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes arrays as npz to a temporary file beside the path, then renames it: readers never see a part."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    with beside.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    beside.replace(target)
+
+
+def record_text(record: Mapping[str, Any], quote: str) -> str:
+    """A record in one line and without spaces, numbers as Python writes them.
+
+    Example:
+        >>> record_text({"data": [[0.5, 2.0]]}, '"')
+        '{"data":[[0.5,2.0]]}'
+    """
+    return str(record).replace(" ", "").replace("'", quote)
 
 
 def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
