@@ -21,7 +21,7 @@ from numerate.reading.records import RecordsReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Records", "Shape", "record_text", "rounded", "save_arrays", "write_number"]
+__all__ = ["Records", "Shape", "record_text", "rounded", "save_arrays"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,16 @@ class Shape:
         ends, starts = [0, *(end for _, end, *_ in spans)], [*(start for start, *_ in spans), len(text)]
         sections = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
         return Shape(sections, {name: tuple(map(int, slots)) for name, slots in asks.items()})
+
+    def text(self, numbers: Sequence[float], decimals: int) -> str:
+        """The record of this shape with some numbers, each with its sign and all its decimals.
+
+        Example:
+            >>> Shape.of("{'m':1.5,'data':[1,2]}", {}).text([1.0, -0.25, 0.0], 4)
+            "{'m':+1.0000,'data':[-0.2500,+0.0000]}"
+        """
+        written = [f"{value:+.{decimals}f}" for value in numbers]
+        return "".join(part for pair in zip(self.sections, [*written, ""], strict=True) for part in pair)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +104,17 @@ class Records:
         """The records as text, shape by shape; of each shape no more than `most`."""
         found = []
         for shape, numbers in zip(self.shapes, self.numbers, strict=True):
-            for row in numbers[:most].tolist():
-                written = [write_number(value, self.decimals) for value in row]
-                pairs = zip(shape.sections, [*written, ""], strict=True)
-                found.append("".join(part for pair in pairs for part in pair))
+            found += [shape.text(row, self.decimals) for row in numbers[:most].tolist()]
         return found
 
     def gold(self, ask: str) -> np.ndarray:
         """What is asked for, in the order of all records, one behind the other, guesses added: (K,) float64."""
         parts = [n[:, list(s.asks[ask])] for s, n in zip(self.shapes, self.numbers, strict=True)]
-        if self.guesses:
-            parts = [part + guess for part, guess in zip(parts, self.guesses, strict=True)]
-        return self.in_order(parts)
+        return self.in_order(self.with_guesses(parts))
+
+    def with_guesses(self, parts: list[np.ndarray]) -> list[np.ndarray]:
+        """Values by shape, (n, A) each, with the guesses added that they are differences from."""
+        return [part + guess for part, guess in zip(parts, self.guesses, strict=True)] if self.guesses else parts
 
     def in_order(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Values by shape, (n, A) each, in the order of all records: (K,)."""
@@ -162,13 +171,3 @@ def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
         [1.235, 0.0]
     """
     return np.round(numbers, decimals) + 0.0
-
-
-def write_number(value: float, decimals: int) -> str:
-    """A number with its sign and all its decimals.
-
-    Example:
-        >>> write_number(1.0, 4), write_number(-0.25, 4)
-        ('+1.0000', '-0.2500')
-    """
-    return f"{value:+.{decimals}f}"
