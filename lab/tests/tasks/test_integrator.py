@@ -12,7 +12,45 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from numerate_lab.tasks.planets.integrator import move
-from numerate_lab.tasks.planets.orbital_elements import angular_momentum, energy, from_elements, to_elements
+from numerate_lab.tasks.planets.orbital_elements import from_elements
+
+
+def to_elements(masses: Tensor, positions: Tensor, velocities: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The orbital elements that planets have now; see `from_elements`.
+
+    Returns:
+        Semi-major axes, eccentricities, true longitudes and longitudes of the perihelia, (B, N - 1) each; angles from
+        -pi to pi. A circle's perihelion is at angle 0.
+    """
+    masses, positions, velocities = (x.to(torch.float64) for x in (masses, positions, velocities))
+    within = masses.cumsum(1)
+    place, motion = (
+        x[:, 1:] - (masses[..., None] * x).cumsum(1)[:, :-1] / within[:, :-1, None] for x in (positions, velocities)
+    )
+    pull = within[:, 1:]
+    distance, speed2 = place.norm(dim=-1), motion.square().sum(-1)
+    axis = 1 / (2 / distance - speed2 / pull)
+    towards = (place * motion).sum(-1, keepdim=True)
+    # Points to the perihelion, and is as long as the eccentricity.
+    vector = ((speed2 - pull / distance)[..., None] * place - towards * motion) / pull[..., None]
+    perihelion = torch.atan2(vector[..., 1], vector[..., 0])
+    eccentricity = vector.norm(dim=-1)
+    perihelion = torch.where(eccentricity < 1e-14, 0.0, perihelion)
+    return axis, eccentricity, torch.atan2(place[..., 1], place[..., 0]), perihelion
+
+
+def energy(masses: Tensor, positions: Tensor, velocities: Tensor) -> Tensor:
+    """Kinetic and potential energy together, (...), of masses (..., N) at positions and velocities (..., N, D)."""
+    moving = (masses * velocities.square().sum(-1)).sum(-1) / 2
+    one, two = torch.triu_indices(masses.shape[-1], masses.shape[-1], 1)
+    apart = (positions[..., one, :] - positions[..., two, :]).norm(dim=-1)
+    return moving - (masses[..., one] * masses[..., two] / apart).sum(-1)
+
+
+def angular_momentum(masses: Tensor, positions: Tensor, velocities: Tensor) -> Tensor:
+    """About the origin, (...), of motion in a plane: see `energy`."""
+    turn = positions[..., 0] * velocities[..., 1] - positions[..., 1] * velocities[..., 0]
+    return (masses * turn).sum(-1)
 
 
 def drawn(planets: int, count: int, seed: int = 0, angle: float = math.pi / 6) -> tuple[Tensor, ...]:

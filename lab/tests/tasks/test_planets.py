@@ -150,9 +150,6 @@ def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetSource) -> N
     assert same(other.samples("train", 7, start=30), whole[30:37])
     assert same(task.samples("train", 20, start=20), whole[20:40])
     assert task.texts("train", 2, start=23) == task.texts("train", 25)[23:]
-    assert [t for part in task.stream("train", count=30, batch=11) for t in part] == task.texts("train", 30)
-    endless = task.stream("train", batch=5, start=3)
-    assert [next(endless), next(endless)] == [task.texts("train", 5, start=3), task.texts("train", 5, start=8)]
     firsts = {task.samples(split, 1, seed).masses[0, 0] for split, seed in (("train", 0), ("train", 1), ("dev", 0))}
     assert len(firsts) == 3
     assert len(task.samples("train", 0)) == 0 and task.texts("train", 0) == []
@@ -348,5 +345,3 @@ def test_names_are_checked(task: PlanetSource) -> None:
         task.texts("a1-gaps", 1)
     with pytest.raises(ValueError, match="start=-1"):
         task.texts("train", 1, start=-1)
-    with pytest.raises(ValueError, match="batch=0"):
-        next(task.stream("train", batch=0))

@@ -197,11 +197,7 @@ def test_a_sample_depends_on_seed_split_and_place_alone(task: TemperatureSource)
     assert task.truth("train", 7).strings[-len(late) :] == late
     whole, part = task.truth("dev", 3), task.truth("dev", 1)
     assert whole.strings[: len(part)] == part.strings
-    assert (
-        task.texts("dev", 0) == []
-        and len(task.truth("dev", 0)) == 0
-        and task.wanted(task.truth("dev", 0)).shape == (0, 0)
-    )
+    assert task.texts("dev", 0) == [] and len(task.truth("dev", 0)) == 0
     assert all(len(guess) == 0 for guess in task.baselines("dev", 0).values())
 
 
@@ -257,19 +253,15 @@ def test_what_is_asked_for_is_the_last_of_each_station(task: TemperatureSource) 
     lasts = [parsed(text)[2][:, -1].tolist() for text in texts]
     assert truth.values.tolist() == [value for row in lasts for value in row]
     assert rows.tolist() == [number for number, row in enumerate(lasts) for _ in row]
-    wanted, paths = task.wanted(truth), task.answer_paths("test", 6)
     assert truth.spans is not None
     for number, text in enumerate(texts):
         numerals = reader.find(text)
         asked = [numerals[slot] for slot in truth.groups["slot"][rows == number].tolist()]
-        assert [n.path for n in asked] == paths[number]
+        times = parsed(text)[2].shape[1]
+        assert [n.path for n in asked] == [f"data[{row}][{times - 1}]" for row in range(len(lasts[number]))]
         assert [n.value for n in asked] == lasts[number]
         assert [(n.start, n.end) for n in asked] == [tuple(span) for span in truth.spans[rows == number].tolist()]
-        assert [numerals[slot].path for slot in wanted[number].nonzero()[:, 0].tolist()] == paths[number]
         assert task.samples("test", 1, start=number)[0].numbers == len(numerals)
-    assert task.wanted(truth, 999).shape == (6, 999) and torch.equal(
-        task.wanted(truth, 999)[:, : wanted.shape[1]], wanted
-    )
     for number, question in enumerate(task.questions(texts, truth)):
         parts = zip(question.split("[NUM]"), [*map(repr, lasts[number]), ""], strict=True)
         assert "".join(piece for pair in parts for piece in pair) == texts[number]
@@ -378,8 +370,8 @@ def test_a_model_is_asked_for_all_stations_at_once(task: TemperatureSource) -> N
     answers = model.predict(task.questions(texts, truth)).median()
     assert answers.shape == (len(truth),)
     batch = model.processor(texts, return_tensors="pt", padding=True)
-    wanted = task.wanted(truth, batch["number_bits"].shape[1])
-    assert batch["number_bits"].view(torch.float64)[wanted].tolist() == truth.values.tolist()
+    found = batch["number_bits"].view(torch.float64)[truth.groups["record"], truth.groups["slot"]]
+    assert found.tolist() == truth.values.tolist()
     assert task.measure(answers, truth)["mse"].count == len(truth)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +35,11 @@ def write_table1(output: Path) -> list[Path]:
     """Table 1, which needs no training: `xval-table1.json` and `.md`."""
     columns = {"tokens a number": ".0f", "vocabulary": ",.0f"}
     paper = SETTINGS["tables"]["xval-table1"]["paper"]
-    ours, theirs = (
-        {name: dict(zip(columns, row, strict=True)) for name, row in of.items()} for of in (table1(), paper)
-    )
+    both = table1(), paper
+    ours, theirs = ({name: dict(zip(columns, row, strict=True)) for name, row in of.items()} for of in both)
     shown = table(ours, columns, paper=theirs, corner="encoding")  # type: ignore[arg-type]
     write(output / "xval-table1.json", config={"table": "xval-table1"}, figures=ours)
-    return [output / "xval-table1.json", write_atomically(output / "xval-table1.md", shown.markdown().encode())]
+    return [output / "xval-table1.json", _write_markdown(output / "xval-table1.md", [shown])]
 
 
 def write_arithmetic(name: str, grid: Grid, output: Path) -> list[Path]:
@@ -58,8 +58,7 @@ def write_arithmetic(name: str, grid: Grid, output: Path) -> list[Path]:
         title = f"{name}: {'adjusted R²' if theirs else 'exact answers, %'}"
         columns = dict.fromkeys(labels.values(), form)
         tables.append(table(rows, columns, best="max", paper=theirs, corner="encoding", title=title))
-    text = "\n".join(shown.markdown() for shown in tables)
-    return [write_atomically(output / f"{name}.md", text.encode()), *write_comparison(grid, output)]
+    return [_write_markdown(output / f"{name}.md", tables), *write_comparison(grid, output)]
 
 
 def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
@@ -68,27 +67,28 @@ def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
     For temperatures from a file it is `<name>-<file>.md`: each file has a table of its own.
     """
     folder, simple = output / grid.name, baselines_of(grid, output)
-    runs = {
-        name: {variant: finals(grid, output, name, variant) for variant in grid.variants} for name in grid.encodings
-    }
-    results = {
-        name: {variant: [run.figures for run in some] for variant, some in of.items()} for name, of in runs.items()
-    }
-    rates = {name: run.config.rate for name, of in runs.items() for some in of.values() for run in some}
-    tables = [error_table(name, grid, results, simple)]
-    if grid.task == "temperature":
-        tables.append(error_table(name, grid, results, simple, "mse_kelvin"))
-    tables += [made for made in (trust_table(name, grid, results),) if made is not None]
-    tables.append(cost_table(name, grid, results, rates))
-    figures = record_figures(grid.task, _columns(runs))
+    results: dict[str, dict[str, list[Figures]]] = {}
+    rates, columns = {}, {}
+    for encoding in grid.encodings:
+        runs = {variant: finals(grid, output, encoding, variant) for variant in grid.variants}
+        results[encoding] = {variant: [run.figures for run in some] for variant, some in runs.items()}
+        for run in itertools.chain.from_iterable(runs.values()):
+            rates[encoding] = run.config.rate
+        first = next(iter(runs.values()))
+        if first and first[0].has_columns:
+            columns[encoding] = _columns(first[0])
+    units = ("mse", "mse_kelvin") if grid.task == "temperature" else ("mse",)
+    made = [error_table(name, grid, results, simple, metric) for metric in units]
+    made += [trust_table(name, grid, results), cost_table(name, grid, results, rates)]
+    tables = [one for one in made if one is not None]
+    figures = record_figures(grid.task, columns)
     files = [save(figure, folder / "figures" / f"{title}.svg") for title, figure in figures.items()]
-    write(
-        folder / "table.json", config=grid.settings(), figures={"trials": results, "baselines": simple, "rates": rates}
-    )
+    found = {"trials": results, "baselines": simple, "rates": rates}
+    write(folder / "table.json", config=grid.settings(), figures=found)
     parts: list[tuple[str, list[Any]]] = [("Tables", list(tables)), ("Figures", list(figures.values()))]
     source = _source(grid)
     title = name if source == "synthetic" or grid.task == "planets" else f"{name}-{Path(source).stem}"
-    text = write_atomically(output / f"{title}.md", "\n".join(shown.markdown() for shown in tables).encode())
+    text = _write_markdown(output / f"{title}.md", tables)
     return [text, folder / "table.json", page(name, parts, folder / "index.html"), *files]
 
 
@@ -97,17 +97,15 @@ def _source(grid: Grid) -> str:
     return str(trial.task_options.get("source", "synthetic")).replace("\\", "/")
 
 
-def _columns(runs: Mapping[str, Mapping[str, Sequence[TrialResult]]]) -> dict[str, Any]:
-    """The predictions of the first trial of each encoding."""
+def _write_markdown(path: Path, tables: Sequence[Table]) -> Path:
+    return write_atomically(path, "\n".join(shown.markdown() for shown in tables).encode())
+
+
+def _columns(run: TrialResult) -> dict[str, Any]:
+    """The predictions of a trial as tensors."""
     import torch
 
-    found = {}
-    for name, of in runs.items():
-        some = next(iter(of.values()))
-        if some and some[0].has_columns:
-            columns = some[0].columns()
-            found[name] = {key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in columns.items()}
-    return found
+    return {key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in run.columns().items()}
 
 
 def _of_columns(name: str, grid: Grid, of: Mapping[str, Sequence[Figures]]) -> dict[str, list[Any]]:
@@ -131,23 +129,19 @@ def error_table(name: str, grid: Grid, results: Results, simple: Mapping[str, An
             rows[row] = dict.fromkeys(shown, _error([figures["test last"]], metric))
         else:
             rows[row] = {label: _error([figures[key]], metric) for key, label in labels.items() if key in figures}
-    unit = "K²" if metric == "mse_kelvin" else "written units"
-    theirs = None if metric == "mse_kelvin" else _in_columns(paper, labels, shown)
-    return table(
-        rows, dict.fromkeys(shown, _FORM), best="min", paper=theirs, corner="encoding",
-        title=f"{name}: mean squared error, {unit}", notes=_notes(grid) if metric == "mse" else (),
-    )  # fmt: skip
-
-
-def _in_columns(
-    paper: Mapping[str, Mapping[str, float]], labels: Mapping[str, str], shown: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """The paper's figures in the columns that are shown: beside centred records where those alone were trained."""
+    options: dict[str, Any] = {"best": "min", "corner": "encoding"}
+    if metric == "mse_kelvin":
+        return table(rows, dict.fromkeys(shown, _FORM), title=f"{name}: mean squared error, K²", **options)
+    # The paper's figures stand beside centred records where only those were trained.
     where = {label: label for label in shown}
     for key, label in labels.items():
         if label not in shown and labels.get(f"centred-{key}") in shown:
             where[label] = labels[f"centred-{key}"]
-    return {row: {where[label]: value for label, value in of.items() if label in where} for row, of in paper.items()}
+    options["paper"] = {
+        row: {where[label]: value for label, value in of.items() if label in where} for row, of in paper.items()
+    }
+    options |= {"title": f"{name}: mean squared error, written units", "notes": _notes(grid)}
+    return table(rows, dict.fromkeys(shown, _FORM), **options)
 
 
 def _error(found: Sequence[Mapping[str, Any]], metric: str) -> Cell:
@@ -156,10 +150,14 @@ def _error(found: Sequence[Mapping[str, Any]], metric: str) -> Cell:
     ends = found[0].get("interval") if len(found) == 1 and metric == "mse" else None
     if ends is not None and ends["low"] is not None:
         mark += f" ({ends['low']:{_FORM}} to {ends['high']:{_FORM}})"
-    invalid = mean_and_spread([one["invalid"]["value"] for one in found])[0] if found else 0.0
+    invalid = _mean(found, "invalid") if found else 0.0
     if invalid > 0:
         mark += f" ({100 * invalid:.3g} % invalid)"
     return Cell(cell.value, mark)
+
+
+def _mean(found: Sequence[Mapping[str, Any]], metric: str) -> float:
+    return mean_and_spread([one[metric]["value"] for one in found])[0]
 
 
 def trust_table(name: str, grid: Grid, results: Results) -> Table | None:
@@ -169,14 +167,13 @@ def trust_table(name: str, grid: Grid, results: Results) -> Table | None:
         for label, found in _of_columns(name, grid, of).items():
             known = [one for one in found if "crps" in one]
             if known:
-                held = mean_and_spread([one["coverage"]["value"] for one in known])[0]
-                missed = mean_and_spread([one["crps"]["value"] for one in known])[0]
-                rows.setdefault(row, {})[label] = f"{100 * held:.1f} %, {missed:.3g}"
+                shown = f"{100 * _mean(known, 'coverage'):.1f} %, {_mean(known, 'crps'):.3g}"
+                rows.setdefault(row, {})[label] = shown
     if not rows:
         return None
-    shown = list(dict.fromkeys(label for of in rows.values() for label in of))
+    columns = dict.fromkeys((label for of in rows.values() for label in of), "")
     notes = ["Shares of the truth within central 90 % intervals, and mean CRPS in written units."]
-    return table(rows, dict.fromkeys(shown, ""), corner="encoding", title=f"{name}: intervals", notes=notes)
+    return table(rows, columns, corner="encoding", title=f"{name}: intervals", notes=notes)
 
 
 def cost_table(name: str, grid: Grid, results: Results, rates: Mapping[str, float]) -> Table:

@@ -21,25 +21,22 @@ import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 
-from numerate import metrics
 from numerate.config import Config
 from numerate.files import json_hash
-from numerate.notation.decimal_form import parse_numeral
+from numerate.reading.records import RecordsReader
 from numerate.registry import UnknownNameError, near_names
-from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
+from numerate_lab.tasks.asked_number.asked_number import Truth
 from numerate_lab.tasks.planets.integrator import TOLERANCE
-from numerate_lab.tasks.planets.planet_texts import FIELDS, Record, write
+from numerate_lab.tasks.planets.planet_texts import FIELDS, write
 from numerate_lab.tasks.planets.system_draws import Systems, draw_block
+from numerate_lab.tasks.records.record_source import RecordSource, check_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numerate.metrics import Score
+    from collections.abc import Callable
 
 __all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetSource", "PlanetsConfig"]
 
@@ -92,25 +89,20 @@ class PlanetsConfig(Config):
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        for name, least in (("planets", 2), ("mass", 0.0), ("time", 1), ("points", 2), ("eccentricity", 0.0)):
-            low, high = getattr(self, name)
-            if not least <= low <= high:
-                raise ValueError(f"planets: {name} must be from {least} up, least and most: {(low, high)}")
-        for wrong, message in (
-            (self.eccentricity[1] >= 1, f"orbits are ellipses: eccentricity={self.eccentricity}"),
-            (not 0 < self.inner < self.outer[0] <= self.outer[1], f"inner={self.inner}, outer={self.outer}"),
-            (self.angle[0] > self.angle[1], f"angle={self.angle}"),
-            (not 0 <= self.aligned <= 1, f"aligned={self.aligned}"),
-            (not self.bound > self.outer[1], f"bound must be beyond the orbits: bound={self.bound}"),
-            (not min(self.mass_unit, self.eccentricity_unit) > 0, "units must be positive"),
-            (self.significant is not None and not 1 <= self.significant <= 17, f"significant={self.significant}"),
-            (self.quote not in ("'", '"'), f"quote must be ' or \", got {self.quote!r}"),
-            (not self.margin >= 0, f"margin={self.margin}"),
-            (self.block < 1, f"block={self.block}"),
-            (not 0 < self.tolerance < 1e-3, f"tolerance={self.tolerance}"),
-        ):
-            if wrong:
-                raise ValueError(f"planets: {message}")
+        least = {"planets": 2, "mass": 0.0, "time": 1, "points": 2, "eccentricity": 0.0}
+        wrong = {
+            f"orbits are ellipses: eccentricity={self.eccentricity}": self.eccentricity[1] >= 1,
+            f"inner={self.inner}, outer={self.outer}": not 0 < self.inner < self.outer[0] <= self.outer[1],
+            f"angle={self.angle}": self.angle[0] > self.angle[1],
+            f"aligned={self.aligned}": not 0 <= self.aligned <= 1,
+            f"bound must be beyond the orbits: bound={self.bound}": not self.bound > self.outer[1],
+            "units must be positive": not min(self.mass_unit, self.eccentricity_unit) > 0,
+            f"significant={self.significant}": not 1 <= (17 if self.significant is None else self.significant) <= 17,
+            f"margin={self.margin}": not self.margin >= 0,
+            f"block={self.block}": self.block < 1,
+            f"tolerance={self.tolerance}": not 0 < self.tolerance < 1e-3,
+        }
+        check_settings(self, least, wrong)
 
     @property
     def gap_end(self) -> float:
@@ -123,7 +115,7 @@ class PlanetsConfig(Config):
         return json_hash(fields)
 
 
-class PlanetSource:
+class PlanetSource(RecordSource):
     """Planet systems, and one number asked for in each; a `QuestionSource`.
 
     Args:
@@ -147,13 +139,12 @@ class PlanetSource:
         0.01...
     """
 
+    splits = SPLITS
+
     def __init__(
-        self,
-        config: PlanetsConfig | str = "paper",
-        asks: str = "stepsize",
-        cache: str | Path | None = None,
+        self, config: PlanetsConfig | str = "paper", asks: str = "stepsize", cache: str | Path | None = None,
         device: str = "cpu",
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(config, str):
             if config not in PRESETS:
                 raise UnknownNameError(f"unknown planets {config!r}: {near_names(config, list(PRESETS))}")
@@ -164,21 +155,8 @@ class PlanetSource:
         self.cache = None if cache is None else Path(cache)
         self.answer_path = FIELDS[asks]
         low, high = config.planets
-        slots = {"m1": 0, "a1": 1, "e1": 2, "stepsize": 3 * high if low == high else None}
-        self.answer_slot = slots[asks]
+        self.answer_slot = self._slot(high) if asks != "stepsize" or low == high else None
         self._kept: dict[tuple[str, int, int], Systems] = {}
-
-    def stream(
-        self, split: str, seed: int = 0, count: int | None = None, batch: int = 128, start: int = 0
-    ) -> Iterator[list[str]]:
-        """Texts of a split in batches, without end unless `count` says how many; from the `start`-th on."""
-        if batch < 1 or start < 0:
-            raise ValueError(f"batch must be positive and start not negative, got {batch=}, {start=}")
-        end = None if count is None else start + count
-        while end is None or start < end:
-            stop = start + batch if end is None else min(start + batch, end)
-            yield self.texts(split, stop - start, seed, start)
-            start = stop
 
     def prepare(
         self, split: str, count: int, seed: int = 0, start: int = 0, progress: Callable[[int, int], None] | None = None
@@ -192,7 +170,7 @@ class PlanetSource:
             start: from which on.
             progress: Called after each block with the number of systems made, and of all.
         """
-        blocks = self._blocks(count, start)
+        blocks = self._blocks(split, count, start)
         for done, number in enumerate(blocks, 1):
             if self.cache is None or not self._file(split, seed, number).exists():
                 self._block(split, seed, number)
@@ -201,49 +179,38 @@ class PlanetSource:
 
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Systems:
         """Systems `start` to `start + count` of a split."""
-        blocks, size = self._blocks(count, start), self.config.block
-        parts = []
-        for number in blocks:
+        size, parts = self.config.block, []
+        for number in self._blocks(split, count, start):
             first = number * size
             parts.append(self._block(split, seed, number)[max(start - first, 0) : start + count - first])
         return Systems.joined(parts)
 
-    def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Their records, complete; see `QuestionSource`."""
-        return [text for text, _ in self.records(split, count, seed, start)]
-
-    def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:
-        """Their records, and where each of `FIELDS` stands in them."""
-        return write(self.config, self.samples(split, count, seed, start))
+    def written(self, samples: Systems) -> list[str]:
+        """The records of some systems as text."""
+        return write(self.config, samples)
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
-        """What is asked for, in the units of the records; to be measured by `planets`, how many there are."""
+        """The answers in the units of the records; the group `planets` is the number of planets."""
         systems = self.samples(split, count, seed, start)
-        # What is asked for stands in the description: there is no need to write how all planets moved.
+        # Answers stand in the description: there is no need to write how all planets moved.
         short = dataclasses.replace(systems, points=np.zeros_like(systems.points))
-        found = [(text[slice(*spans[self.asks])], spans[self.asks]) for text, spans in write(self.config, short)]
-        strings = [string for string, _ in found]
-        numerals = [parse_numeral(string) for string in strings]
-        precision = np.array([0 if one is None else one.precision for one in numerals], dtype=np.int64)
-        places = np.array([span for _, span in found], dtype=np.int64).reshape(-1, 2)
-        values = np.array([float(string) for string in strings], dtype=np.float64)
-        return Truth(values, strings, precision, places, {"planets": systems.planets})
+        pairs = zip(self.written(short), systems.planets.tolist(), strict=True)
+        asked = [RecordsReader().find(text)[self._slot(planets)] for text, planets in pairs]
+        values = np.array([one.value for one in asked], dtype=np.float64)
+        precision = np.array([one.precision for one in asked], dtype=np.int64)
+        places = np.array([(one.start, one.end) for one in asked], dtype=np.int64).reshape(-1, 2)
+        return Truth(values, [one.text for one in asked], precision, places, {"planets": systems.planets})
 
-    def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """The mean squared error `mse` in the units of the records, `invalid`, and the other figures of `measure`."""
-        values, _ = compared(predicted, truth)
-        root = metrics.rmse(torch.from_numpy(values), torch.from_numpy(truth.values))
-        return {"mse": dataclasses.replace(root, value=root.value**2), **measure(predicted, truth)}
+    def _slot(self, planets: int) -> int:
+        """The index of the answer among the numbers of a record."""
+        return {"m1": 0, "a1": 1, "e1": 2, "stepsize": 3 * planets}[self.asks]
 
-    def _blocks(self, count: int, start: int) -> range:
-        if count < 0 or start < 0:
-            raise ValueError(f"count and start must not be negative, got {count=}, {start=}")
+    def _blocks(self, split: str, count: int, start: int) -> range:
+        self.check_range(split, count, start)
         size = self.config.block
         return range(start // size, max(start, start + count - 1) // size + 1)
 
     def _file(self, split: str, seed: int, number: int) -> Path:
-        if split not in SPLITS:
-            raise ValueError(f"split {split!r}: {near_names(split, list(SPLITS))}")
         return (self.cache or Path()) / f"planets-{self.config.digest()}-{split}-{seed}-{number:06d}.npz"
 
     def _block(self, split: str, seed: int, number: int) -> Systems:

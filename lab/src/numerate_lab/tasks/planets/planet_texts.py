@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from numerate_lab.tasks.records.record_arrays import record_text
+
 if TYPE_CHECKING:
     from numerate_lab.tasks.planets.planet_systems import PlanetsConfig
     from numerate_lab.tasks.planets.system_draws import Systems
 
-__all__ = ["FIELDS", "Record", "rounded", "write"]
+__all__ = ["FIELDS", "rounded", "write"]
 
 FIELDS = {
     "stepsize": "description.stepsize",
@@ -18,14 +20,11 @@ FIELDS = {
     "e1": "description.planet0.e",
     "m1": "description.planet0.m",
 }
-"""What can be asked for, and the path of each: the time step, and what is known of the planet that comes first."""
-
-Record = tuple[str, dict[str, tuple[int, int]]]
-"""A text, and where the number of each of FIELDS begins and ends in it."""
+"""Questions and the key path of each answer: the time step, and the elements of the first planet."""
 
 
 def rounded(numbers: np.ndarray, significant: int | None) -> np.ndarray:
-    """Numbers of so many significant digits, each the float64 that its decimal is read as; as they are for None.
+    """Numbers rounded to significant digits, each the float64 that its decimal is read as; unchanged for None.
 
     Example:
         >>> rounded(np.array([1.23456, -0.00123456, 0.0]), 3).tolist()
@@ -39,34 +38,15 @@ def rounded(numbers: np.ndarray, significant: int | None) -> np.ndarray:
     return np.rint(numbers * scale) / scale
 
 
-def write(config: PlanetsConfig, systems: Systems) -> list[Record]:
-    """The records, in one line each and without spaces; numbers as Python writes them, rounded first if so configured.
-
-    Masses and eccentricities are in the paper's units, `mass_unit` and `eccentricity_unit` times as large.
-    """
-    quote, digits = config.quote, config.significant
-    masses = rounded(systems.masses * config.mass_unit, digits).tolist()
-    eccentricities = rounded(systems.eccentricities * config.eccentricity_unit, digits).tolist()
-    axes, stepsizes = rounded(systems.axes, digits).tolist(), rounded(systems.stepsizes, digits).tolist()
-    positions = rounded(systems.positions, digits)
-    names = [f"{quote}{name}{quote}:" for name in ("description", "stepsize", "data", "m", "a", "e")]
-    description, stepsize, data, *keys = names
+def write(config: PlanetsConfig, systems: Systems) -> list[str]:
+    """The records as text, with masses and eccentricities in the paper's units, rounded if the config says so."""
+    elements = rounded(systems.elements(config), config.significant).tolist()
+    stepsizes = rounded(systems.stepsizes, config.significant).tolist()
+    positions = rounded(systems.positions, config.significant)
     found = []
     for row, (planets, points) in enumerate(zip(systems.planets.tolist(), systems.points.tolist(), strict=True)):
-        parts, length, spans = [f"{{{description}{{"], 0, {}
-        for planet in range(planets):
-            opened = f"{quote}planet{planet}{quote}:{{"
-            values = [repr(column[row][planet]) for column in (masses, axes, eccentricities)]
-            if planet == 0:
-                length = len(parts[0]) + len(opened)
-                for key, name, value in zip(keys, ("m1", "a1", "e1"), values, strict=True):
-                    length += len(key)
-                    spans[name] = length, length + len(value)
-                    length += len(value) + 1  # the comma
-            inside = ",".join(key + value for key, value in zip(keys, values, strict=True))
-            parts.append(f"{opened}{inside}}},")
-        start, value = sum(map(len, parts)) + len(stepsize), repr(stepsizes[row])
-        spans["stepsize"] = start, start + len(value)
-        track = str(positions[row, :points, :planets].tolist()).replace(" ", "")
-        found.append(("".join([*parts, stepsize, value, "},", data, track, "}"]), spans))
+        named = {f"planet{i}": dict(zip("mae", elements[row][i], strict=True)) for i in range(planets)}
+        description = named | {"stepsize": stepsizes[row]}
+        record = {"description": description, "data": positions[row, :points, :planets].tolist()}
+        found.append(record_text(record, config.quote))
     return found

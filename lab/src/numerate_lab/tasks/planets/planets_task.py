@@ -11,9 +11,8 @@ import torch
 
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.planets.planet_systems import PlanetsConfig, PlanetSource
-from numerate_lab.tasks.planets.planet_texts import write
 from numerate_lab.tasks.records.record_answers import likelihoods, scores
-from numerate_lab.tasks.records.record_arrays import Records, Shape, rounded
+from numerate_lab.tasks.records.record_arrays import Records
 from numerate_lab.tasks.records.record_rows import Rows
 from numerate_lab.tasks.records.record_task import RecordsTask, RecordsTrial
 
@@ -92,26 +91,21 @@ def planet_records(
         decimals: Decimals of all numbers.
         seed: The seed of the split.
     """
-    systems = source.samples(split, count, seed)
+    systems, config = source.samples(split, count, seed), source.config
     if times is not None:
         if times < 2:
             raise ValueError(f"times must be at least 2, got {times}")
         systems = dataclasses.replace(systems, points=np.minimum(systems.points, times))
-    config = source.config
-    elements = np.stack(
-        [systems.masses * config.mass_unit, systems.axes, systems.eccentricities * config.eccentricity_unit], axis=2
-    )
-    shapes, numbers, rows = [], [], []
-    for planets, points in sorted(set(zip(systems.planets.tolist(), systems.points.tolist(), strict=True))):
-        place = np.flatnonzero((systems.planets == planets) & (systems.points == points))
+    elements = systems.elements(config)
+
+    def make(rows: np.ndarray) -> tuple[Any, ...]:
+        planets, points = int(systems.planets[rows[0]]), int(systems.points[rows[0]])
         asks = {"stepsize": [3 * planets], "a1": [1], "e1": [2], "m1": [0]}
-        first = slice(int(place[0]), int(place[0]) + 1)
-        shapes.append(Shape.of(write(config, systems[first])[0][0], asks))
-        parts = [elements[place, :planets].reshape(len(place), -1), systems.stepsizes[place, None]]
-        parts.append(systems.positions[place, :points, :planets].reshape(len(place), -1))
-        numbers.append(rounded(np.concatenate(parts, axis=1), decimals))
-        rows.append(place)
-    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals)
+        parts = elements[rows, :planets], systems.stepsizes[rows], systems.positions[rows, :points, :planets]
+        numbers = np.concatenate([part.reshape(len(rows), -1) for part in parts], axis=1)
+        return source.written(systems[rows[:1]])[0], asks, numbers, None
+
+    return Records.grouped(list(zip(systems.planets.tolist(), systems.points.tolist(), strict=True)), decimals, make)
 
 
 def _along_the_gap(model: NumberModel, records: Records, rows: list[Rows]) -> dict[str, np.ndarray]:

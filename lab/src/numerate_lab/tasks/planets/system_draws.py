@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import torch
 
 from numerate_lab.tasks.planets.integrator import move
 from numerate_lab.tasks.planets.orbital_elements import from_elements
+from numerate_lab.tasks.records.record_arrays import save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ class Systems:
     def __len__(self) -> int:
         return len(self.planets)
 
-    def __getitem__(self, rows: slice) -> Systems:
+    def __getitem__(self, rows: slice | np.ndarray) -> Systems:
         return Systems(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
     @staticmethod
@@ -67,15 +67,16 @@ class Systems:
         places = np.arange(self.positions.shape[1])
         return np.where(places < self.points[:, None], places * self.stepsizes[:, None], np.nan)
 
+    def elements(self, config: PlanetsConfig) -> np.ndarray:
+        """(N, K, 3) masses, semi-major axes and eccentricities in the units of the records."""
+        masses, eccentricities = self.masses * config.mass_unit, self.eccentricities * config.eccentricity_unit
+        return np.stack([masses, self.axes, eccentricities], axis=2)
+
     def save(self, path: Path) -> None:
-        """Writes them as npz, all at once for those who look: to a file of another name, then renamed."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Writes the systems as npz."""
         columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
         columns["positions"] = self.positions[~np.isnan(self.positions)]  # a third are padding
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        with beside.open("wb") as file:
-            np.savez(file, **columns)
-        beside.replace(path)
+        save_arrays(path, columns)
 
     @staticmethod
     def load(path: Path, config: PlanetsConfig) -> Systems:

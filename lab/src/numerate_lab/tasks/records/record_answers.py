@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from numerate.notation.decimal_form import parse_numeral
 from numerate.processing.number_table import NumberTable
 from numerate_lab.tasks.asked_number.asking import read_number
 from numerate_lab.tasks.records.record_rows import NumberWriter
+from numerate_lab.tasks.records.record_source import mean_squared_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +70,7 @@ def scores(values: Tensor, gold: Tensor, predicted: Predictions | None = None) -
         >>> found["mse"]["value"], found["invalid"]["value"]
         (0.25, 0.5)
     """
-    root = metrics.rmse(values, gold)
-    found = {"mse": Score(root.value**2, root.count, root.skipped, root.non_finite)}
+    found = {"mse": mean_squared_error(values, gold)}
     found["invalid"] = Score(float(values.isnan().double().mean()) if len(values) else math.nan, len(values))
     found["variance"] = Score(float(gold.var(correction=0)) if len(gold) else math.nan, len(gold))
     if predicted is not None and predicted.intervals is not None and predicted.crps is not None:
@@ -104,10 +105,10 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
     """What the model says for one question to each of some rows.
 
     Args:
-        model: In whatever mode; it is left in it.
-        rows: On its device.
+        model: Its mode (training or evaluation) is kept.
+        rows: On the model's device.
         ask: One of the rows' questions.
-        size: Rows at once.
+        size: Rows of a batch.
     """
     parts = []
     for batch, task in _asked(model, rows, ask, size):
@@ -116,8 +117,7 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
             continue
         numbers: Any = model(**task.inputs, return_loss=False).numbers
         # A scalar's spread is a setting, not something that it has learnt.
-        trusted = numbers.is_density and model.head.config.kind != "scalar"
-        if not trusted:
+        if not numbers.is_density or model.head.config.kind == "scalar":
             parts.append(Predictions((numbers.median() if numbers.is_density else numbers.mode()).double().cpu()))
             continue
         levels = torch.linspace((1 - LEVEL) / 2, (1 + LEVEL) / 2, QUANTILES, dtype=torch.float64, device=model.device)
@@ -142,17 +142,17 @@ def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tenso
     logits = model(**task.inputs, return_loss=False).logits
     hidden = task.labels != -100
     chosen, slots = logits.argmax(-1)[hidden].tolist(), batch["number_slots"][hidden].tolist()
-    owners = zip(hidden.nonzero()[:, 0].tolist(), slots, strict=True)
-    tokens: dict[tuple[int, int], list[int]] = {}
-    for owner, token in zip(owners, chosen, strict=True):
-        tokens.setdefault(owner, []).append(token)
-    known: dict[tuple[int, ...], float] = {}
-    for row in tokens.values():
-        if tuple(row) not in known:
-            text = read_number(model, row)
-            numeral = None if text is None else parse_numeral(text)
-            known[tuple(row)] = math.nan if numeral is None else numeral.value
-    return torch.tensor([known[tuple(row)] for row in tokens.values()], dtype=torch.float64)
+    tokens: dict[tuple[int, int], tuple[int, ...]] = {}
+    for row, slot, token in zip(hidden.nonzero()[:, 0].tolist(), slots, chosen, strict=True):
+        tokens[row, slot] = (*tokens.get((row, slot), ()), token)
+
+    @functools.cache
+    def value(answer: tuple[int, ...]) -> float:
+        text = read_number(model, list(answer))
+        numeral = None if text is None else parse_numeral(text)
+        return math.nan if numeral is None else numeral.value
+
+    return torch.tensor([value(answer) for answer in tokens.values()], dtype=torch.float64)
 
 
 @torch.no_grad()
@@ -162,11 +162,11 @@ def likelihoods(model: NumberModel, rows: Rows, ask: str, line: Tensor, decimals
     Written numbers: the product of their tokens' probabilities. Heads: the density, or the mass.
 
     Args:
-        model: In whatever mode; it is left in it.
-        rows: Not many, for they are all gone through at once; each asks for one number.
+        model: Its mode (training or evaluation) is kept.
+        rows: N rows that fit into one batch; each asks for one number.
         ask: The question.
-        line: (C,) float64 values of so many decimals.
-        decimals: Of all numbers.
+        line: (C,) float64 values of as many decimals.
+        decimals: Decimals of all numbers.
     """
     ((_, task),) = _asked(model, rows, ask, len(rows))
     with evaluating(model):

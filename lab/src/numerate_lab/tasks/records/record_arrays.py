@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,9 @@ import numpy as np
 from numerate.reading.records import RecordsReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Records", "Shape", "rounded", "write_number"]
+__all__ = ["Records", "Shape", "record_text", "rounded", "save_arrays"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,16 @@ class Shape:
         sections = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
         return Shape(sections, {name: tuple(map(int, slots)) for name, slots in asks.items()})
 
+    def text(self, numbers: Sequence[float], decimals: int) -> str:
+        """The record of this shape with some numbers, each with its sign and all its decimals.
+
+        Example:
+            >>> Shape.of("{'m':1.5,'data':[1,2]}", {}).text([1.0, -0.25, 0.0], 4)
+            "{'m':+1.0000,'data':[-0.2500,+0.0000]}"
+        """
+        written = [f"{value:+.{decimals}f}" for value in numbers]
+        return "".join(part for pair in zip(self.sections, [*written, ""], strict=True) for part in pair)
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -67,6 +78,25 @@ class Records:
     decimals: int = 4
     guesses: tuple[np.ndarray, ...] = field(default=())
 
+    @staticmethod
+    def grouped(keys: Sequence[Any], decimals: int, make: Callable[[np.ndarray], tuple[Any, ...]]) -> Records:
+        """Records grouped by shape.
+
+        Args:
+            keys: Of each record, a tuple that is the same for records of one shape; shapes are sorted by it.
+            decimals: Decimals of all numbers.
+            make: Takes the indices (n,) of the records of one shape, and returns the text of the first one, its
+                questions as for `Shape.of`, numbers (n, M), and guesses (n, A) or None.
+        """
+        rows: dict[Any, list[int]] = {}
+        for index, key in enumerate(keys):
+            rows.setdefault(key, []).append(index)
+        places = tuple(np.array(rows[key], dtype=np.int64) for key in sorted(rows))
+        made = [make(some) for some in places]
+        shapes = tuple(Shape.of(text, asks) for text, asks, _, _ in made)
+        numbers = tuple(rounded(some, decimals) for _, _, some, _ in made)
+        return Records(shapes, numbers, places, decimals, tuple(one for *_, one in made if one is not None))
+
     def __len__(self) -> int:
         return sum(map(len, self.rows))
 
@@ -74,18 +104,17 @@ class Records:
         """The records as text, shape by shape; of each shape no more than `most`."""
         found = []
         for shape, numbers in zip(self.shapes, self.numbers, strict=True):
-            for row in numbers[:most].tolist():
-                written = [write_number(value, self.decimals) for value in row]
-                pairs = zip(shape.sections, [*written, ""], strict=True)
-                found.append("".join(part for pair in pairs for part in pair))
+            found += [shape.text(row, self.decimals) for row in numbers[:most].tolist()]
         return found
 
     def gold(self, ask: str) -> np.ndarray:
         """What is asked for, in the order of all records, one behind the other, guesses added: (K,) float64."""
         parts = [n[:, list(s.asks[ask])] for s, n in zip(self.shapes, self.numbers, strict=True)]
-        if self.guesses:
-            parts = [part + guess for part, guess in zip(parts, self.guesses, strict=True)]
-        return self.in_order(parts)
+        return self.in_order(self.with_guesses(parts))
+
+    def with_guesses(self, parts: list[np.ndarray]) -> list[np.ndarray]:
+        """Values by shape, (n, A) each, with the guesses added that they are differences from."""
+        return [part + guess for part, guess in zip(parts, self.guesses, strict=True)] if self.guesses else parts
 
     def in_order(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Values by shape, (n, A) each, in the order of all records: (K,)."""
@@ -94,16 +123,11 @@ class Records:
 
     def save(self, path: str | Path) -> None:
         """Writes them as npz."""
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
         header = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
         columns = {"header": np.array(header)}
         for name in ("numbers", "rows", "guesses"):
             columns |= {f"{name}{index}": column for index, column in enumerate(getattr(self, name))}
-        beside = target.with_suffix(".part")
-        with beside.open("wb") as file:
-            np.savez(file, **columns)  # type: ignore[arg-type]
-        beside.replace(target)
+        save_arrays(path, columns)
 
     @staticmethod
     def load(path: str | Path) -> Records:
@@ -119,6 +143,26 @@ class Records:
         return Records(shapes, columns[0], columns[1], header["decimals"], columns[2])
 
 
+def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes arrays as npz to a temporary file beside the path, then renames it: readers never see a part."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    with beside.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    beside.replace(target)
+
+
+def record_text(record: Mapping[str, Any], quote: str) -> str:
+    """A record in one line and without spaces, numbers as Python writes them.
+
+    Example:
+        >>> record_text({"data": [[0.5, 2.0]]}, '"')
+        '{"data":[[0.5,2.0]]}'
+    """
+    return str(record).replace(" ", "").replace("'", quote)
+
+
 def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
     """Numbers of so many decimals, without a negative zero.
 
@@ -127,13 +171,3 @@ def rounded(numbers: np.ndarray, decimals: int) -> np.ndarray:
         [1.235, 0.0]
     """
     return np.round(numbers, decimals) + 0.0
-
-
-def write_number(value: float, decimals: int) -> str:
-    """A number with its sign and all its decimals.
-
-    Example:
-        >>> write_number(1.0, 4), write_number(-0.25, 4)
-        ('+1.0000', '-0.2500')
-    """
-    return f"{value:+.{decimals}f}"

@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.notation.significant import ZERO
-from numerate_lab.tasks.records.record_arrays import write_number
 
 if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
@@ -136,16 +135,15 @@ class NumberWriter:
         is_zero = whole == 0
         size, power = size.masked_fill(is_zero, 100), power.masked_fill(is_zero, 0)
         minus = (values < 0).long()
-        if self.kind == "p10":
-            places = [minus, size // 100, size // 10 % 10, size % 10, power]
-            which = [0, 1, 1, 1, 2]
-        elif self.kind == "p1000":
-            places, which = [minus, size - 100, power], [0, 1, 2]
-        elif self.kind == "b1999":
-            places, which = [900 * minus + size - 100, power], [0, 1]
-        else:
-            places, which = [(900 * minus + size - 100) * self.exponents + power], [0]
-        tokens = torch.stack([self.tables[one][place] for one, place in zip(which, places, strict=True)], dim=-1)
+        signed = 900 * minus + size - 100
+        # The table of each token, and the index in it.
+        places = {
+            "p10": [(0, minus), (1, size // 100), (1, size // 10 % 10), (1, size % 10), (2, power)],
+            "p1000": [(0, minus), (1, size - 100), (2, power)],
+            "b1999": [(0, signed), (1, power)],
+            "fp15": [(0, signed * self.exponents + power)],
+        }
+        tokens = torch.stack([self.tables[table][index] for table, index in places[self.kind]], dim=-1)
         tokens[..., 0] = torch.where(is_zero, self.zero, tokens[..., 0])
         there = torch.ones_like(tokens, dtype=torch.bool)
         there[..., 1:] &= ~is_zero[..., None]  # zero is one token
@@ -164,50 +162,40 @@ def encode_rows(model: NumberModel, shape: Shape, numbers: Tensor, writer: Numbe
     device = numbers.device
     between = _tokens_between(model, shape, writer.decimals)
     width = writer(numbers[:1, :1])[0].shape[-1]
-    layout, owner = [], []  # tokens of the whole row, and whose each is: 0 for none
-    for index, section in enumerate(between):
-        layout += section + [0] * width * (index < len(between) - 1)
-        owner += [0] * len(section) + [index + 1] * width * (index < len(between) - 1)
+    layout, owner = list(between[0]), [0] * len(between[0])  # tokens of a row, and the number of each: 0 for none
+    for index, section in enumerate(between[1:], 1):
+        layout += [0] * width + section
+        owner += [index] * width + [0] * len(section)
     frame = torch.tensor(layout, dtype=torch.int32, device=device)
     owners = torch.tensor(owner, dtype=torch.int16, device=device)
     inside = owners > 0
     pad: Any = model.processor.tokenizer.pad_token_id
-    step = max(1, CHUNK // max(1, len(layout)))
     ids, slots, lengths = [], [], []
-    for some in numbers.split(step):
+    for some in numbers.split(max(1, CHUNK // max(1, len(layout)))):
         tokens, there = writer(some)
-        row = frame.expand(len(some), -1).clone()
+        row = frame.repeat(len(some), 1)
         row[:, inside] = tokens.reshape(len(some), -1)
         kept = torch.ones_like(row, dtype=torch.bool)
         kept[:, inside] = there.reshape(len(some), -1)
-        places = kept.cumsum(1) - 1
-        length = places[:, -1] + 1
-        # What is not there goes behind the end, and is cut off.
-        places = torch.where(kept, places, row.shape[1])
-        filled = [
-            torch.full((len(some), row.shape[1] + 1), fill, dtype=column.dtype, device=device).scatter_(
-                1, places, column
-            )[:, :-1]
-            for column, fill in ((row, pad), (owners.expand(len(some), -1).contiguous(), 0))
-        ]
-        longest = int(length.max())
-        ids.append(filled[0][:, :longest])
-        slots.append(filled[1][:, :longest])
-        lengths.append(length.cpu())
+        lengths.append(kept.sum(1).cpu())
+        # Tokens that are not there go behind the end, and are cut off.
+        places = torch.where(kept, kept.cumsum(1) - 1, row.shape[1])
+        longest = int(lengths[-1].max())
+        for found, column, fill in ((ids, row, pad), (slots, owners.repeat(len(some), 1), 0)):
+            empty = torch.full((len(some), row.shape[1] + 1), fill, dtype=column.dtype, device=device)
+            found.append(empty.scatter_(1, places, column)[:, :longest])
     longest = max(part.shape[1] for part in ids)
     joined = [
         torch.cat([functional.pad(part, (0, longest - part.shape[1]), value=fill) for part in parts])
         for parts, fill in ((ids, pad), (slots, 0))
     ]
-    bits = numbers.contiguous().view(torch.int64)
-    return Rows(joined[0], joined[1], bits, torch.cat(lengths), shape.asks)
+    return Rows(*joined, numbers.contiguous().view(torch.int64), torch.cat(lengths), shape.asks)
 
 
 def _tokens_between(model: NumberModel, shape: Shape, decimals: int) -> list[list[int]]:
     """The tokens before, between and behind the numbers, from one record as the processor sees it."""
     numbers = len(shape.sections) - 1
-    written = [write_number(1.5, decimals)] * numbers
-    text = "".join(part for pair in zip(shape.sections, [*written, ""], strict=True) for part in pair)
+    text = shape.text([1.5] * numbers, decimals)
     batch = model.processor([text])
     found: list[list[int]] = [[]]
     last = 0

@@ -128,22 +128,24 @@ class RecordsTask(TrunkTask):
         """The questions of a split's records."""
         return self.questions[split if split in self.questions else "test"]
 
+    def count(self, split: str) -> int:
+        """The number of records of a split."""
+        return {"train": self.config.examples, "dev": self.config.dev}.get(split, self.config.test)
+
     def records_key(self, split: str) -> str:
         """The name of a split's file of records; trials that share their records have the same."""
-        count = {"train": self.config.examples, "dev": self.config.dev}.get(split, self.config.test)
-        return f"{split}-{count}"
+        return f"{split}-{self.count(split)}"
 
     def examples(self, split: str) -> Records:
         """The records of a split: from memory, from the folder that processes share, or made."""
         key = self.records_key(split)
-        count = {"train": self.config.examples, "dev": self.config.dev}.get(split, self.config.test)
 
         def load() -> Records:
             if self.workspace.data is None:
-                return self.make_records(split, count)
+                return self.make_records(split, self.count(split))
             file = self.workspace.data / f"{key}.npz"
             if not file.is_file():
-                self.make_records(split, count).save(file)
+                self.make_records(split, self.count(split)).save(file)
             return Records.load(file)
 
         return self.workspace.once(("records", key), load)
@@ -176,8 +178,8 @@ class RecordsTask(TrunkTask):
 
     def batches(self, model: NumberModel) -> tuple[RecordBatches, float]:
         """Batches with masks, and the mean tokens of a record."""
-        made = RecordBatches(self._rows(model, "train"), self.config)
-        return made, made.tokens_a_record
+        rows = self._rows(model, "train")
+        return RecordBatches(rows, self.config), float(torch.cat([part.lengths for part in rows]).double().mean())
 
     def _rows(self, model: NumberModel, split: str) -> list[Rows]:
         make = lambda: encode_records(model, self.examples(split), self.device)  # noqa: E731
@@ -191,20 +193,17 @@ class RecordsTask(TrunkTask):
             predicted = _in_order(model, records, rows, ask)
             columns |= {f"{ask}_predicted": predicted.values.numpy(), f"{ask}_gold": records.gold(ask)}
             if predicted.intervals is not None:
-                columns |= {
-                    f"{ask}_low": predicted.intervals[:, 0].numpy(),
-                    f"{ask}_high": predicted.intervals[:, 1].numpy(),
-                }
-                columns[f"{ask}_crps"] = np.array([predicted.crps, predicted.count], dtype=np.float64)
+                low, high = predicted.intervals.T.numpy()
+                crps = np.array([predicted.crps, predicted.count], dtype=np.float64)
+                columns |= {f"{ask}_low": low, f"{ask}_high": high, f"{ask}_crps": crps}
         return columns
 
     def score(self, split: str, columns: Columns) -> Figures:
         """`{split} {question}` -> figures; on dev `dev` -> question -> figures."""
         found = {}
         for ask in self.asks(split):
-            given = {
-                name: torch.from_numpy(np.asarray(columns[f"{ask}_{name}"])).double() for name in _parts(columns, ask)
-            }
+            names = [name for name in ("predicted", "gold", "low", "high", "crps") if f"{ask}_{name}" in columns]
+            given = {name: torch.from_numpy(np.asarray(columns[f"{ask}_{name}"])).double() for name in names}
             intervals = torch.stack([given["low"], given["high"]], dim=1) if "low" in given else None
             crps, count = given["crps"].tolist() if "crps" in given else (None, 0)
             predicted = Predictions(given["predicted"], intervals, crps, int(count))
@@ -228,10 +227,6 @@ class RecordsTask(TrunkTask):
         """The mean squared error of each question of each test set."""
         asked = [(split, ask) for split, asks in self.questions.items() for ask in asks]
         return [Column(f"{split} {ask}", "mse", f"{ask}, {split}", table="mean squared error") for split, ask in asked]
-
-
-def _parts(columns: Columns, ask: str) -> list[str]:
-    return [name for name in ("predicted", "gold", "low", "high", "crps") if f"{ask}_{name}" in columns]
 
 
 def encode_records(model: NumberModel, records: Records, device: torch.device) -> list[Rows]:
@@ -280,27 +275,17 @@ class RecordBatches(Dataset[dict[str, "Tensor"]]):
         asking = torch.rand(count, 1, generator=self._draws, device=device) < self.config.asking
         return masks | (asks[which] & asking)
 
-    @property
-    def tokens_a_record(self) -> float:
-        """Mean tokens of a record."""
-        return float(torch.cat([part.lengths for part in self.parts]).double().mean())
-
 
 def _in_order(model: NumberModel, records: Records, rows: list[Rows], ask: str) -> Predictions:
     """Predictions in the order of all records; where records tell differences, the differences are undone."""
-    found, widths = [], []
-    for part in rows:
-        size = max(1, _EVALUATED_AT_ONCE // part.ids.shape[1] // (8 if len(model.processor.own_tokens) > 10_000 else 1))
-        found.append(answers(model, part, ask, size))
-        widths.append(len(part.asks[ask]))
-    whole = Predictions.joined(found)
+    # Logits over a large vocabulary need more memory.
+    tokens = _EVALUATED_AT_ONCE // (8 if len(model.processor.own_tokens) > 10_000 else 1)
+    whole = Predictions.joined([answers(model, part, ask, max(1, tokens // part.ids.shape[1])) for part in rows])
 
     def ordered(values: Tensor) -> Tensor:
-        sizes = [len(part) * width for part, width in zip(rows, widths, strict=True)]
-        parts = [one.numpy().reshape(-1, width) for one, width in zip(values.split(sizes), widths, strict=True)]
-        if records.guesses:
-            parts = [one + guess for one, guess in zip(parts, records.guesses, strict=True)]
-        return torch.from_numpy(records.in_order(parts))
+        split = values.split([len(part) * len(part.asks[ask]) for part in rows])
+        parts = [one.numpy().reshape(len(part), -1) for one, part in zip(split, rows, strict=True)]
+        return torch.from_numpy(records.in_order(records.with_guesses(parts)))
 
     if whole.intervals is None:
         return Predictions(ordered(whole.values))

@@ -11,6 +11,7 @@ record lies within one of them. Sample `i` depends on config, seed, split and `i
 from __future__ import annotations
 
 import dataclasses
+import functools
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,11 +22,12 @@ import torch
 from numerate import metrics
 from numerate.config import Config
 from numerate.metrics import Interval, Score
-from numerate.registry import near_names
-from numerate_lab.tasks.asked_number.asked_number import Truth, compared, measure
+from numerate.reading.records import RecordsReader
+from numerate_lab.tasks.asked_number.asked_number import Truth, compared
 from numerate_lab.tasks.records.record_arrays import rounded
+from numerate_lab.tasks.records.record_source import RecordSource, check_settings
 from numerate_lab.tasks.temperature.linear_baseline import TemperatureLine
-from numerate_lab.tasks.temperature.station_texts import Record, Sample, write
+from numerate_lab.tasks.temperature.station_texts import Sample, write
 from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField, read_field, synthetic_field
 
 if TYPE_CHECKING:
@@ -73,24 +75,19 @@ class TemperatureConfig(Config):
     synthetic_seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("days", 2), ("stations", 1)):
-            low, high = getattr(self, name)
-            if not least <= low <= high:
-                raise ValueError(f"temperature: {name} must be from {least} up, least and most: {(low, high)}")
-        for wrong, message in (
-            (not self.steps or any(step < 1 or 24 % step or step > 12 for step in self.steps), f"steps={self.steps}"),
-            (len(set(self.steps)) != len(self.steps), f"steps must differ: {self.steps}"),
-            (not (self.dev > 0 and self.test > 0 and self.dev + self.test < 1), f"dev={self.dev}, test={self.test}"),
-            (self.gap < 0, f"gap={self.gap}"),
-            (not 1 <= self.decimals <= 12, f"decimals={self.decimals}"),
-            (self.quote not in ("'", '"'), f"quote must be ' or \", got {self.quote!r}"),
-            (self.synthetic_days < 1, f"synthetic_days={self.synthetic_days}"),
-        ):
-            if wrong:
-                raise ValueError(f"temperature: {message}")
+        is_share = self.dev > 0 and self.test > 0 and self.dev + self.test < 1
+        wrong = {
+            f"steps={self.steps}": not self.steps or any(step not in (1, 2, 3, 4, 6, 8, 12) for step in self.steps),
+            f"steps must differ: {self.steps}": len(set(self.steps)) != len(self.steps),
+            f"dev={self.dev}, test={self.test}": not is_share,
+            f"gap={self.gap}": self.gap < 0,
+            f"decimals={self.decimals}": not 1 <= self.decimals <= 12,
+            f"synthetic_days={self.synthetic_days}": self.synthetic_days < 1,
+        }
+        check_settings(self, {"days": 2, "stations": 1}, wrong)
 
 
-class TemperatureSource:
+class TemperatureSource(RecordSource):
     """Temperatures at stations, the last ones asked for: as `QuestionSource`, but several numbers a text.
 
     Args:
@@ -101,7 +98,7 @@ class TemperatureSource:
         mean: Of the training temperatures, in kelvin.
         kelvin: Their standard deviation: what 1 in a record is worth.
         bounds: The first time of each split, and the one behind its last.
-        answer_slot: None, for there are many in a text; see `wanted` and `answer_paths`.
+        answer_slot: None, because a text has several answers; see the group `slot` of `truth`.
 
     Example:
         >>> task = TemperatureSource(TemperatureConfig(stations=(2, 2), decimals=2))
@@ -113,11 +110,14 @@ class TemperatureSource:
         2
     """
 
+    splits = SPLITS
     answer_slot = None
 
     def __init__(self, config: TemperatureConfig | str = "synthetic", field: TemperatureField | None = None) -> None:
         self.config = TemperatureConfig(source=config) if isinstance(config, str) else config
-        self.field = self._read() if field is None else field
+        if field is None and self.config.source == "synthetic":
+            field = synthetic_field(self.config.synthetic_days, seed=self.config.synthetic_seed)
+        self.field = read_field(self.config.source) if field is None else field
         every, hours = len(self.field.time), self.field.hours
         self.steps = tuple(step for step in self.config.steps if step % hours == 0)
         if not self.steps:
@@ -141,24 +141,15 @@ class TemperatureSource:
         self.mean, self.kelvin = float(training.mean()), float(training.std())
         if not self.kelvin > 0:
             raise ValueError(f"training temperatures are all {self.mean} K")
-        self._climatology: np.ndarray | None = None
-        self._line: TemperatureLine | None = None
 
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Sample]:
         """Samples `start` to `start + count` of a split."""
-        if split not in SPLITS:
-            raise ValueError(f"split {split!r}: {near_names(split, list(SPLITS))}")
-        if count < 0 or start < 0:
-            raise ValueError(f"count and start must not be negative, got {count=}, {start=}")
+        self.check_range(split, count, start)
         return [self._sample(split, seed, number) for number in range(start, start + count)]
 
-    def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
-        """Their records, complete; see `QuestionSource`."""
-        return [text for text, _ in self.records(split, count, seed, start)]
-
-    def records(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[Record]:
-        """Their records, and where the last temperatures stand in each."""
-        return write(self.field, self.samples(split, count, seed, start), self.config.decimals, self.config.quote)
+    def written(self, samples: Sequence[Sample]) -> list[str]:
+        """The records of some samples as text."""
+        return [write(self.field, sample, self.config.decimals, self.config.quote) for sample in samples]
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
         """The last temperatures of all records, station by station, in the units of the records.
@@ -166,22 +157,21 @@ class TemperatureSource:
         Groups: `record`, counted from 0; `slot`, which number of the record it is; `cell` of the grid; `time` in
         seconds since 1970; `hour` of the day; and `step` in hours.
         """
-        samples = self.samples(split, count, seed, start)
-        written = write(self.field, samples, self.config.decimals, self.config.quote)
-        sizes = np.array([len(sample.cells) for sample in samples], dtype=np.int64)
-        times = np.array([self.field.time[sample.times[-1]] for sample in samples], dtype=np.int64).repeat(sizes)
-        groups = {
-            "record": np.arange(len(samples)).repeat(sizes),
-            "slot": _joined([sample.slots for sample in samples]),
-            "cell": _joined([sample.cells for sample in samples]),
-            "time": times,
-            "hour": times % DAY // 3600,
-            "step": np.array([sample.hours for sample in samples], dtype=np.int64).repeat(sizes),
-        }
-        strings = [text[begin:end] for text, spans in written for begin, end in spans.tolist()]
+        samples, reader = self.samples(split, count, seed, start), RecordsReader()
+        asked = []  # of each answer: record, slot, cell, time, hours of a step, and where it begins and ends
+        strings = []
+        for record, (text, sample) in enumerate(zip(self.written(samples), samples, strict=True)):
+            spans, time = reader.spans(text), int(self.field.time[sample.times[-1]])
+            for slot, cell in zip(sample.slots.tolist(), sample.cells.tolist(), strict=True):
+                begin, end, *_ = spans[slot]
+                asked.append((record, slot, cell, time, sample.hours, begin, end))
+                strings.append(text[begin:end])
+        columns = np.array(asked, dtype=np.int64).reshape(-1, 7)
+        groups = dict(zip(("record", "slot", "cell", "time", "step"), columns.T, strict=False))
+        groups["hour"] = groups["time"] % DAY // 3600
         values = np.array([float(string) for string in strings], dtype=np.float64)
         precision = np.full(len(strings), -self.config.decimals, dtype=np.int64)  # 0.5 means 0.5000
-        return Truth(values, strings, precision, _joined([spans for _, spans in written], (0, 2)), groups)
+        return Truth(values, strings, precision, columns[:, 5:], groups)
 
     def questions(self, texts: Sequence[str], truth: Truth, mark: str = "[NUM]") -> list[str]:
         """The texts with a mark in place of all that is asked for, as `NumberModel.predict` takes them."""
@@ -194,22 +184,10 @@ class TemperatureSource:
             found[record] = found[record][:begin] + mark + found[record][end:]
         return found
 
-    def answer_paths(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[list[str]]:
-        """The key paths of what each record asks for, as the reader `records` names them: `data[0][17]`, ..."""
-        samples = self.samples(split, count, seed, start)
-        return [[f"data[{row}][{len(one.times) - 1}]" for row in range(len(one.cells))] for one in samples]
-
-    def wanted(self, truth: Truth, width: int | None = None) -> torch.Tensor:
-        """The field `number_wanted` of a batch of these records: (B, M) bool; M is `width`, or as small as can be."""
-        record, slot = (torch.from_numpy(truth.groups[name]) for name in ("record", "slot"))
-        shape = (int(record.max()) + 1, width or int(slot.max()) + 1) if len(truth) else (0, width or 0)
-        wanted = torch.zeros(shape, dtype=torch.bool)
-        wanted[record, slot] = True
-        return wanted
-
     def sizes(self, split: str, count: int, seed: int = 0, start: int = 0, processor: Any = None) -> dict[str, Score]:
         """Means a record of `characters`, `numbers`, and with a model's processor `tokens`."""
-        texts, samples = self.texts(split, count, seed, start), self.samples(split, count, seed, start)
+        samples = self.samples(split, count, seed, start)
+        texts = self.written(samples)
         found = {"characters": [len(text) for text in texts], "numbers": [sample.numbers for sample in samples]}
         if processor is not None:
             found["tokens"] = [len(processor([text])["input_ids"][0]) for text in texts]
@@ -217,24 +195,19 @@ class TemperatureSource:
 
     def baselines(self, split: str, count: int, seed: int = 0, start: int = 0) -> dict[str, np.ndarray]:
         """What each of BASELINES predicts for `truth` of the same arguments, (N,) each; from what records say alone."""
-        samples = self.samples(split, count, seed, start)
-        rows: dict[str, list[np.ndarray]] = {name: [] for name in BASELINES}
-        for sample in samples:
+        rows = [np.zeros((len(BASELINES), 0))]
+        for sample in self.samples(split, count, seed, start):
             values, day = sample.values, 24 // sample.hours
             change = values[:, -1 - day] - values[:, -2 - day]
-            usual = self._usual()[self._slot_of_day(sample.times[-1]), sample.cells]
-            guesses = values[:, -2], usual, values[:, -2] + change, self._fitted().guess(sample)
-            for name, guess in zip(BASELINES, guesses, strict=True):
-                rows[name].append(guess)
-        return {name: _joined(each, dtype=np.float64) for name, each in rows.items()}
+            usual = self._usual[self._slot_of_day(sample.times[-1]), sample.cells]
+            rows.append(np.stack([values[:, -2], usual, values[:, -2] + change, self._line.guess(sample)]))
+        return dict(zip(BASELINES, np.concatenate(rows, axis=1), strict=True))
 
     def measure(self, predicted: Any, truth: Truth) -> dict[str, Score]:
-        """The mean squared errors `mse`, in units of the records, and `mse_kelvin`; and the figures of `measure`."""
-        values, _ = compared(predicted, truth)
-        root = metrics.rmse(torch.from_numpy(values), torch.from_numpy(truth.values))
-        mse, kelvin = root.value**2, (root.value * self.kelvin) ** 2
-        both = {"mse": dataclasses.replace(root, value=mse), "mse_kelvin": dataclasses.replace(root, value=kelvin)}
-        return both | measure(predicted, truth)
+        """The figures of `RecordSource.measure`, and the mean squared error `mse_kelvin` in kelvin squared."""
+        found = super().measure(predicted, truth)
+        kelvin = dataclasses.replace(found["mse"], value=found["mse"].value * self.kelvin**2)
+        return found | {"mse_kelvin": kelvin}
 
     def interval(
         self, predicted: Any, truth: Truth, other: Any = None, days: int = 1, kelvin: bool = False, **options: Any
@@ -254,17 +227,12 @@ class TemperatureSource:
         if days < 1:
             raise ValueError(f"days must be positive, got {days=}")
         unit = self.kelvin if kelvin else 1.0
-        each = [None if one is None else self._squares(one, truth) * unit**2 for one in (predicted, other)]
-        blocks = torch.from_numpy(truth.groups["time"] // (DAY * days))
-        return metrics.bootstrap(each[0], each[1], blocks, **options)  # pyright: ignore[reportArgumentType]
-
-    def _squares(self, predicted: Any, truth: Truth) -> torch.Tensor:
-        return torch.from_numpy((compared(predicted, truth)[0] - truth.values) ** 2)
-
-    def _read(self) -> TemperatureField:
-        if self.config.source != "synthetic":
-            return read_field(self.config.source)
-        return synthetic_field(self.config.synthetic_days, seed=self.config.synthetic_seed)
+        one, two = (
+            None if given is None else torch.from_numpy((compared(given, truth)[0] - truth.values) ** 2) * unit**2
+            for given in (predicted, other)
+        )
+        assert one is not None  # noqa: S101 (for the type checker)
+        return metrics.bootstrap(one, two, torch.from_numpy(truth.groups["time"] // (DAY * days)), **options)
 
     def _length(self, days: int, step: int) -> int:
         """How many times of the field a record goes over, its last one included."""
@@ -284,20 +252,14 @@ class TemperatureSource:
     def _slot_of_day(self, times: Any) -> Any:
         return self.field.time[times] % DAY // (3600 * self.field.hours)
 
+    @functools.cached_property
     def _usual(self) -> np.ndarray:
         """The mean of each time of day (as many as the field has) and cell in training, in the units of the records."""
-        if self._climatology is None:
-            training = self._flat[: self.bounds["train"][1]]
-            slots = self._slot_of_day(np.arange(len(training)))
-            means = [training[slots == slot].mean(0, dtype=np.float64) for slot in range(24 // self.field.hours)]
-            self._climatology = (np.stack(means) - self.mean) / self.kelvin
-        return self._climatology
+        training = self._flat[: self.bounds["train"][1]]
+        slots = self._slot_of_day(np.arange(len(training)))
+        means = [training[slots == slot].mean(0, dtype=np.float64) for slot in range(24 // self.field.hours)]
+        return (np.stack(means) - self.mean) / self.kelvin
 
-    def _fitted(self) -> TemperatureLine:
-        if self._line is None:
-            self._line = TemperatureLine(self.samples("train", LINE_RECORDS), self.field.time)
-        return self._line
-
-
-def _joined(parts: list[np.ndarray], empty: tuple[int, ...] = (0,), dtype: Any = np.int64) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(empty, dtype=dtype)
+    @functools.cached_property
+    def _line(self) -> TemperatureLine:
+        return TemperatureLine(self.samples("train", LINE_RECORDS), self.field.time)

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate_lab.tasks.records.record_arrays import rounded
+from numerate_lab.tasks.records.record_arrays import record_text, rounded
 from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Record", "Sample", "coordinates", "moment", "write"]
-
-Record = tuple[str, np.ndarray]
-"""A text, and where the last temperature of each station begins and ends in it, (S, 2) int64."""
+__all__ = ["Sample", "coordinates", "moment", "placed", "write"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +64,14 @@ def moment(seconds: int) -> np.ndarray:
     return np.stack([np.sin(turns), np.cos(turns)], axis=-1).ravel()
 
 
-def write(field: TemperatureField, samples: Sequence[Sample], decimals: int, quote: str) -> list[Record]:
-    """The records, in one line each and without spaces; numbers as Python writes them once rounded."""
-    names = (f"{quote}{name}{quote}:" for name in ("description", "coords", "start", "data"))
-    description, coords, start, data = names
-    width, found = len(field.lon), []
-    for sample in samples:
-        where = coordinates(field.lat[sample.cells // width], field.lon[sample.cells % width])
-        when = moment(int(field.time[sample.times[0]]))
-        places, begun = (_listed(array, decimals) for array in (where, when))
-        text = f"{{{description}{{{coords}{places},{start}{begun}}},{data}["
-        spans, rows, at = [], [], len(text)
-        for row in sample.values.tolist():
-            numbers = [repr(number) for number in row]
-            rows.append(f"[{','.join(numbers)}]")
-            end = at + len(rows[-1]) - 1  # before the bracket
-            spans.append((end - len(numbers[-1]), end))
-            at = end + 2  # behind bracket and comma
-        found.append((f"{text}{','.join(rows)}]}}", np.array(spans, dtype=np.int64).reshape(-1, 2)))
-    return found
+def placed(field: TemperatureField, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of a record's description: coordinates (S, 3) of its stations, and its start (4,)."""
+    rows, columns = np.divmod(sample.cells, len(field.lon))
+    return coordinates(field.lat[rows], field.lon[columns]), moment(int(field.time[sample.times[0]]))
 
 
-def _listed(numbers: np.ndarray, decimals: int) -> str:
-    return str(rounded(numbers, decimals).tolist()).replace(" ", "")
+def write(field: TemperatureField, sample: Sample, decimals: int, quote: str) -> str:
+    """The record of a sample as text; numbers as Python writes them once rounded."""
+    where, when = (rounded(numbers, decimals).tolist() for numbers in placed(field, sample))
+    record = {"description": {"coords": where, "start": when}, "data": sample.values.tolist()}
+    return record_text(record, quote)

@@ -14,10 +14,10 @@ import torch
 
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.records.record_answers import Predictions, scores
-from numerate_lab.tasks.records.record_arrays import Records, Shape, rounded
+from numerate_lab.tasks.records.record_arrays import Records, rounded
 from numerate_lab.tasks.records.record_task import RecordsTask, RecordsTrial
 from numerate_lab.tasks.temperature.forecasts import TemperatureConfig, TemperatureSource
-from numerate_lab.tasks.temperature.station_texts import coordinates, moment, write
+from numerate_lab.tasks.temperature.station_texts import placed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -134,26 +134,18 @@ def temperature_records(
             then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
         seed: The seed of the split.
     """
-    samples, config, field_ = source.samples(split, count, seed), source.config, source.field
-    width, decimals = len(field_.lon), config.decimals
-    by_shape: dict[tuple[int, int], list[int]] = {}
-    for index, sample in enumerate(samples):
-        # Of equal numbers of times, some are every three hours and some every four: the same record.
-        by_shape.setdefault(sample.values.shape, []).append(index)
-    shapes, numbers, rows, guesses = [], [], [], []
-    for (_, _), places in sorted(by_shape.items()):
-        some = [samples[place] for place in places]
-        text = write(field_, some[:1], decimals, config.quote)[0][0]
-        shapes.append(Shape.of(text, {"last": some[0].slots.tolist()}))
-        cells = np.stack([sample.cells for sample in some])
-        where = coordinates(field_.lat[cells // width], field_.lon[cells % width])
-        when = np.stack([moment(int(field_.time[sample.times[0]])) for sample in some])
+    samples, decimals = source.samples(split, count, seed), source.config.decimals
+
+    def make(rows: np.ndarray) -> tuple[Any, ...]:
+        some, guesses = [samples[row] for row in rows.tolist()], None
+        where, when = (np.stack(each) for each in zip(*(placed(source.field, one) for one in some), strict=True))
         values = np.stack([sample.values for sample in some])
         if centred:
             mean = rounded(values[:, :, :-1].mean(axis=(1, 2), keepdims=True), decimals)
-            guesses.append(mean[:, :, 0].repeat(values.shape[1], axis=1))
+            guesses = mean[:, :, 0].repeat(values.shape[1], axis=1)
             values -= mean
-        parts = [where.reshape(len(some), -1), when, values.reshape(len(some), -1)]
-        numbers.append(rounded(np.concatenate(parts, axis=1), decimals))
-        rows.append(np.array(places, dtype=np.int64))
-    return Records(tuple(shapes), tuple(numbers), tuple(rows), decimals, tuple(guesses))
+        numbers = np.concatenate([part.reshape(len(some), -1) for part in (where, when, values)], axis=1)
+        return source.written(some[:1])[0], {"last": some[0].slots.tolist()}, numbers, guesses
+
+    # Of equal numbers of times, some are every three hours and some every four: the same shape.
+    return Records.grouped([sample.values.shape for sample in samples], decimals, make)
