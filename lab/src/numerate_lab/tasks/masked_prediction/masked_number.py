@@ -17,23 +17,16 @@ from numerate.modeling.attaching import load_recipe
 from numerate.modeling.introspection import evaluating
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
-from numerate.processing.processor import NumberProcessor
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import (
-    COLUMNS,
-    LEVEL,
-    NumberGuesses,
-    baseline_guesses,
-    figures,
-)
+from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, baseline_guesses, empty_columns, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
 from numerate_lab.tasks.masked_prediction.spelled_number import SpelledNumbers
-from numerate_lab.tasks.masked_prediction.word_positions import Encoded
+from numerate_lab.tasks.masked_prediction.word_positions import Encoded, with_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +36,7 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
+    from numerate.processing.processor import NumberProcessor
     from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
@@ -85,7 +79,7 @@ class MaskedNumbers(PredictionTask):
     def build(self) -> NumberModel:
         """A fresh model."""
         if self.config.predict == "spelled":
-            return build(self.config)
+            return super().build()
         model = build(self.config, "numbers")
         if model.head is None:
             recipe = self.config.recipe
@@ -113,25 +107,20 @@ class MaskedNumbers(PredictionTask):
         del log
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).train()
-        size = self.config.batch
-        batches = self.batches(model, "train", size)
+        batches = self.batches(model, "train", self.config.batch)
         return fit(model, self.config, batches.to, the_batch, words=False)
 
     @torch.no_grad()
-    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> NumberGuesses:
-        """Predictions of the numbers of a split, and scores of wrong numbers in their places."""
+    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> dict[str, np.ndarray]:
+        """Predictions of the numbers of a split and of wrong numbers in their places, see `empty_columns`."""
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).guess(split, seed)
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
         wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
-        tables = {
-            kind: _table([other or own for other, own in zip(some, right, strict=True)], model.processor).to(device)
-            for kind, some in wrong.items()
-        }
-        table = _table(right, model.processor).to(device)
-        found = {name: np.full(len(right), np.nan) for name in COLUMNS}
-        odd = {kind: np.full((2, len(right)), np.nan) for kind in KINDS}
+        filled = {kind: [other or own for other, own in zip(wrong[kind], right, strict=True)] for kind in KINDS}
+        tables = {kind: _table(some, model.processor).to(device) for kind, some in filled.items()}
+        table, found = _table(right, model.processor).to(device), empty_columns(right)
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
@@ -151,25 +140,23 @@ class MaskedNumbers(PredictionTask):
                 found["score"][at], found["tail"][at] = _oddness(output.numbers, table[rows])
                 for kind in KINDS:
                     there = np.array([wrong[kind][index] is not None for index in at])
-                    odd[kind][:, at] = np.where(there, _oddness(output.numbers, tables[kind][rows]), np.nan)
-        gold = np.array([numeral.value for numeral in right])
-        return NumberGuesses(gold=gold, **found, wrong=odd)
+                    odd = _oddness(output.numbers, tables[kind][rows])
+                    found[f"wrong_{kind}"][:, at] = np.where(there, odd, np.nan)
+        return found
 
     def ask(self, model: NumberModel, split: str) -> Columns:
         """Predictions as columns."""
-        return self.guess(model, split).columns()
+        return self.guess(model, split)
 
     def score(self, split: str, columns: Columns) -> Figures:
         """Figures of the predictions, see `figures`."""
-        return {split: figures(NumberGuesses.of(columns), baseline_guesses(self.config, split)[1])}
+        return {split: figures(columns, baseline_guesses(self.config, split)[1])}
 
     def baselines(self) -> Figures:
         """Figures of guesses that need no training: `median`, `unit median` and `conversion`."""
         known, restated = baseline_guesses(self.config, "test")
         gold = np.array([sentence.numeral.value for sentence in self.examples("test")[0] if sentence.numeral])
-        return {
-            name: {"test": figures(NumberGuesses.of_medians(median, gold), restated)} for name, median in known.items()
-        }
+        return {name: {"test": figures({"gold": gold, "median": each}, restated)} for name, each in known.items()}
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """Log-MAE on dev; infinite if some guesses are 0 or no number, because log-MAE ignores these."""
@@ -205,11 +192,7 @@ def mask_numbers(
     if any(sentence.numeral is None for sentence in sentences):
         raise ValueError("every sentence must have an annotated number")
     reader = processor.reader if numbers == "all" else AnnotatedReader([])
-    own = NumberProcessor(
-        processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
-        first_id=processor.first_id, implied_commas=processor.implied_commas,
-        kinds=processor.kinds if numbers == "all" else None,
-    )  # fmt: skip
+    own = with_reader(processor, reader, processor.kinds if numbers == "all" else None)
     texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
     batch = own(texts, truncation=True, max_length=max_tokens)
     keys, found = list(batch), batch.numerals
@@ -236,14 +219,12 @@ def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None
     """Writes the correct numbers into the table of a batch and marks them for masking (`number_wanted`)."""
     rows = (place >= 0).nonzero()[:, 0]
     columns, some = place[rows], table[rows]
-    width = max(batch["number_chars"].shape[2], some.characters.shape[1])
-    wider = (0, width - batch["number_chars"].shape[2])
-    characters = torch.nn.functional.pad(batch["number_chars"], wider)
-    characters[rows, columns] = torch.nn.functional.pad(some.characters, (0, width - some.characters.shape[1]))
-    batch["number_chars"] = characters
+    widths = batch["number_chars"].shape[2], some.characters.shape[1]
+    shared, own = ((0, max(widths) - width) for width in widths)
+    batch["number_chars"] = torch.nn.functional.pad(batch["number_chars"], shared)
+    batch["number_chars"][rows, columns] = torch.nn.functional.pad(some.characters, own)
     batch["number_bits"][rows, columns] = some.bits
     batch["number_precision"][rows, columns] = some.precision
     batch["number_given"][rows, columns] = GIVEN
-    wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
-    wanted[rows, columns] = True
-    batch["number_wanted"] = wanted
+    batch["number_wanted"] = torch.zeros_like(batch["number_given"], dtype=torch.bool)
+    batch["number_wanted"][rows, columns] = True

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["picks_states", "states_at"]
+__all__ = ["logits_at", "picks_states", "states_at"]
 
 
 def picks_states(model: NumberModel) -> bool:
@@ -40,3 +40,11 @@ def states_at(model: NumberModel, rows: Tensor, columns: Tensor) -> Iterator[Non
         yield
     finally:
         model.last_state.pick = None
+
+
+def logits_at(model: NumberModel, inputs: dict[str, Tensor], rows: Tensor, columns: Tensor) -> Tensor:
+    """Logits of N selected tokens of a batch: (N, V)."""
+    if not picks_states(model):
+        return model(**inputs, return_loss=False).logits[rows, columns]
+    with states_at(model, rows, columns):
+        return model(**inputs, return_loss=False).logits[:, 0]

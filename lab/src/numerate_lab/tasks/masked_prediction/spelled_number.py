@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from numerate import metrics
 from numerate.modeling.introspection import evaluating
 from numerate.training.device_batches import BatchesByLength
 from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, NumberGuesses
-from numerate_lab.tasks.masked_prediction.picked_states import picks_states, states_at
+from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, empty_columns
+from numerate_lab.tasks.masked_prediction.picked_states import logits_at
 from numerate_lab.tasks.masked_prediction.prediction_setup import split_key
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ class Spelling:
         """Sentences with masks in place of the number, and the index of the first mask; -1 if it was truncated."""
         if any(sentence.numeral is None for sentence in sentences):
             raise ValueError("every sentence must have an annotated number")
-        mask, spans = self.tokenizer.mask_token_id, [(s.numeral.start, s.numeral.end) for s in sentences if s.numeral]
-        before = [s.text[:start].rstrip() for s, (start, _) in zip(sentences, spans, strict=True)]
-        behind = [s.text[end:] for s, (_, end) in zip(sentences, spans, strict=True)]
+        mask, pairs = self.tokenizer.mask_token_id, [(s.text, s.numeral) for s in sentences if s.numeral is not None]
+        before = [text[: numeral.start].rstrip() for text, numeral in pairs]
+        behind = [text[numeral.end :] for text, numeral in pairs]
         left, right = (self.tokenizer(some, add_special_tokens=False)["input_ids"] for some in (before, behind))
         frame = self.tokenizer(self.tokenizer.mask_token)["input_ids"]  # special tokens around a text
         first, last = frame[: frame.index(mask)], frame[frame.index(mask) + 1 :]
@@ -146,13 +147,11 @@ class SpelledNumbers:
         return fit(self.model, self.config, self.batches("train", self.config.batch).to, collate)
 
     @torch.no_grad()
-    def guess(self, split: str = "test", seed: int = 0, draws: int = DRAWS) -> NumberGuesses:
-        """Predictions from samples, and scores of wrong numbers."""
+    def guess(self, split: str = "test", seed: int = 0, draws: int = DRAWS) -> dict[str, np.ndarray]:
+        """Columns of guesses (see `empty_columns`) from samples, with scores of wrong numbers."""
         right: list[Any] = [sentence.numeral for sentence in self.task.examples(split)[0]]
         wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
-        count, device = len(right), self.model.device
-        drawn, nats = np.full((count, draws), np.nan), np.full(count, np.nan)
-        odd = {kind: np.full((2, count), np.nan) for kind in KINDS}
+        device, columns = self.model.device, empty_columns(right)
         generator, spelling = torch.Generator().manual_seed(seed), self.spelling
         made = self.batches(split, _ROWS)
         with evaluating(self.model):
@@ -163,26 +162,23 @@ class SpelledNumbers:
                     continue
                 fields = {key: value.to(device)[there.to(device)] for key, value in batch.items()}
                 place = fields.pop("place")
-                nats[at] = self._nats(fields, place, fields.pop("spelled"))
+                columns["nats"][at] = columns["score"][at] = self._nats(fields, place, fields.pop("spelled"))
                 many = {key: value.repeat_interleave(draws, 0) for key, value in fields.items()}
                 tokens = self._draw(many, place.repeat_interleave(draws), generator).tolist()
-                drawn[at] = np.array([spelling.value(row) for row in tokens]).reshape(len(at), draws)
+                drawn = np.array([spelling.value(row) for row in tokens]).reshape(len(at), draws)
+                for row, some in zip(at, drawn, strict=True):
+                    _describe(columns, row, some[np.isfinite(some)])
                 for kind in KINDS:
                     known = np.array([wrong[kind][index] is not None for index in at])
                     tokens = [spelling.tokens((wrong[kind][index] or right[index]).text) for index in at]
                     scores = self._nats(fields, place, torch.tensor(tokens, device=device))
-                    odd[kind][0, at] = np.where(known, scores, np.nan)
-        return _guesses(np.array([numeral.value for numeral in right]), drawn, nats, odd)
+                    columns[f"wrong_{kind}"][0, at] = np.where(known, scores, np.nan)
+        return columns
 
     def _logits(self, fields: dict[str, Tensor], place: Tensor) -> Tensor:
         """Logits of the tokenizer's tokens at one place of each row: (B, V)."""
         rows = torch.arange(len(place), device=place.device)
-        if picks_states(self.model):
-            with states_at(self.model, rows, place):
-                logits = self.model(**fields, return_loss=False).logits[:, 0]
-        else:
-            logits = self.model(**fields, return_loss=False).logits[rows, place]
-        return logits[:, : len(self.spelling.texts)].double()
+        return logits_at(self.model, fields, rows, place)[:, : len(self.spelling.texts)].double()
 
     def _nats(self, fields: dict[str, Tensor], place: Tensor, spelled: Tensor) -> np.ndarray:
         """Negative log-probability of the tokens of each row, one after the other: (B,)."""
@@ -225,26 +221,21 @@ def _spelling(tokenizer: Any) -> Spelling:
     return Spelling(tokenizer)
 
 
-def _guesses(gold: np.ndarray, drawn: np.ndarray, nats: np.ndarray, odd: dict[str, np.ndarray]) -> NumberGuesses:
-    """Medians, intervals and CRPS of samples (N, S), ignoring NaN."""
-    columns = {name: np.full(len(gold), np.nan) for name in ("median", "low", "high", "crps")}
-    for row, some in enumerate(drawn):
-        known = some[np.isfinite(some)]
-        if len(known):
-            columns["median"][row] = np.median(known)
-            columns["low"][row], columns["high"][row] = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-            values = torch.from_numpy(known)[:, None]
-            columns["crps"][row] = float(metrics.crps_of_samples(values, torch.tensor([gold[row]])))
-    return NumberGuesses(gold=gold, **columns, nats=nats, score=nats, tail=np.full(len(gold), np.nan), wrong=odd)
+def _describe(columns: dict[str, np.ndarray], row: int, drawn: np.ndarray) -> None:
+    """Writes median, interval and CRPS of samples (S,) into a row of columns."""
+    if len(drawn):
+        columns["median"][row] = np.median(drawn)
+        columns["low"][row], columns["high"][row] = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        gold = torch.tensor([columns["gold"][row]])
+        columns["crps"][row] = float(metrics.crps_of_samples(torch.from_numpy(drawn)[:, None], gold))
 
 
 def _pad(filler: int) -> Any:
     """Pads rows of ids on the right."""
 
     def pad(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
-        width = max(len(row["input_ids"]) for row in rows)
-        ids = torch.tensor([row["input_ids"] + [filler] * (width - len(row["input_ids"])) for row in rows])
-        lengths = torch.tensor([len(row["input_ids"]) for row in rows])
-        return {"input_ids": ids, "attention_mask": (torch.arange(width) < lengths[:, None]).long()}
+        ids = [torch.tensor(row["input_ids"]) for row in rows]
+        mask = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
+        return {"input_ids": pad_sequence(ids, batch_first=True, padding_value=filler), "attention_mask": mask}
 
     return pad

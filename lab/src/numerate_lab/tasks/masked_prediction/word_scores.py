@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
-__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summaries", "summary"]
+__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summary"]
 
 HITS = (1, 5, 20, 100)
 """Values of k in hit@k, as in the papers."""
@@ -91,11 +91,6 @@ def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, f
     if scores.meaning is not None:
         row["meaning_nats"] = float(scores.meaning[there].mean()) if there.any() else math.nan
     return {key: value if math.isfinite(value) else None for key, value in row.items()}
-
-
-def summaries(scores: WordScores, groups: Mapping[str, np.ndarray]) -> dict[str, dict[str, float | int | None]]:
-    """`summary` of each group of `WordPositions.strata`."""
-    return {name: summary(scores, chosen) for name, chosen in groups.items()}
 
 
 def compare(
