@@ -20,7 +20,7 @@ from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
+from numerate_lab.tasks.masked_prediction.anomalies import wrong_columns
 from numerate_lab.tasks.masked_prediction.fitting import fit
 from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, baseline_guesses, empty_columns, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
@@ -117,9 +117,8 @@ class MaskedNumbers(PredictionTask):
             return SpelledNumbers(self, model).guess(split, seed)
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
-        wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
-        filled = {kind: [other or own for other, own in zip(wrong[kind], right, strict=True)] for kind in KINDS}
-        tables = {kind: _table(some, model.processor).to(device) for kind, some in filled.items()}
+        wrong = wrong_columns(right, seed)
+        tables = {name: _table(some, model.processor).to(device) for name, (some, _) in wrong.items()}
         table, found = _table(right, model.processor).to(device), empty_columns(right)
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
@@ -128,20 +127,16 @@ class MaskedNumbers(PredictionTask):
                 if output.numbers is None or output.number_index is None:
                     continue
                 rows = torch.as_tensor(part, device=device)[output.number_index[:, 0]]
-                low, high = output.numbers.interval(LEVEL)
-                own = {"median": output.numbers.median(), "low": low, "high": high}
-                at = rows.cpu().numpy()
-                for name, values in own.items():
+                at, own = rows.cpu().numpy(), (output.numbers.median(), *output.numbers.interval(LEVEL))
+                for name, values in zip(("median", "low", "high"), own, strict=True):
                     numbers = values.double().cpu().numpy()
                     found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
                 if scaling is None:  # the precision of a number is that of the text, not of a scaled value
                     found["nats"][at] = -output.numbers.log_mass(table[rows]).double().cpu().numpy()
                     found["crps"][at] = float(metrics.crps(output.numbers, table[rows].values()))
                 found["score"][at], found["tail"][at] = _oddness(output.numbers, table[rows])
-                for kind in KINDS:
-                    there = np.array([wrong[kind][index] is not None for index in at])
-                    odd = _oddness(output.numbers, tables[kind][rows])
-                    found[f"wrong_{kind}"][:, at] = np.where(there, odd, np.nan)
+                for name, (_, known) in wrong.items():
+                    found[name][:, at] = np.where(known[at], _oddness(output.numbers, tables[name][rows]), np.nan)
         return found
 
     def ask(self, model: NumberModel, split: str) -> Columns:
@@ -181,23 +176,18 @@ class MaskedNumbers(PredictionTask):
 def mask_numbers(
     processor: NumberProcessor, sentences: Sequence[NumberSentence], numbers: str = "annotated", max_tokens: int = 128
 ) -> Encoded:
-    """Processes sentences with [NUM] in place of the annotated number.
+    """Processes sentences with [NUM] in place of the annotated number, see `encode`; they have no `places`.
 
-    Args:
-        processor: The processor; it is not changed.
-        sentences: Sentences with a number.
-        numbers: Whether `all` other numbers are encoded, or only the masked `annotated` one.
-        max_tokens: Longer rows are truncated.
+    With `numbers="all"`, all other numbers are encoded, too.
     """
-    if any(sentence.numeral is None for sentence in sentences):
+    texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
+    if len(texts) < len(sentences):
         raise ValueError("every sentence must have an annotated number")
     reader = processor.reader if numbers == "all" else AnnotatedReader([])
     own = with_reader(processor, reader, processor.kinds if numbers == "all" else None)
-    texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
     batch = own(texts, truncation=True, max_length=max_tokens)
-    keys, found = list(batch), batch.numerals
-    rows = [{key: batch[key][row] for key in keys} for row in range(len(texts))]
-    place = [next((index for index, numeral in enumerate(row) if numeral is None), -1) for row in found]
+    rows = [{key: batch[key][row] for key in batch} for row in range(len(texts))]
+    place = [row.index(None) if None in row else -1 for row in batch.numerals]
     return Encoded(rows, np.zeros(0, np.int64), np.array(place, np.int64), NumberCollator(processor.tokenizer))
 
 

@@ -117,8 +117,8 @@ class MaskedWords(PredictionTask):
         """Scores as columns, and `shift`, the change of each prediction with the number."""
         columns, config = self.scores(model, split).columns(), self.config
         if config.shift is not None and split != PLAIN:
-            options = config.shift, config.numbers, config.max_tokens
-            shift = word_prediction.number_shift(model, *self.examples(split), *options)
+            options = {"factor": config.shift, "numbers": config.numbers, "max_tokens": config.max_tokens}
+            shift = word_prediction.number_shift(model, *self.examples(split), **options)
             columns["shift"] = shift.astype(np.float32)
         return columns
 

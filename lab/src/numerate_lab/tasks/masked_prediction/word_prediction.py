@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ import torch
 from numerate.metrics.ranks import ranks_of
 from numerate.modeling.introspection import evaluating
 from numerate.training.device_batches import BatchesByLength
-from numerate_lab.tasks.masked_prediction.picked_states import logits_at
+from numerate_lab.tasks.masked_prediction.fitting import logits_at
 from numerate_lab.tasks.masked_prediction.unit_spellings import UnitSpellings
 from numerate_lab.tasks.masked_prediction.word_positions import encode
 from numerate_lab.tasks.masked_prediction.word_scores import WordScores
@@ -115,7 +115,7 @@ def score_words(
     """
     count = len(positions)
     is_unit = torch.from_numpy(positions.labels["unit"]).to(model.device)
-    spellings = UnitSpellings.of(model.processor.tokenizer.get_vocab()).to(model.device)
+    spellings = UnitSpellings.of(model.processor.tokenizer.get_vocab(), model.device)
     nll, meaning = (torch.full((count,), torch.nan, dtype=torch.float64, device=model.device) for _ in range(2))
     better, equal = (torch.zeros(count, dtype=torch.int64, device=model.device) for _ in range(2))
     with evaluating(model):
@@ -132,8 +132,7 @@ def number_shift(
     sentences: Sequence[NumberSentence],
     positions: WordPositions,
     factor: float = 1000.0,
-    numbers: str = "annotated",
-    max_tokens: int = 128,
+    **options: Any,
 ) -> np.ndarray:
     """Change of each word's prediction when the annotated number of its sentence is multiplied.
 
@@ -142,8 +141,7 @@ def number_shift(
         sentences: The texts.
         positions: Their words.
         factor: Factor of the number in the text.
-        numbers: Numbers to encode, see `encode`.
-        max_tokens: Maximum length, see `encode`.
+        options: `numbers` and `max_tokens` of `encode`.
 
     Returns:
         (N,) float64, total variation distance of the two predicted distributions; NaN where a word is missing in
@@ -151,7 +149,7 @@ def number_shift(
     """
     changed = [sentence.scaled(factor) for sentence in sentences]
     after = positions.moved(sentences, changed)
-    pair = [encode(model.processor, *each, numbers, max_tokens) for each in ((sentences, positions), (changed, after))]
+    pair = [encode(model.processor, *each, **options) for each in ((sentences, positions), (changed, after))]
     numbered = np.array([sentence.numeral is not None for sentence in sentences], dtype=bool)
     wanted = (pair[0].places >= 0) & (pair[1].places >= 0) & numbered[positions.sentence]
     found = torch.full((len(positions),), torch.nan, dtype=torch.float64, device=model.device)
