@@ -282,7 +282,7 @@ def test_encodings_that_reach_the_aim(train: Any, met: str, sure: str, folder: P
         unit |= {"meaning_change": {"estimate": -0.25, "low": -0.3, "high": -0.2}} if name == "far" else {}
         figures = {"unit": unit, "all": group(0.0, 0.1, words), "plain": group(0.0, 0.1, texts)}
         file = tmp_path / grid.name / f"{name}-against-default.json"
-        file.write_text(json.dumps({"figures": figures}), "utf-8")
+        file.write_text(json.dumps({"config": {}, "figures": figures, "machine": {}}), "utf-8")
     shown = base_table(grid, tmp_path)
     aim = "-8" if train == "head" else "-5"
     note = next(line for line in shown.notes if line.startswith(f"Aim: unit words {aim} %"))

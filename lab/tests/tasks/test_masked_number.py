@@ -18,7 +18,7 @@ from numerate.processing.number_table import NumberTable
 from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
 from numerate_lab.tasks.masked_prediction.masked_number import MaskedNumbers, NumberTrial, mask_numbers
-from numerate_lab.tasks.masked_prediction.number_guesses import NumberGuesses, baselines, figures
+from numerate_lab.tasks.masked_prediction.number_guesses import baselines, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import load_split
 
@@ -67,17 +67,17 @@ def test_guesses_equal_predict(recipe: str, parts: dict[str, Any], prediction_fo
         table, other = (NumberTable.of_numerals([each]) for each in (own, wrong[index]))
         median, low = float(said.median()), float(said.interval(0.9)[0])
         if recipe == "xval":
-            assert guesses.median[index] == pytest.approx(float(model.processor.scaling.invert([""], [median])[0]))
-            assert np.isnan(guesses.nats[index]) and np.isnan(guesses.crps[index])
+            assert guesses["median"][index] == pytest.approx(float(model.processor.scaling.invert([""], [median])[0]))
+            assert np.isnan(guesses["nats"][index]) and np.isnan(guesses["crps"][index])
             continue
-        assert guesses.median[index] == pytest.approx(median, rel=1e-4)
-        assert guesses.low[index] == pytest.approx(low, rel=1e-3, abs=1e-6)
-        assert guesses.nats[index] == pytest.approx(-float(said.log_mass(table)), rel=1e-4)
-        assert guesses.score[index] == pytest.approx(-float(said.log_prob(table)), rel=1e-4)
-        assert guesses.wrong["added"][0, index] == pytest.approx(-float(said.log_prob(other)), rel=1e-4)
+        assert guesses["median"][index] == pytest.approx(median, rel=1e-4)
+        assert guesses["low"][index] == pytest.approx(low, rel=1e-3, abs=1e-6)
+        assert guesses["nats"][index] == pytest.approx(-float(said.log_mass(table)), rel=1e-4)
+        assert guesses["score"][index] == pytest.approx(-float(said.log_prob(table)), rel=1e-4)
+        assert guesses["wrong_added"][0, index] == pytest.approx(-float(said.log_prob(other)), rel=1e-4)
         tail = abs(float(said.cdf(other.values())) - 0.5)
-        assert guesses.wrong["added"][1, index] == pytest.approx(tail, abs=1e-5)
-    assert guesses.gold.tolist() == [s.numeral.value for s in sentences]
+        assert guesses["wrong_added"][1, index] == pytest.approx(tail, abs=1e-5)
+    assert guesses["gold"].tolist() == [s.numeral.value for s in sentences]
 
 
 def test_training_learns_and_keeps_the_encoder(prediction_folder: Path) -> None:
@@ -85,9 +85,9 @@ def test_training_learns_and_keeps_the_encoder(prediction_folder: Path) -> None:
     task = MaskedNumbers(config_in(prediction_folder, epochs=4, rate=1e-2, **options))
     model = task.build()
     first = model.backbone.encoder.layer[0].output.dense.weight.detach().clone()
-    before = np.nanmean(task.guess(model, "train").nats)
+    before = np.nanmean(task.guess(model, "train")["nats"])
     task.train(model)
-    assert np.nanmean(task.guess(model, "train").nats) < before - 0.1
+    assert np.nanmean(task.guess(model, "train")["nats"]) < before - 0.1
     assert torch.equal(model.backbone.encoder.layer[0].output.dense.weight.cpu(), first)
     columns = task.ask(model, "test")
     figures, baselines = task.score("test", columns)["test"], task.baselines()
@@ -125,8 +125,8 @@ def test_figures_equal_the_metrics() -> None:
     median[3] = np.nan  # its sentence was cut
     score, other = rng.normal(0, 1, 40), rng.normal(1, 1, (2, 40))
     other[:, :5] = np.nan  # no such wrong number
-    guesses = NumberGuesses(gold, median, gold / 2, gold * 0.9, score, score + 3, score, score, {"dropped": other})
-    row = figures(guesses)
+    guesses = {"gold": gold, "median": median, "low": gold / 2, "high": gold * 0.9, "wrong_dropped": other}
+    row = figures(guesses | {"nats": score, "crps": score + 3, "score": score, "tail": score})
     there = np.arange(40) != 3
     pair = torch.from_numpy(median[there]), torch.from_numpy(gold[there])
     assert (row["count"], row["missing"], row["coverage_90"]) == (39, 1, 0.0)
@@ -141,10 +141,10 @@ def test_figures_equal_the_metrics() -> None:
 
 @pytest.mark.parametrize("guess", [0.0, -np.inf])
 def test_guesses_without_an_order_of_magnitude_are_counted(guess: float) -> None:
-    gold, nothing = np.array([100.0, 1000.0, 10.0, 0.0]), np.full(4, np.nan)
+    gold = np.array([100.0, 1000.0, 10.0, 0.0])
 
     def row(*median: float) -> dict[str, Any]:
-        return figures(NumberGuesses(gold, np.array(median), nothing, nothing, nothing, nothing, nothing, nothing, {}))
+        return figures({"gold": gold, "median": np.array(median)})
 
     good, bad = row(10.0, 10.0, 10.0, 5.0), row(10.0, guess, 10.0, 5.0)
     # Correct numbers of 0 are excluded for every guess, so that no guess can profit from them.

@@ -20,9 +20,13 @@ from numerate_lab.tasks.masked_prediction import unit_spellings
 from numerate_lab.tasks.masked_prediction.masked_word import MOVES, MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields, load_split
-from numerate_lab.tasks.masked_prediction.word_masking import MaskWords, word_batches
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded, WordPositions, encode
-from numerate_lab.tasks.masked_prediction.word_prediction import number_shift, score_words
+from numerate_lab.tasks.masked_prediction.word_prediction import (
+    MaskWords,
+    number_shift,
+    score_words,
+    word_batches,
+)
 from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summary
 
 if TYPE_CHECKING:

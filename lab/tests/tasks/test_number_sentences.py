@@ -63,7 +63,6 @@ def test_every_layout_gives_the_same_sentences(tmp_path: Path) -> None:
             one, two = found
             assert (one.id, one.unit, one.numeral.value, one.numeral.text) == ("7", "m", 1250.0, "1,250"), ending
             assert (two.id, two.unit, two.numeral.value, two.numeral.start) == ("8", None, 2.5, 8), ending
-            assert sentence_of_row(one.to_row()) == one and sentence_of_row(two.to_row()) == two
 
 
 def test_titles_and_story_indices_of_numeracy_600k() -> None:
@@ -108,7 +107,6 @@ def test_rows_without_a_number_are_read_at_the_offset() -> None:
             sentence = sentence_of_row({"comment": text, "offset": offset, "length": length} | given)
             numeral = sentence.numeral
             assert (numeral.value, numeral.start, numeral.end) == (value, offset, offset + length)
-            assert sentence_of_row(sentence.to_row()).numeral == numeral
     for offset, length, part in ((7, 2, "12"), (8, 3, "25 "), (7, 9, "125 of 30"), (6, 2, " 1")):
         row = {"comment": "It had 125 of 30 mice", "offset": offset, "length": length}
         with pytest.raises(SourceError) as caught:

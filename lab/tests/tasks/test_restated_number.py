@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from numerate_lab.tasks.masked_prediction.number_guesses import restated_numbers
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
-from numerate_lab.tasks.masked_prediction.restated_number import restated_numbers
 
 
 def made(text: str, number: str, unit: str) -> NumberSentence:

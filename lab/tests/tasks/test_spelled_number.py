@@ -53,7 +53,7 @@ def test_probabilities_equal_those_of_a_loop(config: NumberTrial) -> None:
     numbers = speller(config)
     model, spelling, sentences = numbers.model.eval(), numbers.spelling, load_split(config, "dev")[0]
     guesses = numbers.guess("dev", draws=3)
-    assert np.isfinite(guesses.wrong["swapped"][0]).all() and (guesses.low <= guesses.high).all()
+    assert np.isfinite(guesses["wrong_swapped"][0]).all() and (guesses["low"] <= guesses["high"]).all()
     rows, places = spelling.rows(sentences, 128)
     for index, (row, place, sentence) in enumerate(zip(rows, places, sentences, strict=True)):
         ids, total = list(row["input_ids"]), 0.0
@@ -64,7 +64,7 @@ def test_probabilities_equal_those_of_a_loop(config: NumberTrial) -> None:
             if token == spelling.filler:
                 break
             ids[place + turn] = token
-        assert guesses.nats[index] == pytest.approx(total, rel=1e-5)
+        assert guesses["nats"][index] == pytest.approx(total, rel=1e-5)
 
 
 def test_samples_follow_the_probabilities(config: NumberTrial) -> None:
@@ -122,7 +122,7 @@ def test_training_learns(config: NumberTrial) -> None:
     for epochs in (1, 6):
         numbers = speller(replace(config, epochs=epochs, most_train=16, rate=1e-2, train="all"))
         numbers.train()
-        nats.append(numbers.guess("train", draws=1).nats.mean())
+        nats.append(numbers.guess("train", draws=1)["nats"].mean())
     assert nats[1] < nats[0] - 0.5
     task = MaskedNumbers(replace(config, most_train=16))
     figures = task.score("dev", task.ask(task.build(), "dev"))["dev"]

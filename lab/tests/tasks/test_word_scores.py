@@ -10,7 +10,7 @@ import torch
 
 from numerate import metrics
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
-from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, corrected_words, summaries, summary
+from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, corrected_words, summary
 
 COUNT = 60
 
@@ -44,8 +44,7 @@ def test_missing_words_are_excluded_and_counted() -> None:
     assert (row["count"], row["missing"]) == (COUNT - 7, 7) and row["nats"] == pytest.approx(one.nll[7:].mean())
     empty = summary(holed, np.arange(COUNT) < 7)
     assert empty["count"] == 0 and empty["nats"] is None and empty["hit@1"] is None
-    groups = summaries(holed, {"first": np.arange(COUNT) < 10, "rest": np.arange(COUNT) >= 10})
-    assert groups["first"]["count"] == 3 and groups["rest"]["count"] == COUNT - 10
+    assert summary(holed, np.arange(COUNT) < 10)["count"] == 3
 
 
 def test_meanings_are_summarised_and_compared() -> None:

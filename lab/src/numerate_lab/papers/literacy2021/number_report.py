@@ -24,7 +24,7 @@ _UNTRAINED = ("median", "unit median", "conversion")
 BASELINES = (*_UNTRAINED, "spelled", "default+mog")
 """Baselines of number heads: medians without words, the number in another unit, a model without a number head, and the
 head of 2018."""
-_FIGURES = {
+_FIGURES: dict[str, tuple[str, Any]] = {
     "log_mae": (".3f", "min"), "log_mae_restated": (".3f", "min"), "log_mae_told_once": (".3f", "min"),
     "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
     "coverage_90": (".3f", None), "nats": (".3f", "min"),
@@ -48,8 +48,8 @@ def number_table(grid: Grid, output: str | Path) -> Table:
     for name, share in _relative_errors(errors, grid.resamples).items():
         rows.setdefault(name, {})["of the best baseline"] = share
     lost = [name for name, found in results.items() if found and name not in errors]
-    columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | {key: form for key, (form, _) in _FIGURES.items()}
-    bold: dict[str, Any] = {key: choice for key, (_, choice) in _FIGURES.items()}
+    forms, bold = ({key: each[index] for key, each in _FIGURES.items()} for index in (0, 1))
+    columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | forms
     best = best_on_dev(grid, output, None, apart=BASELINES)
     notes = (
         f"Baselines: {', '.join(BASELINES)}; the second column is relative to their smallest log-MAE, on sentences "

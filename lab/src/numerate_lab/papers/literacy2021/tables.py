@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numerate.files import write_atomically
 from numerate.modeling.artefact import BASE_FOLDER
-from numerate_lab.engine.grid import Grid, finals
+from numerate.training.results import write
+from numerate_lab.engine.grid import Grid, best_rate, finals
 from numerate_lab.engine.tables import Paper, check_name, load_yaml, paper
-from numerate_lab.papers.literacy2021.report import BASE, corrected_table, write_tables
+from numerate_lab.papers.literacy2021 import number_report, report
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction.masked_number import has_head
 from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, encoding_fields
@@ -45,7 +48,7 @@ class PredictionPaper(Paper):
                     raise ValueError(f"encoding {name!r} has no head for numbers: give {name}+mixture or another head")
             elif "predict" in fields:
                 raise ValueError(f"encoding {name!r} predicts numbers, but {table} is a table of words")
-            elif name != BASE:  # words that move with the number are those of the base encoding
+            elif name != report.BASE:  # words that move with the number are those of the base encoding
                 fields |= {"shift": None}
             found[name] = fields
         return found
@@ -85,40 +88,58 @@ class PredictionPaper(Paper):
         shared: dict[str, Any] = {
             "task": task, "encodings": self.encodings(table, options.encoders), "rates": tuple(rates),
             "seeds": size["seeds"] if options.seeds is None else options.seeds, "resamples": size["resamples"],
-            "base": BASE if task == WORDS else None, "save": options.save,
+            "base": report.BASE if task == WORDS else None, "save": options.save,
         }  # fmt: skip
-        found = []
-        for corpus in options.corpora or _SHARED["corpora"]:
-            source = _source(options.data, corpus)
-            for model in options.models:
-                for protocol in settings.get("protocols", ("clean",)):
-                    own = {"source": source, "model": _backbone(model)}
-                    name = f"{_short(corpus)}-{_short(model)}-{train}{suffix}"
-                    if task == WORDS:
-                        name += "" if protocol == "clean" else f"-{protocol}"
-                        own |= size["words"] | {"chosen_by": size.get("chosen_by", "all")}
-                        own |= _plain(options) if protocol == "clean" else {"shift": None}
-                        own |= _SHARED["protocols"][protocol]
-                    else:
-                        name += "-numbers"
-                    found.append(Grid(name=name, trial=tasks[task].Trial.from_dict(trial | own), **shared))
+        found, corpora, protocols = [], options.corpora or _SHARED["corpora"], settings.get("protocols", ("clean",))
+        for corpus, model, protocol in itertools.product(corpora, options.models, protocols):
+            own = trial | {"source": _source(options.data, corpus), "model": _backbone(model)}
+            name = f"{_short(corpus)}-{_short(model)}-{train}{suffix}"
+            if task == WORDS:
+                name += "" if protocol == "clean" else f"-{protocol}"
+                own |= size["words"] | {"chosen_by": size.get("chosen_by", "all")}
+                own |= _plain(options) if protocol == "clean" else {"shift": None}
+                own |= _SHARED["protocols"][protocol]
+            else:
+                name += "-numbers"
+            found.append(Grid(name=name, trial=tasks[task].Trial.from_dict(own), **shared))
         return found
 
     def write(self, table: str, grids: Sequence[Grid], options: Options) -> list[Path]:
         """Writes `<table>-<setting>.md` and `.json`, with all encodings that have results."""
-        output, files = Path(options.output), []
-        whole = [dataclasses.replace(grid, encodings=self.encodings(table) | grid.encodings) for grid in grids]
-        for setting in dict.fromkeys(setting_of(grid) for grid in whole):
-            shown = []
-            for grid in whole:
-                there = {name: own for name, own in grid.encodings.items() if finals(grid, output, name)}
-                if setting_of(grid) == setting and there:
-                    shown.append(dataclasses.replace(grid, encodings=there))
-            if shown:
-                trial: Any = shown[0].trial
-                paper = self.paper_figures(table, trial.source)
-                files += write_tables(f"{table}-{setting}", self.tables[table], shown, output, paper)
+        output, files, there = Path(options.output), [], {}
+        for grid in grids:
+            whole = dataclasses.replace(grid, encodings=self.encodings(table) | grid.encodings)
+            found = {name: own for name, own in whole.encodings.items() if finals(whole, output, name)}
+            if found:
+                there.setdefault(setting_of(grid), []).append(dataclasses.replace(grid, encodings=found))
+        for setting, some in there.items():
+            files += self._write(table, f"{table}-{setting}", some, output)
         return files
+
+    def _write(self, table: str, stem: str, grids: Sequence[Grid], output: Path) -> list[Path]:
+        """Writes the tables of the grids of one setting as `<stem>.md`, and their figures as `<stem>.json`."""
+        settings, trial = self.tables[table], grids[0].trial
+        about, parts = settings.get("about", ""), settings.get("parts", ())
+        paper, shown, figures = self.paper_figures(table, trial.source), [], {}  # type: ignore[attr-defined]
+        for grid in grids:
+            words = grid.task == WORDS
+            if words:
+                shown += [report.word_table(about, grid, output, part, paper.get(part, {})) for part in parts]
+                shown += [report.magnitude_table(grid, output)] if "other" in parts else []
+                if len(grid.encodings) > 1 and report.BASE in grid.encodings:
+                    shown.append(report.base_table(grid, output))
+            else:
+                shown.append(number_report.number_table(grid, output))
+            figures[grid.name] = {name: {"rate": best_rate(grid, output, name), "seeds": {}} for name in grid.encodings}
+            for name, found in figures[grid.name].items():
+                for result in finals(grid, output, name):  # all other figures are in the trial's file
+                    own = result.figures
+                    own = {part: report.figures_of(own, part) for part in parts} if words else own["test"]
+                    found["seeds"][result.config.name] = own
+        config = {"table": stem, "grids": [grid.settings() for grid in grids]}
+        write(output / f"{stem}.json", config=config, figures=figures)
+        text = "\n".join(each.markdown() for each in shown if each is not None)
+        return [write_atomically(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
 
     def paper_figures(self, table: str, corpus: str) -> dict[str, dict[str, list[float | None]]]:
         """Figures of the paper by group of words and encoding.
@@ -145,8 +166,8 @@ class Literacy(PredictionPaper):
     def grids(self, table: str, options: Options) -> list[Grid]:
         """The grids of a table."""
         if table == "literacy-table5":
-            if options.encoders and BASE not in options.encoders:
-                raise ValueError(f"literacy-table5 compares with {BASE}: add --encoder {BASE}")
+            if options.encoders and report.BASE not in options.encoders:
+                raise ValueError(f"literacy-table5 compares with {report.BASE}: add --encoder {report.BASE}")
             table = "literacy-table3"
         return super().grids(table, options)
 
@@ -154,7 +175,7 @@ class Literacy(PredictionPaper):
         """Writes the files of a table."""
         if table != "literacy-table5":
             return super().write(table, grids, options)
-        return [corrected_table(grid, options.output, setting_of(grid)) for grid in grids]
+        return [report.corrected_table(grid, options.output, setting_of(grid)) for grid in grids]
 
 
 def setting_of(grid: Grid) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from numerate.numerals.numeral import Numeral
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KINDS", "wrong_numbers"]
+__all__ = ["KINDS", "wrong_columns", "wrong_numbers"]
 
 KINDS = ("swapped", "added", "dropped", "exchanged")
 
@@ -43,6 +45,13 @@ def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list
     # Numbers that become long get commas if most long numbers have them; otherwise the notation would reveal them.
     commas = 2 * sum("," in text for text in long) > len(long)
     return [_changed(numeral, kind, rng, commas) for numeral in numerals]
+
+
+def wrong_columns(right: Sequence[Numeral], seed: int = 0) -> dict[str, tuple[list[Numeral], np.ndarray]]:
+    """Wrong numbers by name of their column, `wrong_<kind>`, and a mask (N,): False where the correct one is left."""
+    wrong = {f"wrong_{kind}": wrong_numbers(right, kind, seed) for kind in KINDS}
+    known = {name: np.array([other is not None for other in some], dtype=bool) for name, some in wrong.items()}
+    return {name: ([b or a for a, b in zip(right, some, strict=True)], known[name]) for name, some in wrong.items()}
 
 
 def _other(numerals: Sequence[Numeral], index: int, rng: random.Random) -> Numeral | None:

@@ -17,23 +17,16 @@ from numerate.modeling.attaching import load_recipe
 from numerate.modeling.introspection import evaluating
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
-from numerate.processing.processor import NumberProcessor
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
+from numerate_lab.tasks.masked_prediction.anomalies import wrong_columns
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import (
-    COLUMNS,
-    LEVEL,
-    NumberGuesses,
-    baseline_guesses,
-    figures,
-)
+from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, baseline_guesses, empty_columns, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
 from numerate_lab.tasks.masked_prediction.spelled_number import SpelledNumbers
-from numerate_lab.tasks.masked_prediction.word_positions import Encoded
+from numerate_lab.tasks.masked_prediction.word_positions import Encoded, with_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +36,7 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
+    from numerate.processing.processor import NumberProcessor
     from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
@@ -85,7 +79,7 @@ class MaskedNumbers(PredictionTask):
     def build(self) -> NumberModel:
         """A fresh model."""
         if self.config.predict == "spelled":
-            return build(self.config)
+            return super().build()
         model = build(self.config, "numbers")
         if model.head is None:
             recipe = self.config.recipe
@@ -113,25 +107,19 @@ class MaskedNumbers(PredictionTask):
         del log
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).train()
-        size = self.config.batch
-        batches = self.batches(model, "train", size)
+        batches = self.batches(model, "train", self.config.batch)
         return fit(model, self.config, batches.to, the_batch, words=False)
 
     @torch.no_grad()
-    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> NumberGuesses:
-        """Predictions of the numbers of a split, and scores of wrong numbers in their places."""
+    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> dict[str, np.ndarray]:
+        """Predictions of the numbers of a split and of wrong numbers in their places, see `empty_columns`."""
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).guess(split, seed)
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
-        wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
-        tables = {
-            kind: _table([other or own for other, own in zip(some, right, strict=True)], model.processor).to(device)
-            for kind, some in wrong.items()
-        }
-        table = _table(right, model.processor).to(device)
-        found = {name: np.full(len(right), np.nan) for name in COLUMNS}
-        odd = {kind: np.full((2, len(right)), np.nan) for kind in KINDS}
+        wrong = wrong_columns(right, seed)
+        tables = {name: _table(some, model.processor).to(device) for name, (some, _) in wrong.items()}
+        table, found = _table(right, model.processor).to(device), empty_columns(right)
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
@@ -139,37 +127,31 @@ class MaskedNumbers(PredictionTask):
                 if output.numbers is None or output.number_index is None:
                     continue
                 rows = torch.as_tensor(part, device=device)[output.number_index[:, 0]]
-                low, high = output.numbers.interval(LEVEL)
-                own = {"median": output.numbers.median(), "low": low, "high": high}
-                at = rows.cpu().numpy()
-                for name, values in own.items():
+                at, own = rows.cpu().numpy(), (output.numbers.median(), *output.numbers.interval(LEVEL))
+                for name, values in zip(("median", "low", "high"), own, strict=True):
                     numbers = values.double().cpu().numpy()
                     found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
                 if scaling is None:  # the precision of a number is that of the text, not of a scaled value
                     found["nats"][at] = -output.numbers.log_mass(table[rows]).double().cpu().numpy()
                     found["crps"][at] = float(metrics.crps(output.numbers, table[rows].values()))
                 found["score"][at], found["tail"][at] = _oddness(output.numbers, table[rows])
-                for kind in KINDS:
-                    there = np.array([wrong[kind][index] is not None for index in at])
-                    odd[kind][:, at] = np.where(there, _oddness(output.numbers, tables[kind][rows]), np.nan)
-        gold = np.array([numeral.value for numeral in right])
-        return NumberGuesses(gold=gold, **found, wrong=odd)
+                for name, (_, known) in wrong.items():
+                    found[name][:, at] = np.where(known[at], _oddness(output.numbers, tables[name][rows]), np.nan)
+        return found
 
     def ask(self, model: NumberModel, split: str) -> Columns:
         """Predictions as columns."""
-        return self.guess(model, split).columns()
+        return self.guess(model, split)
 
     def score(self, split: str, columns: Columns) -> Figures:
         """Figures of the predictions, see `figures`."""
-        return {split: figures(NumberGuesses.of(columns), baseline_guesses(self.config, split)[1])}
+        return {split: figures(columns, baseline_guesses(self.config, split)[1])}
 
     def baselines(self) -> Figures:
         """Figures of guesses that need no training: `median`, `unit median` and `conversion`."""
         known, restated = baseline_guesses(self.config, "test")
         gold = np.array([sentence.numeral.value for sentence in self.examples("test")[0] if sentence.numeral])
-        return {
-            name: {"test": figures(NumberGuesses.of_medians(median, gold), restated)} for name, median in known.items()
-        }
+        return {name: {"test": figures({"gold": gold, "median": each}, restated)} for name, each in known.items()}
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """Log-MAE on dev; infinite if some guesses are 0 or no number, because log-MAE ignores these."""
@@ -194,27 +176,18 @@ class MaskedNumbers(PredictionTask):
 def mask_numbers(
     processor: NumberProcessor, sentences: Sequence[NumberSentence], numbers: str = "annotated", max_tokens: int = 128
 ) -> Encoded:
-    """Processes sentences with [NUM] in place of the annotated number.
+    """Processes sentences with [NUM] in place of the annotated number, see `encode`; they have no `places`.
 
-    Args:
-        processor: The processor; it is not changed.
-        sentences: Sentences with a number.
-        numbers: Whether `all` other numbers are encoded, or only the masked `annotated` one.
-        max_tokens: Longer rows are truncated.
+    With `numbers="all"`, all other numbers are encoded, too.
     """
-    if any(sentence.numeral is None for sentence in sentences):
+    texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
+    if len(texts) < len(sentences):
         raise ValueError("every sentence must have an annotated number")
     reader = processor.reader if numbers == "all" else AnnotatedReader([])
-    own = NumberProcessor(
-        processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
-        first_id=processor.first_id, implied_commas=processor.implied_commas,
-        kinds=processor.kinds if numbers == "all" else None,
-    )  # fmt: skip
-    texts = [s.text[: s.numeral.start] + "[NUM]" + s.text[s.numeral.end :] for s in sentences if s.numeral is not None]
+    own = with_reader(processor, reader, processor.kinds if numbers == "all" else None)
     batch = own(texts, truncation=True, max_length=max_tokens)
-    keys, found = list(batch), batch.numerals
-    rows = [{key: batch[key][row] for key in keys} for row in range(len(texts))]
-    place = [next((index for index, numeral in enumerate(row) if numeral is None), -1) for row in found]
+    rows = [{key: batch[key][row] for key in batch} for row in range(len(texts))]
+    place = [row.index(None) if None in row else -1 for row in batch.numerals]
     return Encoded(rows, np.zeros(0, np.int64), np.array(place, np.int64), NumberCollator(processor.tokenizer))
 
 
@@ -236,14 +209,12 @@ def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None
     """Writes the correct numbers into the table of a batch and marks them for masking (`number_wanted`)."""
     rows = (place >= 0).nonzero()[:, 0]
     columns, some = place[rows], table[rows]
-    width = max(batch["number_chars"].shape[2], some.characters.shape[1])
-    wider = (0, width - batch["number_chars"].shape[2])
-    characters = torch.nn.functional.pad(batch["number_chars"], wider)
-    characters[rows, columns] = torch.nn.functional.pad(some.characters, (0, width - some.characters.shape[1]))
-    batch["number_chars"] = characters
+    widths = batch["number_chars"].shape[2], some.characters.shape[1]
+    shared, own = ((0, max(widths) - width) for width in widths)
+    batch["number_chars"] = torch.nn.functional.pad(batch["number_chars"], shared)
+    batch["number_chars"][rows, columns] = torch.nn.functional.pad(some.characters, own)
     batch["number_bits"][rows, columns] = some.bits
     batch["number_precision"][rows, columns] = some.precision
     batch["number_given"][rows, columns] = GIVEN
-    wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
-    wanted[rows, columns] = True
-    batch["number_wanted"] = wanted
+    batch["number_wanted"] = torch.zeros_like(batch["number_given"], dtype=torch.bool)
+    batch["number_wanted"][rows, columns] = True

@@ -12,23 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate_lab.engine.task import Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
+from numerate_lab.tasks.masked_prediction import word_prediction
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.prediction_setup import (
-    PLAIN,
-    PredictionTask,
-    PredictionTrial,
-    build,
-    load_split,
-    split_key,
-)  # fmt: skip
-from numerate_lab.tasks.masked_prediction.word_masking import MaskWords, mask_id_of, word_batches
+from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, PredictionTask, PredictionTrial, split_key
 from numerate_lab.tasks.masked_prediction.word_positions import encode
-from numerate_lab.tasks.masked_prediction.word_prediction import number_shift, score_words
-from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summaries
+from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,12 +66,10 @@ class WordTrial(PredictionTrial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_positive(self, "most_plain")
         for name in ("ratio", "next_ratio"):
             value = getattr(self, name)
-            if value is not None and not 0 < value <= 1:
-                raise ConfigError(f"{name} must lie between 0 and 1, got {value}")
-        if self.most_plain is not None and self.most_plain < 1:
-            raise ConfigError(f"most_plain must be positive, got {self.most_plain}")
+            check_option(value is None or 0 < value <= 1, self, f"{name} must lie between 0 and 1", name)
 
     def tried(self, rate: float, share: float) -> WordTrial:
         """A short training, measured on dev words only."""
@@ -105,34 +95,31 @@ class MaskedWords(PredictionTask):
         """`dev` for tries; `test` and, if there are texts without numbers, `plain` for final trainings."""
         return (*super().splits(final), *([PLAIN] if self.config.plain else []))
 
-    def build(self) -> NumberModel:
-        """A fresh model."""
-        return build(self.config)
-
     def encoded(self, model: NumberModel, split: str) -> Encoded:
         """A split in the model's notation, shared by all trials of an encoding."""
-        config = self.config
-        key = ("words", split_key(config, split), config.numbers, config.max_tokens)
-        options = config.numbers, config.max_tokens
+        options = self.config.numbers, self.config.max_tokens
+        key = ("words", split_key(self.config, split), *options)
         return self.workspace.once(key, lambda: encode(model.processor, *self.examples(split), *options))
 
     def train(self, model: NumberModel, log: Log | None = None) -> Figures:
         """Trains on the training split, with new masks for each batch."""
         del log
         config, positions, encoded = self.config, self.examples("train")[1], self.encoded(model, "train")
-        mask = MaskWords(mask_id_of(model), config.ratio, config.next_ratio, config.seed)
-        return fit(model, config, lambda device: word_batches(encoded, positions, config.batch).to(device), mask)
+        mask_id = word_prediction.mask_id_of(model)
+        mask = word_prediction.MaskWords(mask_id, config.ratio, config.next_ratio, config.seed)
+        return fit(model, config, word_prediction.word_batches(encoded, positions, config.batch).to, mask)
 
     def scores(self, model: NumberModel, split: str = "test") -> WordScores:
         """Scores of all words of a split."""
-        return score_words(model, self.encoded(model, split), self.examples(split)[1])
+        return word_prediction.score_words(model, self.encoded(model, split), self.examples(split)[1])
 
     def ask(self, model: NumberModel, split: str) -> Columns:
         """Scores as columns, and `shift`, the change of each prediction with the number."""
         columns, config = self.scores(model, split).columns(), self.config
         if config.shift is not None and split != PLAIN:
-            options = config.shift, config.numbers, config.max_tokens
-            columns["shift"] = number_shift(model, *self.examples(split), *options).astype(np.float32)
+            options = {"factor": config.shift, "numbers": config.numbers, "max_tokens": config.max_tokens}
+            shift = word_prediction.number_shift(model, *self.examples(split), **options)
+            columns["shift"] = shift.astype(np.float32)
         return columns
 
     def score(self, split: str, columns: Columns) -> Figures:
@@ -140,7 +127,8 @@ class MaskedWords(PredictionTask):
         groups = self.examples(split)[1].strata()
         if "shift" in columns:
             groups |= {"moves": columns["shift"] >= MOVES, "stays": columns["shift"] < MOVES}
-        return {split: summaries(WordScores.of(columns), groups)}
+        scores = WordScores.of(columns)
+        return {split: {name: summary(scores, chosen) for name, chosen in groups.items()}}
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """Nats of the dev words in the group `chosen_by`."""
@@ -153,16 +141,15 @@ class MaskedWords(PredictionTask):
         for split, names in (("test", GROUPS), (PLAIN, ("all",))):
             if f"{split}_nll" not in ours[0]:
                 continue
-            positions = load_split(self.config, split)[1]
+            positions = self.examples(split)[1]
             sides = [[columns_of_split(columns, split) for columns in side] for side in (ours, base)]
             groups = positions.strata()
             if shifts := [columns["shift"] for columns in sides[1] if "shift" in columns]:
                 groups["moves"] = np.mean(shifts, axis=0) >= MOVES
             one, other = ([WordScores.of(columns) for columns in side] for side in sides)
-            for name in names:
-                if name in groups:
-                    test = compare(one, other, positions, groups[name], resamples=resamples)
-                    found[PLAIN if split == PLAIN else name] = test
+            for name in (name for name in names if name in groups):
+                test = compare(one, other, positions, groups[name], resamples=resamples)
+                found[PLAIN if split == PLAIN else name] = test
         return found
 
     def shown(self) -> Sequence[Column]:

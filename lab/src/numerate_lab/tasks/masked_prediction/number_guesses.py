@@ -1,76 +1,58 @@
-"""Guesses of masked numbers: the figures of a model, and baselines without a model."""
+"""Guesses of masked numbers: the figures of a model, and baselines without a model.
+
+One baseline converts numbers that the sentence repeats in another unit, such as `28 km (17 mi)`.
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from numerate import metrics
+from numerate.reading import find_batch
+from numerate_lab.tasks.masked_prediction.anomalies import KINDS
 from numerate_lab.tasks.masked_prediction.prediction_setup import read_split, split_key
-from numerate_lab.tasks.masked_prediction.restated_number import restated_numbers
 from numerate_lab.tasks.masked_prediction.word_positions import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from numerate.numerals.numeral import Numeral
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
     from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTrial
 
-__all__ = ["COLUMNS", "LEVEL", "NumberGuesses", "baseline_guesses", "baselines", "figures"]
+__all__ = ["COLUMNS", "LEVEL", "baseline_guesses", "baselines", "empty_columns", "figures", "restated_numbers"]
 
 LEVEL = 0.9
 """Level of the intervals whose coverage is measured."""
 COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
-"""Columns of guesses beside the correct and the wrong numbers."""
+"""Columns of guesses, (N,) float64 each, in the units of the text:
+
+- `median`, and the ends `low` and `high` of 90 % intervals; NaN where a sentence was truncated before its number;
+- `nats`: negative log-probability of the correct number as written (`log_mass`), comparable between heads; `nats` and
+  `crps` (the mean over the batch of each number) are NaN where the processor scales values;
+- `score`: negative log-density of the correct number;
+- `tail`: |cdf - 1/2| of the correct number, which does not depend on its unit.
+"""
+LEAST = 20
+"""Minimum number of training sentences with the same two units."""
+SPREAD = 0.03
+"""Maximum median deviation of their log10 ratios: 7 %, which covers rounding."""
 
 
-@dataclass(frozen=True)
-class NumberGuesses:
-    """Predictions of the numbers of N sentences, in the units of the text.
+def empty_columns(right: Sequence[Numeral]) -> dict[str, np.ndarray]:
+    """Columns of guesses to be filled in: `gold`, and NaN in `COLUMNS` and in `wrong_<kind>` of each kind of anomaly.
 
-    Attributes:
-        gold: (N,) float64, correct numbers.
-        median: (N,) predicted medians; NaN where a sentence was truncated before its number.
-        low: (N,) lower ends of 90 % intervals.
-        high: (N,) upper ends of 90 % intervals.
-        nats: (N,) negative log-probability of the correct number as written (`log_mass`), comparable between heads;
-            `nats` and `crps` are NaN where the processor scales values.
-        crps: (N,) mean over the batch of each number.
-        score: (N,) negative log-density of the correct number.
-        tail: (N,) |cdf - 1/2| of the correct number, which does not depend on its unit.
-        wrong: By kind of `anomalies`, (2, N) score and tail of a wrong number; NaN where there is none.
+    `wrong_<kind>` is (2, N): score and tail of a wrong number, NaN where there is none.
     """
-
-    gold: np.ndarray
-    median: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    nats: np.ndarray
-    crps: np.ndarray
-    score: np.ndarray
-    tail: np.ndarray
-    wrong: dict[str, np.ndarray]
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """Columns for a file of predictions."""
-        wrong = {f"wrong_{kind}": column for kind, column in self.wrong.items()}
-        return {name: getattr(self, name) for name in ("gold", *COLUMNS)} | wrong
-
-    @classmethod
-    def of(cls, columns: Mapping[str, np.ndarray]) -> NumberGuesses:
-        """Guesses from the columns of a file."""
-        wrong = {name.removeprefix("wrong_"): columns[name] for name in columns if name.startswith("wrong_")}
-        return cls(**{name: columns[name] for name in ("gold", *COLUMNS)}, wrong=wrong)
-
-    @classmethod
-    def of_medians(cls, median: np.ndarray, gold: np.ndarray) -> NumberGuesses:
-        """Guesses of a baseline that has no distribution."""
-        columns = dict.fromkeys(COLUMNS, np.full(len(median), np.nan)) | {"median": median}
-        return cls(gold=gold, **columns, wrong={})
+    columns = {name: np.full(len(right), np.nan) for name in COLUMNS}
+    columns |= {f"wrong_{kind}": np.full((2, len(right)), np.nan) for kind in KINDS}
+    return {"gold": np.array([numeral.value for numeral in right])} | columns
 
 
 def baseline_guesses(config: PredictionTrial, split: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -79,62 +61,61 @@ def baseline_guesses(config: PredictionTrial, split: str) -> tuple[dict[str, np.
 
 
 @functools.lru_cache(maxsize=4)
-def _baseline_guesses(
-    train_key: tuple[Any, ...], test_key: tuple[Any, ...]
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    train, test = (read_split(*key)[0] for key in (train_key, test_key))
+def _baseline_guesses(train_key: Any, test_key: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    train, test = (read_split(key)[0] for key in (train_key, test_key))
     found, converted = baselines(train, test), restated_numbers(train, test)
     restated = ~np.isnan(converted)
     return found | {"conversion": np.where(restated, converted, found["unit median"])}, restated
 
 
-def figures(guesses: NumberGuesses, restated: np.ndarray | None = None) -> dict[str, float | int | None]:
+def figures(guesses: Mapping[str, np.ndarray], restated: np.ndarray | None = None) -> dict[str, float | int | None]:
     """Figures of guesses: `count`, `log_mae`, `exponent_accuracy`, `mdape`, `coverage_90`, `nats`, `crps` and AUCs.
 
-    `log_mae` is in orders of magnitude. `auc_<kind>` measures how well negative log-density separates correct numbers
-    from wrong ones, `tail_auc_<kind>` the distance to the median. With `restated` (N,), the numbers that a sentence
-    repeats in another unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and infinite ones are in
-    `count` but not in `log_mae`; `log_mae_left_out` is their number, if any. Undefined figures are None.
+    Guesses have the columns of `empty_columns`; only `gold` and `median` are required. `log_mae` is in orders of
+    magnitude. `auc_<kind>` measures how well negative log-density separates correct numbers from wrong ones,
+    `tail_auc_<kind>` the distance to the median. With `restated` (N,), the numbers that a sentence repeats in another
+    unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and infinite ones are in `count` but not in
+    `log_mae`; `log_mae_left_out` is their number, if any. Undefined figures are None.
 
     Example:
-        >>> one, two = np.array([100.0, 5.0]), np.zeros(2)
-        >>> wrong = {"added": np.array([[101.0, 6.0], [0.0, 0.0]])}
-        >>> row = figures(NumberGuesses(one, np.array([10.0, 5.0]), one - 1, one + 1, two, two, one, two, wrong))
+        >>> gold, median, wrong = np.array([100.0, 5.0]), np.array([10.0, 5.0]), np.array([[101.0, 6.0], [0.0, 0.0]])
+        >>> guesses = {"gold": gold, "median": median, "low": gold - 1, "high": gold + 1, "score": gold}
+        >>> row = figures(guesses | {"tail": np.zeros(2), "wrong_added": wrong})
         >>> row["log_mae"], row["exponent_accuracy"], row["coverage_90"], row["auc_added"], row["tail_auc_added"]
         (0.5, 0.5, 1.0, 0.75, 0.5)
-        >>> row = figures(NumberGuesses(one, np.array([10.0, 0.0]), one - 1, one + 1, two, two, one, two, {}))
+        >>> row = figures({"gold": gold, "median": np.array([10.0, 0.0])})
         >>> row["count"], row["log_mae"], row["log_mae_left_out"]
         (2, 1.0, 1)
     """
-    gold, median = torch.from_numpy(guesses.gold), torch.from_numpy(guesses.median)
-    there = ~median.isnan()
-    gold, median = gold[there], median[there]
-    low, high = (torch.from_numpy(column)[there] for column in (guesses.low, guesses.high))
+    there = ~np.isnan(guesses["median"])
+    nothing = np.full(len(there), np.nan)
+    columns = {name: guesses.get(name, nothing) for name in ("gold", *COLUMNS)}
+    gold, median, low, high = (torch.from_numpy(columns[name][there]) for name in ("gold", "median", "low", "high"))
     scores: dict[str, Any] = {
         "log_mae": metrics.log_mae(median, gold),
         "exponent_accuracy": metrics.exponent_accuracy(median, gold),
         "mdape": metrics.mdape(median, gold),
     }
     if restated is not None:
-        again = torch.from_numpy(restated)[there]
+        again = torch.from_numpy(restated[there])
         scores["log_mae_restated"] = metrics.log_mae(median[again], gold[again])
         scores["log_mae_told_once"] = metrics.log_mae(median[~again], gold[~again])
     if not bool(low.isnan().all()):
         scores["coverage_90"] = metrics.coverage(low, high, gold)
-    row: dict[str, float | int | None] = {"count": len(gold), "missing": int((~there).sum())}
-    row |= {name: _known(float(score)) for name, score in scores.items()}
+    row: dict[str, Any] = {"count": len(gold), "missing": int((~there).sum())}
+    row |= {name: float(score) for name, score in scores.items()}
     if scores["log_mae"].non_finite:  # absent otherwise, as in earlier result files
         row["log_mae_left_out"] = scores["log_mae"].non_finite
     for name in ("nats", "crps"):
-        column = getattr(guesses, name)
-        finite = column[np.isfinite(column)]
-        row[name] = _known(float(finite.mean()) if len(finite) else np.nan)
-    for kind, wrong in guesses.wrong.items():
-        for name, right, other in zip(("auc", "tail_auc"), (guesses.score, guesses.tail), wrong, strict=True):
-            both = ~np.isnan(other) & ~np.isnan(right)
-            values = torch.from_numpy(np.concatenate([right[both], other[both]]))
-            row[f"{name}_{kind}"] = _known(float(metrics.roc_auc(values, torch.arange(len(values)) >= int(both.sum()))))
-    return row
+        finite = columns[name][np.isfinite(columns[name])]
+        row[name] = float(finite.mean()) if len(finite) else math.nan
+    for column in (name for name in guesses if name.startswith("wrong_")):
+        for name, right, other in zip(("auc", "tail_auc"), ("score", "tail"), guesses[column], strict=True):
+            both = ~np.isnan(other) & ~np.isnan(columns[right])
+            values = torch.from_numpy(np.concatenate([columns[right][both], other[both]]))
+            score = metrics.roc_auc(values, torch.arange(len(values)) >= int(both.sum()))
+            row[f"{name}_{column.removeprefix('wrong_')}"] = float(score)
+    return {name: value if math.isfinite(value) else None for name, value in row.items()}
 
 
 def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> dict[str, np.ndarray]:
@@ -165,5 +146,49 @@ def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -
     return {"median": np.full(len(test), whole), "unit median": own}
 
 
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+def restated_numbers(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> np.ndarray:
+    """Converts other numbers of each sentence to the annotated one, by ratios of units learned in training.
+
+    Args:
+        train: Sentences from which ratios are estimated, such as 1.61 between `km` and `mi`.
+        test: Sentences whose numbers are predicted.
+
+    Returns:
+        (N,) float64, NaN if no other number has a unit with a known ratio.
+
+    Example:
+        >>> from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
+        >>> def made(km):
+        ...     text = f"{km} km ({km / 1.6:g} mi) away"
+        ...     row = {"text": text, "offset": 0, "length": len(str(km)), "number": km, "unit": "km"}
+        ...     return sentence_of_row(row)
+        >>> restated_numbers([made(km) for km in range(16, 48)], [made(8)]).round(3).tolist()
+        [8.0]
+    """
+    ratios: dict[Any, list[float]] = {}
+    for _, units, own, other in _pairs(train):
+        ratios.setdefault(units, []).append(math.log10(own / other))
+    known: dict[Any, tuple[float, float]] = {}
+    for units, some in ratios.items():
+        middle = float(np.median(some))
+        spread = float(np.median(np.abs(np.array(some) - middle)))
+        if len(some) >= LEAST and spread <= SPREAD:
+            known[units] = (spread, middle)
+    found, sure = np.full(len(test), np.nan), np.full(len(test), np.inf)
+    for index, units, _, other in _pairs(test):
+        if units in known and known[units][0] < sure[index]:
+            sure[index], middle = known[units]
+            found[index] = other * 10.0**middle
+    return found
+
+
+def _pairs(sentences: Sequence[NumberSentence]) -> Iterator[tuple[int, Any, float, float]]:
+    """Yields sentence index, both units and both values for each pair of positive numbers."""
+    for index, (sentence, row) in enumerate(zip(sentences, find_batch([one.text for one in sentences]), strict=True)):
+        own = sentence.numeral
+        if own is None or not own.value > 0:
+            continue
+        unit = unit_of(sentence)
+        for numeral in row:
+            if numeral.value > 0 and (numeral.end <= own.start or numeral.start >= own.end):
+                yield index, (unit, unit_of(replace(sentence, numeral=numeral, unit=None))), own.value, numeral.value

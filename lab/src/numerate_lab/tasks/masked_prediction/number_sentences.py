@@ -57,8 +57,8 @@ class NumberSentence:
         """The sentence with its number replaced by another text."""
         if self.numeral is None:
             raise ValueError(f"sentence {self.id!r} has no number to change")
-        text = self.text[: self.numeral.start] + written + self.text[self.numeral.end :]
-        start = self.numeral.start
+        start, end = self.numeral.start, self.numeral.end
+        text = self.text[:start] + written + self.text[end:]
         return replace(self, text=text, numeral=_numeral(text, start, start + len(written), None))
 
     def scaled(self, factor: float) -> NumberSentence:
@@ -79,14 +79,6 @@ class NumberSentence:
             return self
         value = round(self.numeral.value, 2)
         return self.with_number(str(int(value)) if value > 1 and value == int(value) else str(value))
-
-    def to_row(self) -> dict[str, Any]:
-        """The sentence as a row of a data file."""
-        if self.numeral is None:
-            return {"id": self.id, "comment": self.text}
-        place = {"offset": self.numeral.start, "length": self.numeral.end - self.numeral.start}
-        number = {"number": repr(self.numeral.value).removesuffix(".0")}
-        return {"id": self.id, "comment": self.text, **place, **number, **({"unit": self.unit} if self.unit else {})}
 
 
 class AnnotatedReader(Reader):
@@ -123,13 +115,9 @@ class AnnotatedReader(Reader):
 
 
 def read_number_sentences(
-    source: str | Path,
-    split: str = "train",
-    *,
-    most: int | None = None,
-    lengths: tuple[int, int] | None = None,
-    values: tuple[float, float] | None = None,
-) -> Iterator[NumberSentence]:
+    source: str | Path, split: str = "train", *, most: int | None = None,
+    lengths: tuple[int, int] | None = None, values: tuple[float, float] | None = None,
+) -> Iterator[NumberSentence]:  # fmt: skip
     """Streams the sentences of one split.
 
     Args:
@@ -249,36 +237,34 @@ def _text(row: Any, where: str) -> str:
 def _whole(row: Mapping[str, Any], field: str, where: str) -> int:
     if field not in row:
         raise SourceError(f"{where}: field {field!r} is missing; it has {', '.join(map(repr, row))[:200]}")
-    try:
-        value = float(row[field])
-        if isinstance(row[field], bool) or value != int(value):
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise SourceError(f"{where}: field {field!r} must be a whole number, got {row[field]!r}") from None
+    value = _float(row[field])
+    if not value.is_integer():
+        raise SourceError(f"{where}: field {field!r} must be a whole number, got {row[field]!r}")
     return int(value)
 
 
 def _number(row: Mapping[str, Any], where: str) -> float | None:
     if row.get("number") in (None, ""):  # missing fields of a CSV file are empty
         return None
-    try:
-        value = float(str(row["number"]).replace(",", ""))
-    except ValueError:
-        value = math.nan
+    value = _float(str(row["number"]).replace(",", ""))
     if not math.isfinite(value):
         raise SourceError(f"{where}: field 'number' must be a number, got {str(row['number'])[:40]!r}")
     return value
 
 
+def _float(written: Any) -> float:
+    """The value of a field; NaN if it is no number."""
+    try:
+        return float(str(written))
+    except ValueError:
+        return math.nan
+
+
 def _matches(text: str, start: int, length: int, value: float) -> bool:
     """Whether the text at this position is exactly this number."""
     part = text[max(start, 0) : start + length]
-    if start < 0 or part != part.strip():
-        return False
-    try:
-        return math.isclose(float(part.replace(",", "")), value, rel_tol=1e-9)
-    except ValueError:
-        return False
+    same = math.isclose(_float(part.replace(",", "")), value, rel_tol=1e-9)
+    return same and start >= 0 and part == part.strip()
 
 
 def _read(text: str, start: int, length: int, where: str) -> Numeral:

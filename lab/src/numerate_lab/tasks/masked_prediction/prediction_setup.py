@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import torch
 
 from numerate.config import ConfigError, check_names
+from numerate.embedders.option_checks import check_option, check_positive
 from numerate.modeling.attaching import attach, load_recipe, recipe_names
 from numerate.modeling.introspection import base_of
 from numerate.processing.number_table import NumberTable
@@ -28,15 +29,8 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
 __all__ = [
-    "PLAIN",
-    "PredictionTask",
-    "PredictionTrial",
-    "build",
-    "encoding_fields",
-    "load_split",
-    "read_split",
-    "split_key",
-]
+    "PLAIN", "PredictionTask", "PredictionTrial", "build", "encoding_fields", "load_split", "read_split", "split_key",
+]  # fmt: skip
 
 PLAIN = "plain"
 """Name of the split of texts without numbers."""
@@ -100,14 +94,10 @@ class PredictionTrial(TrialConfig):
 
     def __post_init__(self) -> None:
         check_names(self)
-        for name in ("batch", "epochs", "max_tokens", "most_train", "most_eval"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be positive, got {value}")
+        check_positive(self, "batch", "epochs", "max_tokens", "most_train", "most_eval")
+        check_positive(self, "rate", "number_rate", "backbone_rate")
         for name in ("rate", "number_rate", "backbone_rate"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ConfigError(f"{name} must be positive, got {value}")
+            check_option(getattr(self, name) != math.inf, self, f"{name} must be finite", name)
 
     @property
     def name(self) -> str:
@@ -150,6 +140,10 @@ class PredictionTask(Task):
         """`dev` for tries of a rate, `test` for final trainings."""
         return ("test",) if final else ("dev",)
 
+    def build(self) -> NumberModel:
+        """A fresh model."""
+        return build(self.config)
+
     def examples(self, split: str) -> tuple[list[NumberSentence], WordPositions]:
         """Sentences of a split and the words to predict in them."""
         return load_split(self.config, split)
@@ -169,7 +163,6 @@ def encoding_fields(name: str) -> dict[str, Any]:
     """
     first, plus, head = name.partition("+")
     known, options = _encodings()["encodings"], _encodings()["heads"]
-    found: dict[str, Any]
     if first in known:
         found: dict[str, Any] = dict(known[first])
     elif first in recipe_names() or first == "scaled-value":
@@ -215,14 +208,13 @@ def load_split(config: Any, split: str) -> tuple[list[NumberSentence], WordPosit
     Raises:
         SourceError: The split has no sentences.
     """
-    return read_split(*split_key(config, split))
+    return read_split(split_key(config, split))
 
 
 @functools.lru_cache(maxsize=16)
-def read_split(
-    source: str, split: str, most: int | None, model: str, own: bool, rendered: bool, filters: tuple[Any, ...]
-) -> tuple[list[NumberSentence], WordPositions]:
+def read_split(key: tuple[Any, ...]) -> tuple[list[NumberSentence], WordPositions]:
     """The split of a `split_key`."""
+    source, split, most, model, own, rendered, filters = key
     if split == PLAIN:
         (column,) = filters
         sentences = plain_sentences(Texts((source,), split=(column, "train" if column is None else "test")), most)

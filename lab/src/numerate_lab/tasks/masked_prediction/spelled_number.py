@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from numerate import metrics
 from numerate.modeling.introspection import evaluating
 from numerate.training.device_batches import BatchesByLength
-from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
-from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, NumberGuesses
-from numerate_lab.tasks.masked_prediction.picked_states import picks_states, states_at
+from numerate_lab.tasks.masked_prediction.anomalies import wrong_columns
+from numerate_lab.tasks.masked_prediction.fitting import fit, logits_at
+from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, empty_columns
 from numerate_lab.tasks.masked_prediction.prediction_setup import split_key
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class Spelling:
 
     def rows(self, sentences: Sequence[NumberSentence], most: int) -> tuple[list[dict[str, Any]], np.ndarray]:
         """Sentences with masks in place of the number, and the index of the first mask; -1 if it was truncated."""
-        if any(sentence.numeral is None for sentence in sentences):
+        mask, pairs = self.tokenizer.mask_token_id, [(s.text, s.numeral) for s in sentences if s.numeral is not None]
+        if len(pairs) < len(sentences):
             raise ValueError("every sentence must have an annotated number")
-        mask, spans = self.tokenizer.mask_token_id, [(s.numeral.start, s.numeral.end) for s in sentences if s.numeral]
-        before = [s.text[:start].rstrip() for s, (start, _) in zip(sentences, spans, strict=True)]
-        behind = [s.text[end:] for s, (_, end) in zip(sentences, spans, strict=True)]
+        before = [text[: numeral.start].rstrip() for text, numeral in pairs]
+        behind = [text[numeral.end :] for text, numeral in pairs]
         left, right = (self.tokenizer(some, add_special_tokens=False)["input_ids"] for some in (before, behind))
         frame = self.tokenizer(self.tokenizer.mask_token)["input_ids"]  # special tokens around a text
         first, last = frame[: frame.index(mask)], frame[frame.index(mask) + 1 :]
@@ -94,6 +94,15 @@ class Spelling:
             places.append(start if start + PLACES <= len(ids) else -1)
             rows.append({"input_ids": [*ids, *last]})
         return rows, np.array(places, dtype=np.int64)
+
+    def pad(self, rows: list[dict[str, Any]]) -> dict[str, Tensor]:
+        """Pads rows on the right."""
+        ids = [torch.tensor(row["input_ids"]) for row in rows]
+        mask = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
+        return {"input_ids": pad_sequence(ids, batch_first=True, padding_value=self.filler), "attention_mask": mask}
+
+
+_spelling = functools.lru_cache(maxsize=2)(Spelling)
 
 
 class SpelledNumbers:
@@ -114,7 +123,7 @@ class SpelledNumbers:
         def make() -> BatchesByLength:
             sentences, positions = self.task.examples(split)
             rows, places = self.spelling.rows(sentences, self.config.max_tokens)
-            made = BatchesByLength(rows, _pad(self.spelling.filler), size, positions.lengths.tolist())
+            made = BatchesByLength(rows, self.spelling.pad, size, positions.lengths.tolist())  # type: ignore[arg-type]
             for part, batch in zip(made.parts, made.batches, strict=True):
                 right = [self.spelling.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
                 batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
@@ -130,29 +139,25 @@ class SpelledNumbers:
         def collate(batches: list[dict[str, Tensor]]) -> dict[str, Tensor]:
             batch = dict(batches[0])
             place, right = batch.pop("place"), batch.pop("spelled")
-            known = _known(right, filler, generator)
-            turns = torch.arange(PLACES, device=right.device)
-            hidden = (turns >= known) & (place >= 0)[:, None]
-            at = place.clamp_min(0)[:, None] + turns
+            known, turns = _known(right, filler, generator), torch.arange(PLACES, device=right.device)
+            there, at = (place >= 0)[:, None], place.clamp_min(0)[:, None] + turns
             ids, labels = batch["input_ids"].clone(), torch.full_like(batch["input_ids"], -100)
             rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(at)
-            seen = (place >= 0)[:, None] & ~hidden
+            seen = there & (turns < known)
             ids[rows[seen], at[seen]] = right[seen]
             # Tokens after the first filler are not learned.
-            learned = hidden & (turns <= (right != filler).sum(1, keepdim=True))
+            learned = there & (turns >= known) & (turns <= (right != filler).sum(1, keepdim=True))
             labels[rows[learned], at[learned]] = right[learned]
             return batch | {"input_ids": ids, "labels": labels}
 
         return fit(self.model, self.config, self.batches("train", self.config.batch).to, collate)
 
     @torch.no_grad()
-    def guess(self, split: str = "test", seed: int = 0, draws: int = DRAWS) -> NumberGuesses:
-        """Predictions from samples, and scores of wrong numbers."""
+    def guess(self, split: str = "test", seed: int = 0, draws: int = DRAWS) -> dict[str, np.ndarray]:
+        """Columns of guesses (see `empty_columns`) from samples, with scores of wrong numbers."""
         right: list[Any] = [sentence.numeral for sentence in self.task.examples(split)[0]]
-        wrong = {kind: wrong_numbers(right, kind, seed) for kind in KINDS}
-        count, device = len(right), self.model.device
-        drawn, nats = np.full((count, draws), np.nan), np.full(count, np.nan)
-        odd = {kind: np.full((2, count), np.nan) for kind in KINDS}
+        wrong = wrong_columns(right, seed)
+        device, columns = self.model.device, empty_columns(right)
         generator, spelling = torch.Generator().manual_seed(seed), self.spelling
         made = self.batches(split, _ROWS)
         with evaluating(self.model):
@@ -163,26 +168,22 @@ class SpelledNumbers:
                     continue
                 fields = {key: value.to(device)[there.to(device)] for key, value in batch.items()}
                 place = fields.pop("place")
-                nats[at] = self._nats(fields, place, fields.pop("spelled"))
+                columns["nats"][at] = columns["score"][at] = self._nats(fields, place, fields.pop("spelled"))
                 many = {key: value.repeat_interleave(draws, 0) for key, value in fields.items()}
                 tokens = self._draw(many, place.repeat_interleave(draws), generator).tolist()
-                drawn[at] = np.array([spelling.value(row) for row in tokens]).reshape(len(at), draws)
-                for kind in KINDS:
-                    known = np.array([wrong[kind][index] is not None for index in at])
-                    tokens = [spelling.tokens((wrong[kind][index] or right[index]).text) for index in at]
+                drawn = np.array([spelling.value(row) for row in tokens]).reshape(len(at), draws)
+                for row, some in zip(at, drawn, strict=True):
+                    _describe(columns, row, some[np.isfinite(some)])
+                for name, (numerals, known) in wrong.items():
+                    tokens = [spelling.tokens(numerals[index].text) for index in at]
                     scores = self._nats(fields, place, torch.tensor(tokens, device=device))
-                    odd[kind][0, at] = np.where(known, scores, np.nan)
-        return _guesses(np.array([numeral.value for numeral in right]), drawn, nats, odd)
+                    columns[name][0, at] = np.where(known[at], scores, np.nan)
+        return columns
 
     def _logits(self, fields: dict[str, Tensor], place: Tensor) -> Tensor:
         """Logits of the tokenizer's tokens at one place of each row: (B, V)."""
         rows = torch.arange(len(place), device=place.device)
-        if picks_states(self.model):
-            with states_at(self.model, rows, place):
-                logits = self.model(**fields, return_loss=False).logits[:, 0]
-        else:
-            logits = self.model(**fields, return_loss=False).logits[rows, place]
-        return logits[:, : len(self.spelling.texts)].double()
+        return logits_at(self.model, fields, rows, place)[:, : len(self.spelling.texts)].double()
 
     def _nats(self, fields: dict[str, Tensor], place: Tensor, spelled: Tensor) -> np.ndarray:
         """Negative log-probability of the tokens of each row, one after the other: (B,)."""
@@ -220,31 +221,10 @@ def _known(right: Tensor, filler: int, generator: torch.Generator) -> Tensor:
     return torch.where(drawn[:, :1] < 0.5, 0, (drawn[:, 1:] * (whole + 1)).long())
 
 
-@functools.lru_cache(maxsize=2)
-def _spelling(tokenizer: Any) -> Spelling:
-    return Spelling(tokenizer)
-
-
-def _guesses(gold: np.ndarray, drawn: np.ndarray, nats: np.ndarray, odd: dict[str, np.ndarray]) -> NumberGuesses:
-    """Medians, intervals and CRPS of samples (N, S), ignoring NaN."""
-    columns = {name: np.full(len(gold), np.nan) for name in ("median", "low", "high", "crps")}
-    for row, some in enumerate(drawn):
-        known = some[np.isfinite(some)]
-        if len(known):
-            columns["median"][row] = np.median(known)
-            columns["low"][row], columns["high"][row] = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-            values = torch.from_numpy(known)[:, None]
-            columns["crps"][row] = float(metrics.crps_of_samples(values, torch.tensor([gold[row]])))
-    return NumberGuesses(gold=gold, **columns, nats=nats, score=nats, tail=np.full(len(gold), np.nan), wrong=odd)
-
-
-def _pad(filler: int) -> Any:
-    """Pads rows of ids on the right."""
-
-    def pad(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
-        width = max(len(row["input_ids"]) for row in rows)
-        ids = torch.tensor([row["input_ids"] + [filler] * (width - len(row["input_ids"])) for row in rows])
-        lengths = torch.tensor([len(row["input_ids"]) for row in rows])
-        return {"input_ids": ids, "attention_mask": (torch.arange(width) < lengths[:, None]).long()}
-
-    return pad
+def _describe(columns: dict[str, np.ndarray], row: int, drawn: np.ndarray) -> None:
+    """Writes median, interval and CRPS of samples (S,) into a row of columns."""
+    if len(drawn):
+        columns["median"][row] = np.median(drawn)
+        columns["low"][row], columns["high"][row] = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        gold = torch.tensor([columns["gold"][row]])
+        columns["crps"][row] = float(metrics.crps_of_samples(torch.from_numpy(drawn)[:, None], gold))

@@ -40,12 +40,8 @@ class UnitSpellings:
     tokens: Tensor
 
     @classmethod
-    def of(cls, vocabulary: dict[str, int]) -> UnitSpellings:
-        """Finds the units of a vocabulary, ignoring case where it is unambiguous (`kw`, but not `a` or `mw`).
-
-        Args:
-            vocabulary: Ids by token, `tokenizer.get_vocab()`.
-        """
+    def of(cls, vocabulary: dict[str, int], device: Any = "cpu") -> UnitSpellings:
+        """Finds the units of `tokenizer.get_vocab()`, ignoring case where it is clear (`kw`, but not `a` or `mw`)."""
         folded: dict[str, set[str]] = defaultdict(set)
         for spelling, meant in UNITS.items():
             folded[spelling.casefold()].add(meant)
@@ -58,17 +54,12 @@ class UnitSpellings:
             meant = {UNITS[word]} if word in UNITS else folded.get(word.casefold(), set()) if len(word) > 1 else set()
             if len(meant) == 1:  # `mw` may be a milliwatt
                 found[next(iter(meant))].append(index)
-        most = max((len(some) for some in found.values()), default=0)
         unit = torch.full((max(vocabulary.values(), default=-1) + 1,), -1)
-        tokens = torch.full((len(found), most), -1)
         for number, some in enumerate(found.values()):
             unit[some] = number
-            tokens[number, : len(some)] = torch.tensor(some)
-        return cls(unit, tokens)
-
-    def to(self, device: Any) -> UnitSpellings:
-        """Moves the tables to a device."""
-        return UnitSpellings(self.unit.to(device), self.tokens.to(device))
+        most = max(map(len, found.values()), default=0)
+        tokens = [some + [-1] * (most - len(some)) for some in found.values()]
+        return cls(unit.to(device), torch.tensor(tokens, dtype=torch.int64, device=device).view(len(found), most))
 
     def nats(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Negative log-probability of all spellings of the target's unit, or of the target if it is no unit.

@@ -7,8 +7,10 @@ stops, as in Thawani et al. 2021.
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +21,12 @@ from numerate.reading import make_reader
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from numerate.reading.base import Reader
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
-__all__ = ["NEAR", "Encoded", "WordPositions", "encode", "unit_of"]
+__all__ = ["NEAR", "Encoded", "WordPositions", "encode", "unit_of", "with_reader"]
 
 NEAR = 3
 """Maximum distance in tokens of words `near` a number."""
@@ -63,16 +66,20 @@ class WordPositions:
 
     @classmethod
     def of(cls, sentences: Sequence[NumberSentence], tokenizer: Any, own: bool = False) -> WordPositions:
-        """Finds the positions with the plain tokenizer.
+        """Finds the positions with the plain tokenizer of the model.
 
-        Args:
-            sentences: The texts.
-            tokenizer: Tokenizer of the model.
-            own: Include parts of numbers except digits; encodings then differ in the words that they have tokens for.
+        With `own`, parts of numbers except digits are included; encodings then differ in the words that they have
+        tokens for.
         """
+
+        @functools.cache
+        def skipped(token: int) -> bool:  # full stops and tokens of digits
+            text = tokenizer.decode([token]).strip().removeprefix("##").strip()
+            return text in ("", ".") or text.isdecimal()
+
         texts = [sentence.text for sentence in sentences]
         batch = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True) if texts else {}
-        special, skipped = set(tokenizer.all_special_ids), _Skipped(tokenizer)
+        special = set(tokenizer.all_special_ids)
         rows: list[tuple[int, ...]] = []
         for index, sentence in enumerate(sentences):
             taken = bytearray() if own else _taken(sentence)
@@ -85,12 +92,13 @@ class WordPositions:
             if number is not None and number.value and math.isfinite(number.value):
                 power = math.floor(math.log10(abs(number.value)))
             for place, (token, (start, end)) in enumerate(zip(batch["input_ids"][index], spans, strict=True)):
-                if token in special or start >= end or skipped[token] or taken.find(1, start, end) >= 0:
+                if token in special or start >= end or skipped(token) or taken.find(1, start, end) >= 0:
                     continue
                 away = 10**6 if first < 0 else max(first - place, place - last)
                 unit = behind is not None and start < behind[1] and end > behind[0]
                 after = first >= 0 and place == last + 1
-                whole = unit and not _is_part_of_word(sentence.text, start, end)
+                letters = sentence.text[max(start - 1, 0) : start], sentence.text[end : end + 1]
+                whole = unit and not any(map(str.isalpha, letters))
                 rows.append((index, start, end, token, after, unit, whole, away <= NEAR, power))
         columns = np.array(rows, dtype=np.int64).reshape(-1, 9).T
         labels = dict(zip(("next", "unit", "whole", "near"), columns[4:8].astype(bool), strict=True))
@@ -109,17 +117,11 @@ class WordPositions:
         return found
 
     def moved(self, before: Sequence[NumberSentence], after: Sequence[NumberSentence]) -> WordPositions:
-        """The same positions after the numbers of the sentences have changed their length.
-
-        Args:
-            before: The sentences of these positions.
-            after: The sentences changed by `NumberSentence.with_number` or `scaled`.
-        """
+        """The same positions after `NumberSentence.with_number` or `scaled` changed the sentences `before`."""
         ends = np.array([0 if s.numeral is None else s.numeral.end for s in before], dtype=np.int64)
         shift = np.array([len(b.text) - len(a.text) for a, b in zip(before, after, strict=True)], dtype=np.int64)
         move = np.where(self.start >= ends[self.sentence], shift[self.sentence], 0)
-        labels = (self.labels, self.magnitude, self.lengths)
-        return WordPositions(self.sentence, self.start + move, self.end + move, self.target, *labels)
+        return replace(self, start=self.start + move, end=self.end + move)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,49 +161,43 @@ def encode(
         raise ValueError(f"numbers must be 'annotated' or 'all', got {numbers!r}")
     rows: list[Any] = [None] * len(sentences)
     number = np.full(len(sentences), -1, dtype=np.int64)
-    spans: list[Any] = [None] * len(sentences)
+    at: dict[tuple[int, ...], int] = {}
     for part in _rounds(sentences):
         chosen = [sentences[index] for index in part]
         reader = AnnotatedReader(chosen, processor.reader if numbers == "all" else None, processor.kinds)
-        own = NumberProcessor(
-            processor.tokenizer, reader, processor.notation, written=processor.written, scaling=processor.scaling,
-            first_id=processor.first_id, implied_commas=processor.implied_commas,
-        )  # fmt: skip
         texts = [sentence.text for sentence in chosen]
-        batch = own(texts, return_offsets_mapping=True, truncation=True, max_length=max_tokens)
-        keys, found = [key for key in batch if key != "offset_mapping"], batch.numerals
-        for row, index in enumerate(part):
-            rows[index] = {key: batch[key][row] for key in keys}
-            spans[index] = batch["offset_mapping"][row]
-            wanted = sentences[index].numeral
-            for place, numeral in enumerate(found[row]):
-                if wanted is not None and numeral is not None and numeral.start == wanted.start:
+        options: dict[str, Any] = {"return_offsets_mapping": True, "truncation": True, "max_length": max_tokens}
+        batch = with_reader(processor, reader)(texts, **options)
+        spans, found = batch.pop("offset_mapping"), batch.numerals
+        for line, (index, sentence) in enumerate(zip(part, chosen, strict=True)):
+            rows[index] = row = {key: batch[key][line] for key in batch}
+            for place, numeral in enumerate(found[line]):
+                if sentence.numeral is not None and numeral is not None and numeral.start == sentence.numeral.start:
                     number[index] = place
-    at: dict[tuple[int, int, int, int], int] = {}
-    for index, sentence in enumerate(sentences):
-        row = rows[index]
-        tokens = zip(spans[index], row["input_ids"], row["number_slots"], strict=True)
-        for place, ((start, end), token, slot) in enumerate(tokens):
-            if not slot and end > start:
-                at[(index, *_stripped(sentence.text, start, end), token)] = place
-    wanted = zip(
-        *(c.tolist() for c in (positions.sentence, positions.start, positions.end, positions.target)), strict=True
-    )
-    places = np.array([at.get(key, -1) for key in wanted], dtype=np.int64)
+            tokens = zip(spans[line], row["input_ids"], row["number_slots"], strict=True)
+            for place, ((start, end), token, slot) in enumerate(tokens):
+                if not slot and end > start:
+                    at[(index, *_stripped(sentence.text, start, end), token)] = place
+    wanted = np.stack([positions.sentence, positions.start, positions.end, positions.target], axis=1).tolist()
+    places = np.array([at.get(tuple(key), -1) for key in wanted], dtype=np.int64)
     return Encoded(rows, places, number, NumberCollator(processor.tokenizer))
+
+
+def with_reader(processor: NumberProcessor, reader: Reader, kinds: Iterable[str] | None = None) -> NumberProcessor:
+    """A processor with another reader and other kinds of numbers."""
+    return NumberProcessor(
+        processor.tokenizer, reader, processor.notation, kinds=kinds, written=processor.written,
+        scaling=processor.scaling, first_id=processor.first_id, implied_commas=processor.implied_commas,
+    )  # fmt: skip
 
 
 def _rounds(sentences: Sequence[NumberSentence]) -> list[list[int]]:
     """Groups of sentences with different texts, as `AnnotatedReader` requires."""
-    seen: dict[str, int] = {}
-    rounds: list[list[int]] = []
+    seen, rounds = Counter(), defaultdict(list)
     for index, sentence in enumerate(sentences):
-        turn = seen.get(sentence.text, 0)
-        seen[sentence.text] = turn + 1
-        if turn == len(rounds):
-            rounds.append([])
-        rounds[turn].append(index)
-    return rounds
+        rounds[seen[sentence.text]].append(index)
+        seen[sentence.text] += 1
+    return list(rounds.values())
 
 
 def _taken(sentence: NumberSentence) -> bytearray:
@@ -225,16 +221,8 @@ def _taken(sentence: NumberSentence) -> bytearray:
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     """A span without surrounding white space, which only some tokenizers include."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
-
-
-def _is_part_of_word(text: str, start: int, end: int) -> bool:
-    """Whether the span is only a part of a word."""
-    return text[max(start - 1, 0) : start].isalpha() or text[end : end + 1].isalpha()
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    return start, start + len(text[start:end].rstrip())
 
 
 def unit_of(sentence: NumberSentence) -> str | None:
@@ -264,16 +252,3 @@ def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
     while end < len(text) and text[end].isalpha():
         end += 1
     return (start, end) if end > start else None
-
-
-class _Skipped(dict[int, bool]):
-    """Cache by token id: whether the token is never predicted (full stops and tokens of digits)."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        super().__init__()
-        self._tokenizer = tokenizer
-
-    def __missing__(self, token: int) -> bool:
-        text = self._tokenizer.decode([token]).strip().removeprefix("##").strip()
-        self[token] = text in ("", ".") or text.isdecimal()
-        return self[token]

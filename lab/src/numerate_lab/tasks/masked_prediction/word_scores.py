@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
-__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summaries", "summary"]
+__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summary"]
 
 HITS = (1, 5, 20, 100)
 """Values of k in hit@k, as in the papers."""
@@ -93,20 +93,10 @@ def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, f
     return {key: value if math.isfinite(value) else None for key, value in row.items()}
 
 
-def summaries(scores: WordScores, groups: Mapping[str, np.ndarray]) -> dict[str, dict[str, float | int | None]]:
-    """`summary` of each group of `WordPositions.strata`."""
-    return {name: summary(scores, chosen) for name, chosen in groups.items()}
-
-
 def compare(
-    one: Sequence[WordScores],
-    other: Sequence[WordScores],
-    positions: WordPositions,
-    chosen: np.ndarray | None = None,
-    *,
-    level: float = LEVEL,
-    resamples: int = 10_000,
-) -> dict[str, Any]:
+    one: Sequence[WordScores], other: Sequence[WordScores], positions: WordPositions,
+    chosen: np.ndarray | None = None, *, level: float = LEVEL, resamples: int = 10_000,
+) -> dict[str, Any]:  # fmt: skip
     """Compares two encodings on the same words: the three tests of the papers and two paired tests.
 
     The papers treat hit@1 of each word as independent: two-sample t-test, binomial test against the other hit rate, and
@@ -131,45 +121,40 @@ def compare(
         raise ValueError(f"both encodings need scores of at least one seed, got {len(one)} and {len(other)}")
     losses = [np.mean([scores.nll for scores in some], axis=0) for some in (one, other)]
     hits = [np.mean([scores.hits(1) for scores in some], axis=0) for some in (one, other)]
-    there = ~np.isnan(losses[0]) & ~np.isnan(losses[1])
-    if chosen is not None:
-        there &= chosen
-    losses, hits = [column[there] for column in losses], [column[there] for column in hits]
-    sentences = torch.from_numpy(positions.sentence[there])
-    right = [torch.from_numpy(column > 0.5) for column in hits]
-    tensors = [torch.from_numpy(column) for column in losses + hits]
-    draws = {"level": level, "resamples": resamples}
-    rate = float(right[1].double().mean()) if len(right[1]) else 0.0
-    mean, other_mean = (float(column.mean()) if len(column) else math.nan for column in losses)
+    there = ~np.isnan(losses[0]) & ~np.isnan(losses[1]) & (chosen is None or chosen)
+    loss, other_loss, hit, other_hit = (torch.from_numpy(column[there]) for column in losses + hits)
+    right, other_right = hit > 0.5, other_hit > 0.5
+    mean, other_mean = (float(column[there].mean()) if there.any() else math.nan for column in losses)
+    rate = float(other_right.double().mean()) if there.any() else 0.0
+    draws: dict[str, Any] = {"level": level, "resamples": resamples}
+    by_sentence = draws | {"clusters": torch.from_numpy(positions.sentence[there])}
     tests: dict[str, Any] = {
-        "nats_change": _change(tensors[0], tensors[1], sentences, level, resamples),
-        "nats_difference": metrics.bootstrap(tensors[0], tensors[1], sentences, **draws),
-        "hit_difference": metrics.bootstrap(tensors[2], tensors[3], sentences, **draws),
-        "hit": _bootstrap_of_few(hits[0], level, resamples),
-        "other_hit": _bootstrap_of_few(hits[1], level, resamples),
-        "t_test": metrics.t_test(tensors[2], tensors[3], equal_spread=True),
-        "binomial": metrics.binomial_test(int(right[0].sum()), len(right[0]), rate, "greater"),
-        "mcnemar": metrics.mcnemar(right[0], right[1]),
+        "nats_change": _change(loss, other_loss, by_sentence),
+        "nats_difference": metrics.bootstrap(loss, other_loss, **by_sentence),
+        "hit_difference": metrics.bootstrap(hit, other_hit, **by_sentence),
+        "hit": _bootstrap_of_few(hit.numpy(), **draws),
+        "other_hit": _bootstrap_of_few(other_hit.numpy(), **draws),
+        "t_test": metrics.t_test(hit, other_hit, equal_spread=True),
+        "binomial": metrics.binomial_test(int(right.sum()), len(right), rate, "greater"),
+        "mcnemar": metrics.mcnemar(right, other_right),
     }
     figures = {"count": int(there.sum()), "nats": mean, "other_nats": other_mean}
     figures["ratio"] = mean / other_mean if other_mean else math.nan
-    meanings = [[scores.meaning for scores in some if scores.meaning is not None] for some in (one, other)]
-    if len(meanings[0]) == len(one) and len(meanings[1]) == len(other):
-        meant = [torch.from_numpy(np.mean(some, axis=0)[there]) for some in meanings]
-        figures |= {"meaning_nats": float(meant[0].mean()), "other_meaning_nats": float(meant[1].mean())}
-        tests["meaning_change"] = _change(meant[0], meant[1], sentences, level, resamples)
+    if not any(scores.meaning is None for scores in (*one, *other)):
+        meanings = (np.mean([scores.meaning for scores in some], axis=0) for some in (one, other))
+        meaning, other_meaning = (torch.from_numpy(column[there]) for column in meanings)
+        figures |= {"meaning_nats": float(meaning.mean()), "other_meaning_nats": float(other_meaning.mean())}
+        tests["meaning_change"] = _change(meaning, other_meaning, by_sentence)
     return figures | {name: dataclasses.asdict(test) for name, test in tests.items()}
 
 
-def _change(
-    losses: torch.Tensor, others: torch.Tensor, sentences: torch.Tensor, level: float, resamples: int
-) -> metrics.Interval:
+def _change(losses: torch.Tensor, others: torch.Tensor, options: Mapping[str, Any]) -> metrics.Interval:
     """Relative change of the mean against another mean: a bootstrap over sentences of both."""
     other_mean = float(others.mean()) if len(others) else 0.0
     change = (float(losses.mean()) - other_mean) / other_mean if other_mean else math.nan
     # First-order expansion: the quotient of two means varies like the mean of these terms.
     terms = (losses - (1 + change) * others) / (other_mean or math.nan) + change
-    return metrics.bootstrap(terms, clusters=sentences, level=level, resamples=resamples)
+    return metrics.bootstrap(terms, **options)
 
 
 def _bootstrap_of_few(values: np.ndarray, level: float, resamples: int) -> metrics.Interval:
