@@ -38,7 +38,8 @@ class Drawn:
         operations: (N,) int64, which of the config's.
         operands: (N, K) decimals; what stands behind the last of a row means nothing.
         counts: (N,) int64, how many operands a row has.
-        joins: (N, K - 1, 3) int64 for trees, otherwise (N, 0, 3): which two of the expressions left are joined, and by what operation.
+        joins: (N, K - 1, 3) int64 for trees, otherwise (N, 0, 3): which two of the expressions left are joined, and by
+            what operation.
     """
 
     operations: np.ndarray
