@@ -55,11 +55,9 @@ def grid_of(
 def compare_encodings(
     output: str,
     *,
-    task: str,
-    encodings: Sequence[str],
+    options: dict[str, Any],
     budget: str | None = None,
     amount: float | None = None,
-    options: dict[str, Any] | None = None,
     processes: int = 1,
     log: Log,
     **settings: Any,
@@ -68,11 +66,9 @@ def compare_encodings(
 
     Args:
         output: The folder of results; the task gets a folder in it.
-        task: See `grid_of`.
-        encodings: See `grid_of`.
+        options: Fields of the task's trial, such as `width`.
         budget: `samples`, `tokens` or `seconds`; None for the task's.
         amount: How much of it; None for the scale's.
-        options: See `grid_of`.
         processes: How many encodings are trained at a time.
         log: Prints a line.
         **settings: See `grid_of`.
@@ -81,9 +77,9 @@ def compare_encodings(
     from numerate_lab.engine.page import write_comparison
 
     given = {"budget": budget, "amount": amount}
-    fields = (options or {}) | {key: value for key, value in given.items() if value is not None}
+    options = options | {key: value for key, value in given.items() if value is not None}
     try:
-        grid = grid_of(task, encodings, options=fields, **settings)
+        grid = grid_of(options=options, **settings)
         run_grids([grid], output, processes=processes, log=log)
     except (ValueError, LookupError, OSError) as error:
         raise BadInput(str(error)) from None

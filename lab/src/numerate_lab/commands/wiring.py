@@ -6,16 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from numerate.cli.run_commands import Plugins, load_plugins
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["add_commands"]
 
+_TASKS = (
+    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, a task of a plugin, several "
+    "arithmetic tasks by commas, or a file of texts."
+)
+_TABLES = (
+    "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "
+    "float-table1, float-table2, masked-numbers."
+)
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]
-Plugins = Annotated[
-    list[str] | None, typer.Option(metavar="FILE", help="A Python file of parts or tasks of your own; repeatable.")
-]
+Names = list[str] | None
+
+
+def _help(text: str) -> Any:
+    return typer.Option(help=text)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -26,24 +38,16 @@ def add_commands(app: typer.Typer) -> None:
 
     @app.command()
     def compare(
-        task: Annotated[
-            str,
-            typer.Option(
-                help="add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, a task of a "
-                "plugin, several arithmetic tasks by commas, or a file of texts."
-            ),
-        ],
-        encodings: Annotated[str, typer.Option(help="By commas: p10,xval+scalar,fourier,bits,digits.")],
-        heads: Annotated[str, typer.Option(help="By commas, for encodings that name none.")] = "",
-        budget: Annotated[str | None, typer.Option(help="What is equal: samples, tokens or seconds.")] = None,
-        amount: Annotated[float | None, typer.Option(help="How much of it, for each training.")] = None,
-        rates: Annotated[str, typer.Option(help="Learning rates to choose from on dev.")] = "3e-4,1e-3,3e-3",
-        rate_share: Annotated[float, typer.Option(help="Share of the budget that a try of a rate gets.")] = 0.25,
-        seeds: Annotated[int, typer.Option(help="Trainings of each encoding.")] = 3,
-        scale: Annotated[str, typer.Option(help="Size of trunk, data and budget: tiny or small.")] = "small",
-        option: Annotated[
-            list[str] | None, typer.Option(help="A setting of every training, as width=128; repeatable.")
-        ] = None,
+        task: Annotated[str, _help(_TASKS)],
+        encodings: Annotated[str, _help("By commas: p10,xval+scalar,fourier,bits,digits.")],
+        heads: Annotated[str, _help("By commas, for encodings that name none.")] = "",
+        budget: Annotated[str | None, _help("What is equal: samples, tokens or seconds.")] = None,
+        amount: Annotated[float | None, _help("How much of it, for each training.")] = None,
+        rates: Annotated[str, _help("Learning rates to choose from on dev.")] = "3e-4,1e-3,3e-3",
+        rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.25,
+        seeds: Annotated[int, _help("Trainings of each encoding.")] = 3,
+        scale: Annotated[str, _help("Size of trunk, data and budget: tiny or small.")] = "small",
+        option: Annotated[Names, _help("A setting of every training, as width=128; repeatable.")] = None,
         plugin: Plugins = None,
         processes: Processes = "1",
         output: Output = "out/compare",
@@ -54,9 +58,8 @@ def add_commands(app: typer.Typer) -> None:
         text; the last number of each text is asked for.
         """
         from numerate_lab.commands.compare import compare_encodings, parsed_options, parsed_rates
-        from numerate_lab.engine.plugins import load_plugins
 
-        load_plugins(plugin or ())
+        load_plugins(plugin)
         compare_encodings(
             output, task=task, encodings=_names(encodings), heads=_names(heads), budget=budget, amount=amount,
             rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale,
@@ -65,43 +68,27 @@ def add_commands(app: typer.Typer) -> None:
 
     @app.command()
     def reproduce(
-        table: Annotated[
-            str,
-            typer.Argument(
-                help="numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
-                "literacy-protocols, float-table1, float-table2, masked-numbers."
-            ),
-        ],
+        table: Annotated[str, typer.Argument(help=_TABLES)],
         output: Output = "results",
         corpus: Annotated[
-            list[str] | None,
-            typer.Option(help="Only this corpus; for masked prediction also a file or a Hub name; repeatable."),
+            Names, _help("Only this corpus; masked prediction: also a file or Hub name; repeatable.")
         ] = None,
         model: Annotated[
-            list[str] | None,
-            typer.Option(help="Only this encoding; for masked prediction the pretrained model; repeatable."),
+            Names, _help("Only this encoding; masked prediction: the pretrained model; repeatable.")
         ] = None,
-        scale: Annotated[
-            str, typer.Option(help="tiny (minutes on a laptop), small, paper, or another of the table's.")
-        ] = "tiny",
-        data: Annotated[
-            str | None, typer.Option(help="Folder with corpora, or for xval-table4 a file; without, synthetic.")
-        ] = None,
-        seconds: Annotated[float | None, typer.Option(help="Time limit for each training of numerals-2018.")] = None,
-        seeds: Annotated[int | None, typer.Option(help="Trainings of each encoding.")] = None,
+        scale: Annotated[str, _help("tiny (minutes on a laptop), small, paper, or another of the table's.")] = "tiny",
+        data: Annotated[str | None, _help("Folder of corpora, or xval-table4's file; without, synthetic.")] = None,
+        seconds: Annotated[float | None, _help("Time limit for each training of numerals-2018.")] = None,
+        seeds: Annotated[int | None, _help("Trainings of each encoding.")] = None,
         processes: Processes = "1",
         save: Annotated[bool, typer.Option("--save", help="Save the model of each encoding's first seed.")] = False,
         recompute: Annotated[
             bool, typer.Option("--recompute", help="Train nothing; compute all figures again from predictions.")
         ] = False,
-        encoder: Annotated[
-            list[str] | None, typer.Option(help="For masked prediction, only this encoding; repeatable.")
-        ] = None,
-        train: Annotated[
-            str, typer.Option(help="For masked prediction: head (frozen encoder), all, or both.")
-        ] = "head",
+        encoder: Annotated[Names, _help("For masked prediction, only this encoding; repeatable.")] = None,
+        train: Annotated[str, _help("For masked prediction: head (frozen encoder), all, or both.")] = "head",
         plain: Annotated[
-            str | None, typer.Option(help="For masked prediction: a file of texts; those without numbers are measured.")
+            str | None, _help("Masked prediction: a file of texts; those without numbers are measured.")
         ] = None,
         plugin: Plugins = None,
     ) -> None:
@@ -109,11 +96,10 @@ def add_commands(app: typer.Typer) -> None:
 
         Trainings that have a result in the folder are not run again, so an interrupted run is resumed.
         """
-        from numerate_lab.engine.plugins import load_plugins
         from numerate_lab.engine.tables import Options
         from numerate_lab.engine.tables import reproduce as run
 
-        load_plugins(plugin or ())
+        load_plugins(plugin)
         options = Options(
             output=output, scale=scale, models=tuple(model or ()), encoders=tuple(encoder or ()),
             corpora=tuple(corpus or ()), data=data, seeds=seeds, seconds=seconds, processes=process_count(processes),
@@ -125,12 +111,11 @@ def add_commands(app: typer.Typer) -> None:
     def pack(
         folder: Annotated[str, typer.Argument(help="The output folder of `compare` or `reproduce`.")],
         target: Annotated[str, typer.Argument(help="The file to write, as results/xval-table5.json.")],
-        command: Annotated[str, typer.Option(help="The command that makes these results.")],
+        command: Annotated[str, _help("The command that makes these results.")],
         predictions: Annotated[
-            list[str] | None,
-            typer.Option(help="Keep only these trials' predictions: a name with *, or none; repeatable."),
+            Names, _help("Trials whose predictions are kept: a name with *, or none; repeatable.")
         ] = None,
-        digits: Annotated[int | None, typer.Option(help="Digits of figures without predictions.")] = None,
+        digits: Annotated[int | None, _help("Digits of figures without predictions.")] = None,
     ) -> None:
         """Pack a folder of results into one JSON file, and predictions into one .npz, as a repository keeps them."""
         from numerate.errors import BadInput
@@ -159,18 +144,17 @@ def _add_extract(app: typer.Typer, write_json: Callable[[dict[str, Any]], None])
     def wiki_convert(
         dump: Annotated[str, typer.Argument(help="A MediaWiki XML dump; *.bz2 and *.gz are unpacked.")],
         output: Annotated[str, typer.Option("--output", "-o", help="Folder for the three splits.")] = "wiki-convert",
-        name: Annotated[list[str] | None, typer.Option(help="Another name of the template.")] = None,
-        most_units: Annotated[int, typer.Option(help="Only so many most frequent units; 0 for all.")] = 30,
+        name: Annotated[Names, _help("Another name of the template.")] = None,
+        most_units: Annotated[int, _help("Only so many most frequent units; 0 for all.")] = 30,
         every: Annotated[bool, typer.Option("--every", help="Sentences with other numbers, too.")] = False,
-        units: Annotated[str | None, typer.Option(help="name (English) or code; by the dump's language.")] = None,
-        decimal: Annotated[str | None, typer.Option(help="point or comma; by the dump's language.")] = None,
+        units: Annotated[str | None, _help("name (English) or code; by the dump's language.")] = None,
+        decimal: Annotated[str | None, _help("point or comma; by the dump's language.")] = None,
     ) -> None:
         """Find the sentences in which {{convert}} names a number and its unit, as Wiki-Convert was made."""
         from numerate_lab.commands.extract import extract_wiki_convert, left_out_line
 
-        names = tuple(name or ())
         found = extract_wiki_convert(
-            dump, output, names=names, most_units=most_units, every=every, units=units, decimal=decimal
+            dump, output, names=tuple(name or ()), most_units=most_units, every=every, units=units, decimal=decimal
         )
         write_json(found)
         typer.echo(left_out_line(found["left_out"]), err=True)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config, ConfigError
 from numerate.metrics.significance import mean_interval
-from numerate.training.results import differences, read_figures, write
+from numerate.training.results import Result
 from numerate_lab.engine.pool import run_jobs
 from numerate_lab.engine.task import Figures, Log, Task, TrialConfig, Workspace, alike, finite
 from numerate_lab.engine.trial import TrialResult, read_trial, run_trial, same_figures
 from numerate_lab.registry import tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Grid", "against_base", "baselines_of", "best_rate", "finals", "mean_and_spread", "read_results", "recompute",
@@ -126,7 +126,8 @@ def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, 
             missing = [name for name in grid.encodings if not _is_complete(grid, folder, name)]
             if done := len(grid.encodings) - len(missing):
                 log(f"{grid.name}: {done} of {len(grid.encodings)} encodings are done already")
-            if missing or not _same_baselines(grid, folder):
+            baselines = folder / "baselines.json"
+            if missing or (baselines.is_file() and not _has_settings(baselines, grid.trial.settings())):
                 _prepare(grid, folder, data, log)
             for name in missing:
                 jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, folder, data)
@@ -193,14 +194,16 @@ def read_results(grid: Grid, output: str | Path, variant: str | None = None) -> 
 
 def baselines_of(grid: Grid, output: str | Path) -> Figures:
     """What `Task.baselines` found when the grid was run; empty if there are none."""
-    file = Path(output) / grid.name / "baselines.json"
-    return read_figures(file) if file.is_file() else {}
+    return _figures_in(Path(output) / grid.name / "baselines.json")
 
 
 def against_base(grid: Grid, output: str | Path, encoding: str) -> Figures:
     """The comparison of an encoding with the grid's base, as it was written; empty if there is none."""
-    file = _base_file(grid, Path(output) / grid.name, encoding)
-    return read_figures(file) if file.is_file() else {}
+    return _figures_in(Path(output) / grid.name / f"{encoding}-against-{grid.base}.json")
+
+
+def _figures_in(file: Path) -> Figures:
+    return Result.read(file).figures if file.is_file() else {}
 
 
 def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
@@ -245,21 +248,23 @@ def mean_and_spread(values: Sequence[float | None]) -> tuple[float, float | None
     return mean_interval(known) if known else (math.nan, None)
 
 
+def _has_settings(file: Path, settings: Figures) -> bool:
+    return file.is_file() and Result.read(file).differences(settings) is None
+
+
 def _above(grid: Grid, folder: Path) -> Path:
     return folder.parent if grid.name else folder
 
 
-def _exists(grid: Grid, folder: Path, trial: TrialConfig) -> bool:
-    return trial.exists(folder, grid.task_class.version)
-
-
 def _is_complete(grid: Grid, folder: Path, encoding: str) -> bool:
-    if not all([_exists(grid, folder, trial) for trial in grid.tries(encoding).values()]):  # noqa: C419 (each is checked)
+    def all_exist(trials: Iterable[TrialConfig]) -> bool:
+        return all([trial.exists(folder, grid.task_class.version) for trial in trials])  # noqa: C419 (each is checked)
+
+    if not all_exist(grid.tries(encoding).values()):
         return False
     rate = best_rate(grid, _above(grid, folder), encoding)
     models = not grid.save or (folder / "models" / encoding).is_dir()
-    trials = [trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant)]
-    return models and all([_exists(grid, folder, trial) for trial in trials])  # noqa: C419
+    return models and all_exist(trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant))
 
 
 def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
@@ -268,12 +273,7 @@ def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
         grid.task_class(grid.of(next(iter(grid.encodings)), variant), Workspace(folder, data)).prepare(log)
     task = grid.task_class(grid.trial, Workspace(folder, data))
     if found := task.baselines():
-        write(folder / "baselines.json", config=grid.trial.settings(), figures=finite(found))
-
-
-def _same_baselines(grid: Grid, folder: Path) -> bool:
-    file = folder / "baselines.json"
-    return not file.is_file() or differences(file, grid.trial.settings()) is None
+        Result(grid.trial.settings(), finite(found)).write(folder / "baselines.json")
 
 
 def _untimed(grid: Grid, encoding: str, folder: Path) -> list[TrialConfig]:
@@ -292,7 +292,7 @@ def _run_encoding(grid: Grid, encoding: str, folder: Path, data: Path, log: Log)
     workspace = Workspace(folder, data)
 
     def run(trial: TrialConfig, final: bool, save: Path | None = None) -> None:
-        if _exists(grid, folder, trial) and (save is None or save.is_dir()):
+        if trial.exists(folder, grid.task_class.version) and (save is None or save.is_dir()):
             return
         figures = run_trial(grid.task_class(trial, workspace), folder, final=final, save=save, log=log)
         log(_line(grid, trial, figures, final))
@@ -317,29 +317,23 @@ def _line(grid: Grid, trial: TrialConfig, figures: Figures, final: bool) -> str:
     return f"{grid.name}, {trial.name}: {', '.join(shown[:4])}{cost}"
 
 
-def _base_file(grid: Grid, folder: Path, encoding: str) -> Path:
-    return folder / f"{encoding}-against-{grid.base}.json"
-
-
 def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
     """Compares an encoding with the base over all seeds, and writes the result."""
     sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
     if not all(sides):
         return
-    config: dict[str, Any] = {
-        side: [result.config.name for result in results] for side, results in zip(("one", "other"), sides, strict=True)
-    }
+    one, other = ([result.config.name for result in results] for results in sides)
     # A trial that was trained anew has its old name, but other figures.
-    config |= {"resamples": grid.resamples, "figures": [[_digest(result) for result in results] for results in sides]}
-    file = _base_file(grid, output / grid.name, encoding)
-    if file.is_file() and differences(file, config) is None:
+    figures = [[_digest(result) for result in results] for results in sides]
+    config = {"one": one, "other": other, "resamples": grid.resamples, "figures": figures}
+    file = output / grid.name / f"{encoding}-against-{grid.base}.json"
+    if _has_settings(file, config):
         return
     found = _compared(grid, encoding, output)
     if found is None:
-        missing = next(result for results in sides for result in results if not result.has_columns)
-        name = missing.config.name
+        name = next(result.config.name for results in sides for result in results if not result.has_columns)
         raise ValueError(f"{name}: its predictions were not kept; delete {name}.json to have it trained again")
-    write(file, config=config, figures=found)
+    Result(config, found).write(file)
     log(f"{grid.name}, {encoding}: compared with {grid.base}")
 
 

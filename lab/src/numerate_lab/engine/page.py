@@ -13,7 +13,7 @@ from numerate.files import write_atomically
 from numerate.metrics.significance import bootstrap
 from numerate.report.pages import page
 from numerate.report.tables import Cell, Table, table
-from numerate.training.results import write
+from numerate.training.results import Result
 from numerate_lab.engine.error_breakdown import magnitude_table, place_table
 from numerate_lab.engine.grid import baselines_of, mean_and_spread, read_results, whole_tries
 from numerate_lab.engine.task import Workspace
@@ -57,11 +57,11 @@ def write_comparison(grid: Grid, output: str | Path) -> list[Path]:
     answers, scores = _predictions(grid, task, results)
     breakdown = [magnitude_table(answers), place_table(answers), paired_table(scores, f"{title}, test, by example")]
     tables += [made for made in breakdown if made is not None]
-    write(folder / "compare.json", config=grid.settings(), figures=_summary(results, shown))
+    summary = Result(grid.settings(), _summary(results, shown)).write(folder / "compare.json")
     text = write_atomically(folder / "compare.md", "\n".join(made.markdown() for made in tables).encode())
     parts: list[tuple[str, list[Any]]] = [("Figures", list(tables))]
     parts.append(("Learning, and predictions against the truth", list(_figures(results, answers))))
-    return [folder / "compare.json", text, page(f"Comparison: {title}", parts, folder / "index.html")]
+    return [summary, text, page(f"Comparison: {title}", parts, folder / "index.html")]
 
 
 def figure_cell(values: Sequence[float | None], form: str, factor: float = 1.0) -> Cell:
@@ -127,14 +127,10 @@ def _group_tables(results: Results, columns: Sequence[Column]) -> list[Table]:
             ordered = sorted(labels, key=lambda one: (not one.isdigit(), int(one) if one.isdigit() else 0, one))
             if len(ordered) < 2:
                 continue
-            rows = {}
-            for name, each in parts.items():
-                values = {
-                    label: [part[label][column.metric]["value"] for part in each if label in part] for label in ordered
-                }
-                rows[name] = {
-                    label: Cell(figure_cell(some, ".1f", column.factor).value) for label, some in values.items()
-                }
+            rows: dict[str, dict[str, Cell]] = {name: {} for name in parts}
+            for name, label in itertools.product(parts, ordered):
+                values = [part[label][column.metric]["value"] for part in parts[name] if label in part]
+                rows[name][label] = Cell(figure_cell(values, ".1f", column.factor).value)
             best: Any = column.best
             title = f"{column.label} by {group}"
             found.append(table(rows, dict.fromkeys(ordered, ".1f"), best=best, corner="encoding", title=title))

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
-from numerate_lab.engine.plugins import load_plugins, loaded_plugins
+from numerate.registry import load_plugin, loaded_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +70,8 @@ def _begin(lines: Any, processes: int, plugins: Sequence[str]) -> None:
     global _lines
     _lines = lines
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // processes))
-    load_plugins(plugins)
+    for plugin in plugins:
+        load_plugin(plugin)
 
 
 def _in_process(job: Callable[[Log], None]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from numerate.config import Config, ConfigError
 from numerate.files import content_hash
-from numerate.training.results import is_there
+from numerate.training.results import Result
 
 if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
@@ -84,7 +84,8 @@ class TrialConfig(Config):
         """Whether the folder has a result of this trial; a result of other settings is an `OtherSettingsError`."""
         wanted = self.settings() | {"task_version": version}
         wanted |= {old: wanted[new] for old, new in self.renamed.items()}
-        return is_there(Path(folder) / f"{self.name}.json", wanted, apart=("kind", "version", *self.unchecked))
+        file, ignore = Path(folder) / f"{self.name}.json", ("kind", "version", *self.unchecked)
+        return Result.exists_with(file, wanted, ignore)
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:

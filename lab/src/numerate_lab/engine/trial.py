@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from numerate.training.results import write, write_predictions
+from numerate.training.results import Result, write_predictions
 from numerate_lab.engine.task import Columns, Figures, alike, finite
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def run_trial(
         tensors = {name: torch.from_numpy(np.asarray(column)) for name, column in kept.items()}
         write_predictions(target / f"{config.name}.npz", tensors, exact=tuple(tensors))
     figures = finite(figures)
-    write(target / f"{config.name}.json", config=config.settings() | {"task_version": task.version}, figures=figures)
+    Result(config.settings() | {"task_version": task.version}, figures).write(target / f"{config.name}.json")
     if save is not None:
         model.save_pretrained(save, backbone=True)
     return figures
@@ -101,9 +100,7 @@ def run_trial(
 def read_trial(config: TrialConfig, folder: str | Path) -> TrialResult | None:
     """The result of a trial; None if it has not been run."""
     file = Path(folder) / f"{config.name}.json"
-    if not file.is_file():
-        return None
-    return TrialResult(config, json.loads(file.read_text(encoding="utf-8"))["figures"], Path(folder))
+    return TrialResult(config, Result.read(file).figures, Path(folder)) if file.is_file() else None
 
 
 def columns_of_split(columns: Columns, split: str) -> dict[str, np.ndarray]:
@@ -117,13 +114,9 @@ def columns_of_split(columns: Columns, split: str) -> dict[str, np.ndarray]:
 
 
 def same_figures(task: Task, result: TrialResult) -> bool | None:
-    """Whether a result's figures come out again from its stored predictions; None if these were not kept."""
-    if not result.has_columns:
-        return None
-    columns, same = result.columns(), True
-    for split in task.splits(final=True):
-        own: Any = columns_of_split(columns, split)
-        if own:
-            again = finite(task.score(split, own))
-            same &= all(alike(again[key], result.figures.get(key), task.tolerance) for key in again)
-    return same
+    """Whether a result's figures come out again from its stored predictions; None if none were kept for any split."""
+    columns = result.columns() if result.has_columns else {}
+    by_split = {split: columns_of_split(columns, split) for split in task.splits(final=True)}
+    again = [finite(task.score(split, own)) for split, own in by_split.items() if own]
+    same = [alike(each[key], result.figures.get(key), task.tolerance) for each in again for key in each]
+    return all(same) if again else None

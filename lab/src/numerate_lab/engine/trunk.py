@@ -19,7 +19,7 @@ import torch
 from numerate.backbones import register_backbones
 from numerate.config import ConfigError
 from numerate.modeling.attaching import attach
-from numerate.training.results import is_there, read_figures, write
+from numerate.training.results import Result
 from numerate_lab.engine.task import Task, TrialConfig
 
 if TYPE_CHECKING:
@@ -152,10 +152,8 @@ class TrunkTask(Task):
         found: Figures = {}
         seconds = None
         if self.config.budget == "seconds":
-            file = self._speed_file
-            timed = file.is_file()
-            seconds = read_figures(file)["seconds_a_step"] if timed else self._seconds_a_step(model, batches, counts)
-            found["seconds_a_step"] = seconds
+            timed = Result.read(self._speed_file).figures["seconds_a_step"] if self._speed_file.is_file() else None
+            found["seconds_a_step"] = seconds = timed or self._seconds_a_step(model, batches, counts)
         best = _BestWeights(model) if self.keeps_best else None
 
         def look() -> Figures:
@@ -170,7 +168,7 @@ class TrunkTask(Task):
 
         steps = steps_for(self.config, tokens, seconds)
         looks = look if self.config.looks else None
-        trained = take_steps(model, self.config, batches, steps, model.device, looks, counts)
+        trained = take_steps(model, self.config, batches, steps, looks, counts)
         if best is not None:
             at = best.restore(self.error(self.score("dev", self.ask(model, "dev")))) if best.weights else None
             found["kept"] = trained["steps"] if at is None else trained["looks"][at]["step"]
@@ -180,9 +178,8 @@ class TrunkTask(Task):
     @property
     def needs_timing(self) -> bool:
         """Whether the budget is one of seconds and steps have not been timed yet."""
-        if self.config.budget != "seconds":
-            return False
-        return not is_there(self._speed_file, self.config.settings(), apart=_SAME_SPEED)
+        timed_budget = self.config.budget == "seconds"
+        return timed_budget and not Result.exists_with(self._speed_file, self.config.settings(), _SAME_SPEED)
 
     def time_steps(self) -> None:
         """Times a step while nothing else runs: trials are trained side by side, and would time each other."""
@@ -190,7 +187,7 @@ class TrunkTask(Task):
         batches, tokens = self.batches(model)
         seconds = self._seconds_a_step(model, batches, self.predicted_counts(model))
         figures = {"seconds_a_step": seconds, "tokens_a_text": round(tokens, 2)}
-        write(self._speed_file, config=self.config.settings(), figures=figures)
+        Result(self.config.settings(), figures).write(self._speed_file)
         torch.compiler.reset()  # what was compiled for one encoding's lengths does not fit another's
 
     @property
@@ -207,7 +204,7 @@ class TrunkTask(Task):
 
         timed = dataclasses.replace(self.config, looks=_TIMINGS)
         steps = _TIMINGS * _TIMED_STEPS
-        take_steps(copy.deepcopy(model), timed, batches, steps, model.device, mark, counts, logged=False)
+        take_steps(copy.deepcopy(model), timed, batches, steps, mark, counts, logged=False)
         return statistics.median(later - earlier for earlier, later in itertools.pairwise(marks[1:])) / _TIMED_STEPS
 
 
@@ -234,14 +231,7 @@ class _BestWeights:
 
 
 def fresh_trunk(config: TrunkTrial, tokenizer: Any, positions: int, *, causal: bool = False) -> PreTrainedModel:
-    """XVal's trunk in the trial's sizes, its weights drawn from the trial's seed.
-
-    Args:
-        config: The sizes.
-        tokenizer: The tokenizer of the trunk's words.
-        positions: The most tokens of a text.
-        causal: Whether each token sees earlier tokens only.
-    """
+    """XVal's trunk in the trial's sizes, for texts of up to `positions` tokens, its weights drawn from the seed."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
     register_backbones()
@@ -259,12 +249,7 @@ def attach_scaled(
 ) -> NumberModel:
     """Attaches an encoding to a fresh trunk, with number vectors and new tokens of the trial's `embedding_scale`.
 
-    Args:
-        config: The scale.
-        encoding: The encoding.
-        backbone: The trunk.
-        tokenizer: Its tokenizer.
-        **options: More options of `attach`.
+    More `options` are those of `attach`.
     """
     words: Any = backbone.get_input_embeddings().weight
     size = float(words.detach().square().mean().sqrt())
@@ -276,13 +261,7 @@ def attach_scaled(
 
 
 def steps_for(config: TrunkTrial, tokens_a_text: float, seconds_a_step: float | None) -> int:
-    """How many steps a trial's budget lasts.
-
-    Args:
-        config: The trial.
-        tokens_a_text: Mean tokens of a training text.
-        seconds_a_step: For a budget of seconds, how long a step takes.
-    """
+    """How many steps a trial's budget lasts; a budget of seconds needs the seconds of a step."""
     each = {"samples": config.batch, "tokens": tokens_a_text * config.batch, "seconds": seconds_a_step}[config.budget]
     if each is None:
         raise ValueError(f"a budget of {config.amount:g} seconds needs the seconds of a step, got None")
@@ -294,7 +273,6 @@ def take_steps(
     config: TrunkTrial,
     batches: Dataset[dict[str, Tensor]],
     steps: int,
-    device: torch.device,
     look: Any = None,
     counts: Counts | None = None,
     logged: bool = True,
@@ -308,7 +286,6 @@ def take_steps(
         config: Learning rate, schedule, precision and looks.
         batches: The batches, on the training device.
         steps: How many steps.
-        device: The training device.
         look: Called `config.looks` times during training; its results are kept.
         counts: For steps that are recorded and replayed, how much each batch predicts; see `CudaGraphTrainer`.
         logged: Whether to keep the loss at twenty steps.
@@ -318,6 +295,7 @@ def take_steps(
     from numerate.training import CudaGraphTrainer, NumberTrainer
     from numerate.training.device_batches import the_batch
 
+    device, on_cpu = model.device, model.device.type == "cpu"
     looks: list[Figures] = []
     looking: list[float] = []
 
@@ -330,7 +308,6 @@ def take_steps(
                 looks.append({"step": state.global_step} | look())
                 looking.append(time.perf_counter() - began)
 
-    on_cpu = device.type == "cpu"
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=config.rate,
@@ -367,10 +344,6 @@ def compile_blocks(model: NumberModel, backend: Any = "inductor") -> None:
     """Compiles the blocks of a model's trunk in place: once for all blocks, and for all models of a process.
 
     The whole model would take a minute instead of seconds, and again in every epoch, since it draws masks.
-
-    Args:
-        model: A model whose backbone is xVal's trunk.
-        backend: As `torch.compile` takes it.
     """
     blocks: Any = model.backbone.base_model.blocks
     for block in blocks:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numerate_lab.tasks.arithmetic.number_formats import Decimals, lengths_of, plain, power, quotient, rounded, spread
+from numerate_lab.tasks.arithmetic.number_formats import Decimals, lengths_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +26,8 @@ LISTS = ("mean", "std")
 ROOTS = {2: (5, -1), 4: (25, -2), 5: (2, -1), 8: (125, -3), 10: (1, -1)}
 """Roots whose exponent 1/n has an end as a decimal (a third cannot be written), and that decimal."""
 _INT64_DIGITS = 18
+_SIMPLE: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+"""Operations whose results have an end."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,14 @@ class Drawn:
         operations: (N,) int64, which of the config's.
         operands: (N, K) decimals; what stands behind the last of a row means nothing.
         counts: (N,) int64, how many operands a row has.
-        joins: (N, K - 1, 3) int64 for trees: which two of the expressions left are joined, and by what operation.
+        joins: (N, K - 1, 3) int64 for trees, otherwise (N, 0, 3): which two of the expressions left are joined, and by
+            what operation.
     """
 
     operations: np.ndarray
     operands: Decimals
     counts: np.ndarray
-    joins: np.ndarray | None = None
+    joins: np.ndarray
 
     def values(self) -> np.ndarray:
         """(N, K) float64, NaN where a row has no operand."""
@@ -46,16 +53,14 @@ class Drawn:
         return np.where(wide < self.counts[:, None], self.operands.values(), np.nan)
 
     def __getitem__(self, index: Any) -> Drawn:
-        joins = None if self.joins is None else self.joins[index]
-        return Drawn(self.operations[index], self.operands[index], self.counts[index], joins)
+        return Drawn(self.operations[index], self.operands[index], self.counts[index], self.joins[index])
 
     @staticmethod
     def joined(parts: Sequence[Drawn]) -> Drawn:
         """Several, one behind the other."""
-        operands = Decimals(*(np.concatenate([getattr(p.operands, n) for p in parts]) for n in ("digits", "exponent")))
-        joins = None if parts[0].joins is None else np.concatenate([p.joins for p in parts if p.joins is not None])
-        operations, counts = (np.concatenate([getattr(p, n) for p in parts]) for n in ("operations", "counts"))
-        return Drawn(operations, operands, counts, joins)
+        columns = [(p.operations, p.operands.digits, p.operands.exponent, p.counts, p.joins) for p in parts]
+        operations, digits, exponent, counts, joins = (np.concatenate(each) for each in zip(*columns, strict=True))
+        return Drawn(operations, Decimals(digits, exponent), counts, joins)
 
 
 @dataclass(frozen=True)
@@ -97,10 +102,8 @@ def draw(config: ArithmeticConfig, rng: np.random.Generator, count: int) -> Draw
         swap = operands.values()[:, 1] > operands.values()[:, 0]
         order = np.where(swap[:, None] & (np.arange(shape[1]) < 2), 1 - np.arange(shape[1]), np.arange(shape[1]))
         operands = Decimals(*(np.take_along_axis(a, order, 1) for a in (operands.digits, operands.exponent)))
-    joins = None
-    if config.tree:
-        # Of the k expressions left, any ordered pair, and any operation; uniform numbers, since k differs by row.
-        joins = rng.integers(1 << 62, size=(count, shape[1] - 1, 3))
+    # Of the k expressions left, any ordered pair, and any operation; uniform numbers, since k differs by row.
+    joins = rng.integers(1 << 62, size=(count, shape[1] - 1 if config.tree else 0, 3))
     return Drawn(operations, operands, counts, joins)
 
 
@@ -173,32 +176,36 @@ def _with_exponents(
 
 def solve(config: ArithmeticConfig, drawn: Drawn) -> Solved:
     """Writes the expressions and works them out."""
-    if drawn.joins is not None:
-        return _trees(config, drawn)
     width, texts = drawn.operands.digits.shape[1], drawn.operands.texts()
     names = [config.operations[index] for index in drawn.operations.tolist()]
-    counts = drawn.counts.tolist()
-    written = [texts[row * width : row * width + n] for row, n in enumerate(counts)]
-    expressions = [
-        f"{name}({', '.join(operands)})" if name in LISTS else f" {name} ".join(operands)
-        for name, operands in zip(names, written, strict=True)
-    ]
-    if config.numbers != "log-uniform" and config.significant is None and set(config.operations) <= set("+-*"):
+    rows = [slice(row * width, row * width + n) for row, n in enumerate(drawn.counts.tolist())]
+    expressions = [_written(name, texts[row]) for name, row in zip(names, rows, strict=True)]
+    simple = set(config.operations) <= _SIMPLE.keys()
+    if not config.tree and config.numbers != "log-uniform" and config.significant is None and simple:
         return _plainly(config, drawn, expressions)
-    rows, powers = drawn.operands.digits.tolist(), drawn.operands.exponent.tolist()
-    wanted = config.significant or 0  # what needs it has it
-    found = [
-        _worked_out(name, row[:n], power[:n], wanted)
-        for name, row, power, n in zip(names, rows, powers, counts, strict=True)
-    ]
-    return _finished(config, expressions, found, [name not in "+-*" for name in names])
+    digits, exponents = drawn.operands.digits.ravel().tolist(), drawn.operands.exponent.ravel().tolist()
+    with localcontext(Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)):  # sums and products are exact
+        numbers = [Decimal(one).scaleb(power) for one, power in zip(digits, exponents, strict=True)]
+        if config.tree:
+            joins = zip(rows, drawn.joins.tolist(), strict=True)
+            trees = [_tree(config, numbers[row], texts[row], join) for row, join in joins]
+            expressions, found = [text for _, text in trees], [_rounded(config, "tree", value) for value, _ in trees]
+        else:
+            longest = int(lengths_of(drawn.operands.digits).max())
+            worked = [_worked_out(config, name, numbers[row], longest) for name, row in zip(names, rows, strict=True)]
+            found = [_rounded(config, name, *each) for name, each in zip(names, worked, strict=True)]
+    answers, places = [answer for answer, _ in found], [place for _, place in found]
+    return Solved(expressions, answers, np.array([float(one) for one in answers]), np.array(places, dtype=np.int64))
+
+
+def _written(name: str, operands: Sequence[str]) -> str:
+    return f"{name}({', '.join(operands)})" if name in LISTS else f" {name} ".join(operands)
 
 
 def _plainly(config: ArithmeticConfig, drawn: Drawn, expressions: list[str]) -> Solved:
     """Sums, differences and products of decimals with as many digits behind the point, by array."""
     one, two = drawn.operands.digits[:, 0], drawn.operands.digits[:, 1]
-    longest = max(len(str(int(abs(column).max(initial=0)))) for column in (one, two))
-    if 2 * longest > _INT64_DIGITS:
+    if 2 * int(lengths_of(drawn.operands.digits[:, :2]).max()) > _INT64_DIGITS:
         one, two = one.astype(object), two.astype(object)
     kinds = np.array(config.operations)[drawn.operations]
     digits = np.where(kinds == "*", one * two, np.where(kinds == "+", one + two, one - two))
@@ -206,69 +213,79 @@ def _plainly(config: ArithmeticConfig, drawn: Drawn, expressions: list[str]) -> 
     return Solved(expressions, answers.texts(), answers.values(), answers.exponent)
 
 
-def _aligned(digits: Sequence[int], powers: Sequence[int]) -> tuple[list[int], int]:
-    """Whole numbers of one power of ten."""
-    least = min(powers)
-    return [number * 10 ** (power - least) for number, power in zip(digits, powers, strict=True)], least
+@functools.cache
+def _rounding_to(digits: int) -> Context:
+    return Context(prec=digits)
 
 
-def _worked_out(name: str, digits: Sequence[int], powers: Sequence[int], wanted: int) -> tuple[int, int]:
-    """One operation: exact, or to more digits than are wanted."""
-    if name == "*":
-        return digits[0] * digits[1], powers[0] + powers[1]
+def _total(numbers: Sequence[Decimal]) -> Decimal:
+    return sum(numbers[1:], numbers[0])  # with their exponent, which a sum from 0 on would lose
+
+
+def _worked_out(config: ArithmeticConfig, name: str, numbers: Sequence[Decimal], longest: int) -> tuple[Decimal, bool]:
+    """One operation, and whether its result may have no end; such a result has so many digits that it rounds right."""
+    one, two, count = numbers[0], numbers[1], len(numbers)
+    if name in _SIMPLE:
+        return _SIMPLE[name](one, two), False
+    whole_power = math.prod([one] * abs(int(two))) if name == "^" and two % 1 == 0 else None
+    if whole_power is not None and two > 0:
+        return whole_power, False
+    wanted = config.significant or 0  # what needs it has it
+    # So many digits differ from those of a number halfway between two answers, if an nth root or power differs at all.
+    degree = max(2, abs(int(two)), round(1 / abs(float(two)))) if name == "^" else 2
+    near = _rounding_to(degree * (wanted + 1 + longest) + 30)
+    total = _total(numbers)
     if name == "/":
-        return quotient(digits[0], digits[1], powers[0] - powers[1], wanted)
-    if name == "^":
-        root = powers[1] < 0
-        by = {decimal: degree for degree, decimal in ROOTS.items()}[abs(digits[1]), powers[1]] if root else digits[1]
-        return power(digits[0], powers[0], -abs(by) if digits[1] < 0 else by, root, wanted)
-    numbers, least = _aligned(digits, powers)
-    if name == "mean":
-        return quotient(sum(numbers), len(numbers), least, wanted)
-    if name == "std":
-        return spread(numbers, least, wanted)
-    return (numbers[0] + numbers[1] if name == "+" else numbers[0] - numbers[1]), least
+        found = near.divide(one, two)
+    elif whole_power is not None:
+        found = near.divide(1, whole_power)
+    elif name == "^":
+        found = _root(one if two > 0 else near.divide(1, one), abs(two), near)
+    elif name == "std":
+        found = near.divide(near.sqrt(count * _total([number * number for number in numbers]) - total * total), count)
+    elif total:
+        found = near.divide(total, count)
+    else:  # a mean of 0 has the places of other means
+        return total.scaleb(-wanted - len(str(count))), True
+    return _rounding_to(near.prec - 10).plus(found), True
 
 
-def _finished(
-    config: ArithmeticConfig, expressions: list[str], found: list[tuple[int, int]], endless: list[bool]
-) -> Solved:
-    """Answers rounded and written; those that were, or may have no end, without zeros behind their last digit."""
-    answers, precision = [], []
-    for (digits, exponent), open_ended in zip(found, endless, strict=True):
-        kept, place = rounded(digits, exponent, config.significant)
-        precision.append(place)
-        if open_ended or place != exponent:
-            while place < 0 and kept % 10 == 0:
-                kept, place = kept // 10, place + 1
-        answers.append(plain(kept, place))
-    values = np.array([float(answer) for answer in answers])
-    return Solved(expressions, answers, values, np.array(precision, dtype=np.int64))
+def _root(number: Decimal, exponent: Decimal, near: Context) -> Decimal:
+    """A number to the power 1/n, where n is 2, 4, 8, 5 or 10."""
+    while exponent < 1 and exponent != Decimal("0.2"):
+        number, exponent = near.sqrt(number), 2 * exponent
+    if exponent == 1:
+        return number
+    root = _rounding_to(20).power(number, exponent)
+    with localcontext(near):  # Newton's method doubles the digits each time, faster than a power of many digits
+        for _ in range((near.prec // 16).bit_length()):
+            root = (4 * root + number / root**4) / 5
+    return root
 
 
-def _trees(config: ArithmeticConfig, drawn: Drawn) -> Solved:
-    """Random binary trees: of the expressions left, two are joined by an operation, until one is left."""
-    width, texts = drawn.operands.digits.shape[1], drawn.operands.texts()
-    joins = [] if drawn.joins is None else drawn.joins.tolist()
-    rows, powers, counts = drawn.operands.digits.tolist(), drawn.operands.exponent.tolist(), drawn.counts.tolist()
-    kinds, expressions, found = config.operations, [], []
-    for row, count in enumerate(counts):
-        start = row * width
-        left = list(zip(rows[row][:count], powers[row], texts[start : start + count], strict=False))
-        for number in range(count - 1):
-            one, two, kind = joins[row][number]
-            first, first_power, first_text = left.pop(one % len(left))
-            second, second_power, second_text = left.pop(two % len(left))
-            name = kinds[kind % len(kinds)]
-            if name == "*":
-                worth, place = first * second, first_power + second_power
-            else:
-                place = min(first_power, second_power)
-                if first_power != second_power:
-                    first, second = first * 10 ** (first_power - place), second * 10 ** (second_power - place)
-                worth = first + second if name == "+" else first - second
-            left.append((worth, place, f"({first_text} {name} {second_text})"))
-        worth, place, text = left[0]
-        expressions.append(text)
-        found.append((worth, place))
-    return _finished(config, expressions, found, [False] * len(found))
+def _rounded(config: ArithmeticConfig, name: str, value: Decimal, endless: bool = False) -> tuple[str, int]:
+    """An answer as it is written, and the power of ten of its last digit.
+
+    Answers that were rounded, or may have no end, are written without zeros behind their last digit.
+    """
+    significant = config.significant
+    kept = value if significant is None else _rounding_to(significant).plus(value)
+    kept = kept if kept else kept.copy_abs()  # no -0
+    place: Any = kept.as_tuple().exponent
+    whole = (name in _SIMPLE or name == "tree") and place == value.as_tuple().exponent
+    if endless and kept and significant is not None:
+        place = kept.adjusted() - significant + 1
+    return format(kept if whole else kept.normalize(), "f"), place
+
+
+def _tree(
+    config: ArithmeticConfig, numbers: Sequence[Decimal], texts: Sequence[str], joins: Sequence[Sequence[int]]
+) -> tuple[Decimal, str]:
+    """A random binary tree: of the expressions left, two are joined by an operation, until one is left."""
+    left = list(zip(numbers, texts, strict=True))
+    for one, two, kind in joins[: len(numbers) - 1]:
+        first, first_text = left.pop(one % len(left))
+        second, second_text = left.pop(two % len(left))
+        name = config.operations[kind % len(config.operations)]
+        left.append((_SIMPLE[name](first, second), f"({first_text} {name} {second_text})"))
+    return left[0]
