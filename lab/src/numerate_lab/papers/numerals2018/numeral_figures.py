@@ -28,12 +28,9 @@ CONTEXTS = 2000
 
 @torch.no_grad()
 def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, Figure]:
-    """Figures by file name.
+    """Figures by file name, from a trial on the corpus and trained models by name.
 
-    Args:
-        task: A trial on the corpus.
-        models: Trained models by name: `h-softmax` or `softmax` for vectors of numerals, `d-rnn` for vectors of digits,
-            all for number lines and calibration.
+    `h-softmax` or `softmax` is needed for vectors of numerals, `d-rnn` for vectors of digits.
     """
     found: dict[str, Figure] = {}
     if words := models.get("h-softmax") or models.get("softmax"):
@@ -46,7 +43,7 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
     for name, model in models.items():
         texts = task.examples("test")[: CONTEXTS // 5]
         batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
-        predicted, numbers = (found[:CONTEXTS] for found in model.numbers_of(dict(batch)))
+        predicted, numbers = (part[:CONTEXTS] for part in model.numbers_of(dict(batch)))
         gold = numbers.values()
         found[f"number-line-{name}"] = number_line(
             predicted, row=0, gold=float(gold[0]), low=0, high=max(2 * float(gold[0]), 20.0), title=f"{name} (Fig. 5)"
