@@ -92,7 +92,6 @@ class _NestedColumn(Column):
 class NextNumeral(Task):
     """One model on one corpus."""
 
-    version = 1
     Trial = NextNumeralTrial
     config: NextNumeralTrial
     tolerance = 1e-4
