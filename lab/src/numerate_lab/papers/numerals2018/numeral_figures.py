@@ -43,14 +43,14 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
     for name, model in models.items():
         texts = task.examples("test")[: CONTEXTS // 5]
         batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
-        predicted, numbers = (part[:CONTEXTS] for part in model.numbers_of(dict(batch)))
+        predicted, numbers = model.numbers_of(dict(batch))
+        predicted, numbers = predicted[:CONTEXTS], numbers[:CONTEXTS]
         gold = numbers.values()
         found[f"number-line-{name}"] = number_line(
             predicted, row=0, gold=float(gold[0]), low=0, high=max(2 * float(gold[0]), 20.0), title=f"{name} (Fig. 5)"
         )
         if name == "d-rnn":
-            whole = gold[gold >= 1]
-            shares = {"test numbers from 1": first_digit_shares(whole), name: first_digit_shares(predicted)}
+            shares = {"test numbers from 1": first_digit_shares(gold[gold >= 1]), name: first_digit_shares(predicted)}
         if not predicted.is_written or hasattr(predicted, "chosen") or name == "mog":
             places = metrics.pit(predicted, gold, precision=numbers.precision.tolist())
             found[f"reliability-{name}"] = reliability(places, title=f"{name}, {task.config.source.split('/')[-1]}")
