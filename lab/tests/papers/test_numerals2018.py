@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from numerate.cli.app import app
 from numerate_lab.engine.grid import recompute, run_grids
-from numerate_lab.papers.numerals2018 import report
+from numerate_lab.papers.numerals2018 import tables
 from numerate_lab.papers.numerals2018.tables import _RUN, grid_for
 from numerate_lab.tasks.next_numeral.next_numeral import NextNumeral
 
@@ -47,7 +47,7 @@ def test_figures_are_recomputed_from_predictions(results: tuple[Grid, Path]) -> 
 
 def test_tables(results: tuple[Grid, Path]) -> None:
     _, output = results
-    files = report.write_tables(output)
+    files = tables.write_tables(output)
     assert [file.name for file in files] == ["clinical.md", "index.html"]
     text = files[0].read_text(encoding="utf-8")
     assert text.startswith("# Numerals 2018, clinical\n\n**Corpus, clinical**")
@@ -68,12 +68,12 @@ def test_other_models_relative_to_the_best_of_seven(results: tuple[Grid, Path]) 
             return figures["perplexity"]["numerals"]["app"]
         return figures["number_line"][estimate]["MdAPE"]["value"]
 
-    table = report.beyond_table(folder)
+    table = tables.beyond_table(folder)
     assert table is not None
     text = next(line for line in table.markdown().splitlines() if line.startswith("| combination-copies |"))
     for estimate, cell in zip(("app", "candidate", "median"), text.split("|")[2:], strict=False):
         ratio = figure("combination-copies", estimate) / min(
-            figure(name, estimate) for name in MODELS if name in report.SEVEN
+            figure(name, estimate) for name in MODELS if name in tables.SEVEN
         )
         assert f"{ratio:.2f}" in cell
 
@@ -113,7 +113,7 @@ def test_training_that_was_cut_short_has_a_dagger() -> None:
     ):  # fmt: skip
         config = {"schedule": schedule, "epochs": 16}
         result = {"config": config, "figures": {"training": {"epochs": epochs, "stopped_early": early}}}
-        assert report._mark(result) == mark
+        assert tables._mark(result) == mark
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ SHARES = (("dev", 0.1), ("test", 0.2))
 """Cumulative shares of the splits by page hash; the rest is `train`. Shares are 8 : 1 : 1, as in Wiki-Convert."""
 SHORTEST, LONGEST = 16, 299
 """Characters of a sentence; wide ones such as Chinese count twice."""
-LENGTH = "too short or too long"
-RARE = "a rarer unit; see --most-units"
 
 
 def extract_wiki_convert(
@@ -75,7 +73,7 @@ def extract_wiki_convert(
                 for rows, why in sentences_of_page(page.id, text, conversions, single=not every):
                     seen["sentences"] += 1
                     if rows and not SHORTEST <= _width(rows[0]["comment"]) <= LONGEST:
-                        why = LENGTH
+                        why = "too short or too long"
                     if why:
                         left_out[why] += 1
                         continue
@@ -86,7 +84,7 @@ def extract_wiki_convert(
         if not frequent:
             raise BadInput(f"{dump}: {_nothing(seen, left_out)}")
         kept = {unit for unit, _ in frequent.most_common(most_units or None)}
-        counts, left_out[RARE] = _divide(waiting, folder, kept)
+        counts, left_out["a rarer unit; see --most-units"] = _divide(waiting, folder, kept)
     reasons = {why: count for why, count in left_out.most_common() if count}
     units_kept = {unit: count for unit, count in frequent.most_common() if unit in kept}
     return {**seen, **counts, "left_out": reasons, "units": units_kept}

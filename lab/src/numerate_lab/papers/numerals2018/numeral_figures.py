@@ -28,12 +28,9 @@ CONTEXTS = 2000
 
 @torch.no_grad()
 def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, Figure]:
-    """Figures by file name.
+    """Figures by file name, from a trial on the corpus and trained models by name.
 
-    Args:
-        task: A trial on the corpus.
-        models: Trained models by name: `h-softmax` or `softmax` for vectors of numerals, `d-rnn` for vectors of digits,
-            all for number lines and calibration.
+    `h-softmax` or `softmax` is needed for vectors of numerals, `d-rnn` for vectors of digits.
     """
     found: dict[str, Figure] = {}
     if words := models.get("h-softmax") or models.get("softmax"):
@@ -46,14 +43,14 @@ def figures(task: NextNumeral, models: Mapping[str, NumberModel]) -> dict[str, F
     for name, model in models.items():
         texts = task.examples("test")[: CONTEXTS // 5]
         batch = model.processor(texts, padding=True, truncation=True, max_length=512, return_tensors="pt")
-        predicted, numbers = (found[:CONTEXTS] for found in model.numbers_of(dict(batch)))
+        predicted, numbers = model.numbers_of(dict(batch))
+        predicted, numbers = predicted[:CONTEXTS], numbers[:CONTEXTS]
         gold = numbers.values()
         found[f"number-line-{name}"] = number_line(
             predicted, row=0, gold=float(gold[0]), low=0, high=max(2 * float(gold[0]), 20.0), title=f"{name} (Fig. 5)"
         )
         if name == "d-rnn":
-            whole = gold[gold >= 1]
-            shares = {"test numbers from 1": first_digit_shares(whole), name: first_digit_shares(predicted)}
+            shares = {"test numbers from 1": first_digit_shares(gold[gold >= 1]), name: first_digit_shares(predicted)}
         if not predicted.is_written or hasattr(predicted, "chosen") or name == "mog":
             places = metrics.pit(predicted, gold, precision=numbers.precision.tolist())
             found[f"reliability-{name}"] = reliability(places, title=f"{name}, {task.config.source.split('/')[-1]}")

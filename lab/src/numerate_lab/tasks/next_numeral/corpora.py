@@ -165,8 +165,7 @@ def _chosen(records: Iterator[dict[str, Any]], path: Path, split: str, seed: int
     has_field: bool | None = None
     for record in records:
         own = record.get("split")
-        if has_field is None:
-            has_field = own is not None
+        has_field = own is not None if has_field is None else has_field
         if has_field != (own is not None) or (has_field and own not in SPLITS):
             where = f"{path}, record {record['id']!r}"
             raise CorpusError(f"{where}: field 'split' is {own!r}, expected one of {', '.join(SPLITS)}")

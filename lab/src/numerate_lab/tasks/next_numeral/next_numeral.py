@@ -66,8 +66,8 @@ class Corpus:
         self.numerals = {text: count for text, count in counts.items() if is_numeral(text)}
         self.vocabulary = WordVocabulary.of(counts, vocabulary)
         self.tokenizer = self.vocabulary.tokenizer(numerals=False)
-        known = self.vocabulary.numerals
-        self.candidates = number_line.table_of_texts(number_line.candidates(self.numerals, known))
+        candidates = number_line.candidates(self.numerals, self.vocabulary.numerals)
+        self.candidates = number_line.table_of_texts(candidates)
         self.rows: dict[str, list[dict[str, Any]]] = {}
 
     def train_numbers(self) -> NumberTable:
@@ -92,7 +92,6 @@ class _NestedColumn(Column):
 class NextNumeral(Task):
     """One model on one corpus."""
 
-    version = 1
     Trial = NextNumeralTrial
     config: NextNumeralTrial
     tolerance = 1e-4
@@ -136,7 +135,6 @@ class NextNumeral(Task):
 
     def prepare(self, log: Log) -> None:
         """Writes `corpus.json` with the statistics of Table 1 of the paper for each split."""
-        del log
         file = Path(self.workspace.results) / "corpus.json"
         if not file.is_file():
             kind = {"kind": "corpus-statistics", "version": 1}
@@ -181,7 +179,6 @@ class NextNumeral(Task):
 
         from numerate.training import NumberTrainer
 
-        del log
         config, begin = self.config, time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             arguments = transformers.TrainingArguments(
@@ -247,7 +244,6 @@ class NextNumeral(Task):
 
     def score(self, split: str, columns: Columns) -> Figures:
         """`perplexity` of words, numerals and all tokens, and errors on the `number_line`."""
-        del split
         predictions = {name: torch.from_numpy(np.asarray(column)) for name, column in columns.items()}
         total, words, strange = predictions["words"].double().sum(0).tolist()
         words, numbers = round(words), len(predictions["gold"])
@@ -281,5 +277,4 @@ class NextNumeral(Task):
 
     def answers(self, split: str, columns: Columns) -> Answers | None:
         """Medians and correct numbers."""
-        del split
         return Answers(columns["median"].astype(np.float64), columns["gold"], columns["precision"].astype(np.int64))

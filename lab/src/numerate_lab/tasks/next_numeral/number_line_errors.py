@@ -67,12 +67,8 @@ def candidates(counts: Mapping[str, int], known: Iterable[str] = ()) -> list[str
 def estimates(distribution: NumberDistribution, numerals: NumberTable) -> dict[str, Tensor]:
     """Point estimates: the best `candidate` (the mean of two with equal probability), the `mean` and the `median`.
 
-    Means and medians are clipped to the range of float32: one exponent in a sample of a digit-RNN can give a mean of
-    10^200.
-
-    Args:
-        distribution: N distributions; estimates are (N,) each.
-        numerals: At least two candidates.
+    Each is (N,) for N distributions; `numerals` are at least two candidates. Means and medians are clipped to the range
+    of float32: one exponent in a sample of a digit-RNN can give a mean of 10^200.
     """
     # A vocabulary has no probability for numerals that it does not contain.
     scores, places = distribution.without_unknown().rank(numerals, 2)

@@ -112,7 +112,6 @@ def time_limit(seconds: float) -> Any:
         end = time.monotonic() + seconds
 
         def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            del args, state, kwargs
             control.should_training_stop |= time.monotonic() > self.end
 
     return TimeLimit()

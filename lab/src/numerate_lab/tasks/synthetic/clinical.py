@@ -33,7 +33,6 @@ __all__ = ["SIZES", "clinical_report", "clinical_reports", "phrases"]
 
 SIZES = {"train": 11_170, "dev": 1_625, "test": 3_220}
 """Number of records in each split of the paper."""
-
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _POOL = re.compile(r"\{(\w+)\}")
 _NUMBER = re.compile(r"<(\w+)>")

@@ -33,8 +33,6 @@ _END = re.compile(
     # No space follows these marks; before a closing quote, the outer sentence continues.
     r"|[。！？｡।։።۔؟]++(?![」』）】》”’\"')])\s*+"
 )
-SEVERAL = "several conversions; see --every"
-DIGITS = "other numbers; see --every"
 _OPEN, _CLOSE = "\ue000", "\ue001"
 """Delimiters of a conversion's index in a text: private-use characters, which are first removed from the page."""
 _MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
@@ -84,12 +82,8 @@ def sentences_of_page(
 ) -> Iterator[tuple[list[dict[str, Any]], str]]:
     """Yields each sentence with a conversion, as rows of Wiki-Convert's layout or as a reason for leaving it out.
 
-    Args:
-        page: Id of the page, a prefix of the row ids.
-        text: Text from `plain_text`.
-        conversions: Conversions from `plain_text`.
-        single: Keep only sentences with one conversion and no other digit, as in Wiki-Convert; else one row per
-            conversion.
+    `text` and `conversions` are those of `plain_text`; row ids start with the id of the `page`. With `single`, only
+    sentences with one conversion and no other digit are kept, as in Wiki-Convert.
 
     Example:
         >>> page = plain_text("'''Foo''' is a [[river]]. It is {{convert|1200|km}} long.<ref>{{cite}}</ref> It ends.")
@@ -125,20 +119,17 @@ def _why_not(sentence: str, found: Sequence[Conversion], single: bool) -> str:
     if why := next((conversion.why for conversion in found if conversion.written is None), ""):
         return why
     if single and len(found) > 1:
-        return SEVERAL
+        return "several conversions; see --every"
     others = "".join([_MARK.sub("", sentence), *(conversion.behind for conversion in found)])
-    return DIGITS if single and any(char.isdigit() for char in others) else ""
+    return "other numbers; see --every" if single and any(char.isdigit() for char in others) else ""
 
 
 def plain_text(
     wikitext: str, names: Sequence[str] = NAMES, wording: Wording | None = None
 ) -> tuple[str, list[Conversion]]:
-    """Removes markup from wikitext and replaces conversions by marks with their index.
+    """The text of an article without markup, one paragraph per line, and its conversions, which are marks in the text.
 
     Templates, tables, references, files and lists are removed; links are replaced by their words.
-
-    Returns:
-        The text, one paragraph per line, and all conversions.
     """
     text = wikitext.replace(_OPEN, " ").replace(_CLOSE, " ")
     text = _without(text, "<!--", "-->")

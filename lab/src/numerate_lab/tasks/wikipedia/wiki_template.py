@@ -23,8 +23,6 @@ _POWER = re.compile(r"e(3|6|9|12)([^\W\d].*)")
 _LONGEST = 300
 """Maximum number of characters of a number."""
 RANGE = "not one plain number, such as a range or a fraction"
-NOTATION = "a number of another notation; see --decimal"
-POWER = "a power such as e6USgal that is not spelled out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +98,14 @@ def conversion_of(parts: list[str], wording: Wording | None = None) -> Conversio
     number, code = _number(values[0], wording.decimal), values[1]
     if number is None:
         other = any(_number(values[0], decimal) for decimal in DECIMALS)
-        return Conversion(None, why=NOTATION if other else RANGE)
+        return Conversion(None, why="a number of another notation; see --decimal" if other else RANGE)
     written = values[0] if wording.decimal == "comma" else _grouped(number, named.get("comma") != "off")
     behind = _behind(parts, values, wording.decimal) if named.get("adj") == "mid" else ""
     symbols = _DATA["everywhere"] | (_DATA["symbols"] if wording.units == "name" else {})
     short = parts[0].strip().casefold() == "cvt" or named.get("abbr") in ("on", "in", "values", "~", "mos")
     if short or wording.units == "code":
         if _POWER.fullmatch(code):
-            return Conversion(None, why=POWER)
+            return Conversion(None, why="a power such as e6USgal that is not spelled out")
         unit, hyphens = symbols.get(code, code), False
     else:
         unit, hyphens = _named(code, number == "1", adjective=named.get("adj") in ("on", "mid"))
