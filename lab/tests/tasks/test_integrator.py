@@ -11,8 +11,7 @@ import torch
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
-from numerate_lab.tasks.planets.integrator import move
-from numerate_lab.tasks.planets.orbital_elements import from_elements
+from numerate_lab.tasks.planets.integrator import from_elements, move
 
 
 def to_elements(masses: Tensor, positions: Tensor, velocities: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -6,7 +6,7 @@ series is right all along its step, so that positions at any times come from the
 long the step may be. Each system has steps of its own, since planets may meet: what costs others forty steps may cost
 such a pair hundreds. There are no tables, and nothing in it knows which device it runs on.
 
-Letters in shapes: B systems, N bodies, P = N (N - 1) / 2 pairs, D dimensions (2 or 3), T times. G is 1.
+Letters in shapes: B systems, N bodies (the star first), P = N (N - 1) / 2 pairs, D dimensions (2 or 3), T times; G = 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["ORDER", "TOLERANCE", "Motion", "move"]
+__all__ = ["ORDER", "TOLERANCE", "Motion", "from_elements", "move"]
 
 ORDER = 18
 """Of the series; measured, 16 and 20 are as fast."""
@@ -88,12 +88,9 @@ def move(
     if at_once is None:
         at_once = AT_ONCE if masses.device.type == "cpu" else AT_ONCE_ON_DEVICE
     goes = range(0, len(masses), at_once) or [0]  # one for none at all, which has shapes too
-    parts = []
-    for at in goes:
-        rows = slice(at, at + at_once)
-        parts.append(_move(masses[rows], positions[rows], velocities[rows], times[rows], order, tolerance, max_steps))
-    joined = {name: torch.cat([getattr(part, name) for part in parts]) for name in Motion.__dataclass_fields__}
-    return Motion(**joined)
+    columns, settings = (masses, positions, velocities, times), (order, tolerance, max_steps)
+    parts = [_move(*(column[at : at + at_once] for column in columns), *settings) for at in goes]
+    return Motion(*(torch.cat([getattr(part, name) for part in parts]) for name in Motion.__dataclass_fields__))
 
 
 def _move(
@@ -203,10 +200,10 @@ def _series(plan: _Plan, masses: Tensor, state: Tensor, order: int) -> Tensor:
 
 
 def _length(series: Tensor, tolerance: float) -> Tensor:
-    """How long a step may be, (B,): at its end the last two terms of the velocities are within the tolerance.
+    """The length of a step, (B,): at its end the last two terms of the velocities are within the tolerance.
 
-    Of the velocities, since their errors grow with time into those of positions, and since in the short steps of bodies
-    that meet those of positions would look harmless.
+    Velocities, because their errors grow with time into errors of positions; in the short steps of bodies that meet,
+    errors of positions would look harmless.
     """
     order = len(series) - 1
     last, before = order * series[order].abs().amax((0, 1)), (order - 1) * series[order - 1].abs().amax((0, 1))
@@ -219,3 +216,45 @@ def _value(series: Tensor, time: Tensor) -> Tensor:
     powers = torch.cat([torch.ones_like(time)[None], time.expand(len(series) - 1, -1)]).cumprod(0)[:, None, None]
     speed = series[1:] * (powers[:-1] * counts[1:, None, None, None])
     return torch.stack([(series * powers).sum(0), speed.sum(0)])
+
+
+def from_elements(masses: Tensor, axes: Tensor, eccentricities: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
+    """Places and speeds of a star, at rest in the middle, and its planets, from orbital elements.
+
+    As REBOUND does where planets are added one by one: a planet's orbit is about the centre of mass of all that come
+    before it, whether these are further in or not. The angle is the true longitude; perihelia lie at angle 0. The
+    centre of mass of the whole is not brought to rest, and neither do the paper's data.
+
+    Args:
+        masses: (B, N), the star first.
+        axes: (B, N - 1) semi-major axes.
+        eccentricities: (B, N - 1), below 1.
+        angles: (B, N - 1) in radians.
+
+    Returns:
+        Positions and velocities, (B, N, 2) each.
+
+    Example:
+        >>> masses = torch.tensor([[1.0, 0.0]])
+        >>> axis, eccentricity, angle = torch.tensor([2.0, 0.5, math.pi], dtype=torch.float64)[:, None, None]
+        >>> places, speeds = from_elements(masses, axis, eccentricity, angle)                # at aphelion
+        >>> places[0, 1].round(decimals=9).tolist(), round(float(speeds[0, 1, 1]), 6)
+        ([-3.0, 0.0], -0.408248)
+    """
+    masses, axes, eccentricities, angles = (x.to(torch.float64) for x in (masses, axes, eccentricities, angles))
+    if bool((eccentricities < 0).any()) or bool((eccentricities >= 1).any()) or not bool((axes > 0).all()):
+        raise ValueError("orbits must be ellipses: eccentricities from 0 to below 1, and positive axes")
+    within = masses.cumsum(1)
+    parameter = axes * (1 - eccentricities.square())
+    distance = parameter / (1 + eccentricities * angles.cos())
+    speed = (within[:, 1:] / parameter).sqrt()
+    place = torch.stack([distance * angles.cos(), distance * angles.sin()], -1)
+    motion = torch.stack([-speed * angles.sin(), speed * (eccentricities + angles.cos())], -1)
+    both = torch.stack([place, motion], -2)  # (B, N - 1, 2, 2)
+    middle, bodies = torch.zeros_like(both[:, 0]), [torch.zeros_like(both[:, 0])]
+    for planet in range(axes.shape[1]):
+        bodies.append(both[:, planet] + middle)
+        share = masses[:, planet + 1] / within[:, planet + 1]
+        middle = middle + both[:, planet] * share[:, None, None]
+    found = torch.stack(bodies, 1)
+    return found[:, :, 0], found[:, :, 1]

@@ -21,7 +21,7 @@ import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,9 +34,6 @@ from numerate_lab.tasks.planets.integrator import TOLERANCE
 from numerate_lab.tasks.planets.planet_texts import FIELDS, write
 from numerate_lab.tasks.planets.system_draws import Systems, draw_block
 from numerate_lab.tasks.records.record_source import RecordSource, check_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["FIELDS", "PRESETS", "SPLITS", "PlanetSource", "PlanetsConfig"]
 
@@ -66,7 +63,7 @@ class PlanetsConfig(Config):
         quote: What keys are written in: `'` as in the paper's data, or `"`, which makes JSON of it.
         margin: How far the split `stepsize-between` keeps from the time steps of training.
         block: Systems that are drawn at once; other blocks have other systems.
-        tolerance: Of the motion; see `planets_motion`.
+        tolerance: Of the motion; see `integrator`.
     """
 
     kind: ClassVar[str] = "planets"
@@ -158,29 +155,11 @@ class PlanetSource(RecordSource):
         self.answer_slot = self._slot(high) if asks != "stepsize" or low == high else None
         self._kept: dict[tuple[str, int, int], Systems] = {}
 
-    def prepare(
-        self, split: str, count: int, seed: int = 0, start: int = 0, progress: Callable[[int, int], None] | None = None
-    ) -> None:
-        """Makes the blocks of some systems; with a cache, later sessions find them there.
-
-        Args:
-            split: One of `SPLITS`.
-            count: How many systems,
-            seed: of which stream,
-            start: from which on.
-            progress: Called after each block with the number of systems made, and of all.
-        """
-        blocks = self._blocks(split, count, start)
-        for done, number in enumerate(blocks, 1):
-            if self.cache is None or not self._file(split, seed, number).exists():
-                self._block(split, seed, number)
-            if progress is not None:
-                progress(done * self.config.block, len(blocks) * self.config.block)
-
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Systems:
-        """Systems `start` to `start + count` of a split."""
+        """Systems `start` to `start + count` of a split; with a cache, later sessions find their blocks there."""
+        self.check_range(split, count, start)
         size, parts = self.config.block, []
-        for number in self._blocks(split, count, start):
+        for number in range(start // size, max(start, start + count - 1) // size + 1):
             first = number * size
             parts.append(self._block(split, seed, number)[max(start - first, 0) : start + count - first])
         return Systems.joined(parts)
@@ -205,26 +184,19 @@ class PlanetSource(RecordSource):
         """The index of the answer among the numbers of a record."""
         return {"m1": 0, "a1": 1, "e1": 2, "stepsize": 3 * planets}[self.asks]
 
-    def _blocks(self, split: str, count: int, start: int) -> range:
-        self.check_range(split, count, start)
-        size = self.config.block
-        return range(start // size, max(start, start + count - 1) // size + 1)
-
-    def _file(self, split: str, seed: int, number: int) -> Path:
-        return (self.cache or Path()) / f"planets-{self.config.digest()}-{split}-{seed}-{number:06d}.npz"
-
     def _block(self, split: str, seed: int, number: int) -> Systems:
         """One block: from memory, the folder, or made."""
-        key, path = (split, seed, number), self._file(split, seed, number)
+        key, name = (split, seed, number), f"planets-{self.config.digest()}-{split}-{seed}-{number:06d}.npz"
         if key not in self._kept:
+            path = None if self.cache is None else self.cache / name
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            if self.cache is not None and path.exists():
+            if path is not None and path.exists():
                 made = Systems.load(path, self.config)
             else:
                 rng = np.random.default_rng([seed, zlib.crc32(split.encode()), number])
                 made = draw_block(self.config, split, rng, self.device)
-                if self.cache is not None:
+                if path is not None:
                     made.save(path)
             self._kept[key] = made
         return self._kept[key]

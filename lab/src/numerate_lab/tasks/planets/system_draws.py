@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from numerate_lab.tasks.planets.integrator import move
-from numerate_lab.tasks.planets.orbital_elements import from_elements
+from numerate_lab.tasks.planets.integrator import from_elements, move
 from numerate_lab.tasks.records.record_arrays import save_arrays
 
 if TYPE_CHECKING:
@@ -134,9 +133,8 @@ def _drawn(config: PlanetsConfig, split: str, rng: np.random.Generator, count: i
     """Systems that have not moved yet."""
     most, times = config.planets[1], config.points[1]
     planets = rng.integers(config.planets[0], most + 1, size=count)
-    place = np.arange(most)
+    place, shape = np.arange(most), (count, most)
     exists = place < planets[:, None]
-    shape = (count, most)
     masses, eccentricities = rng.uniform(*config.mass, shape), rng.uniform(*config.eccentricity, shape)
     outer = rng.uniform(*config.outer, (count, 1))
     axes = config.inner + (outer - config.inner) * place / (planets[:, None] - 1)
@@ -155,16 +153,14 @@ def _drawn(config: PlanetsConfig, split: str, rng: np.random.Generator, count: i
         stepsizes = _between(config, rng, points)
     else:
         stepsizes = rng.integers(config.time[0], config.time[1] + 1, size=count) / (points - 1)
-    nothing = np.full((count, times, most, 2), np.nan)
-    none = np.zeros(count, dtype=np.int64)
-    return Systems(planets, masses, axes, eccentricities, angles, points, stepsizes, nothing, none)
+    positions, rejected = np.full((count, times, most, 2), np.nan), np.zeros(count, dtype=np.int64)
+    return Systems(planets, masses, axes, eccentricities, angles, points, stepsizes, positions, rejected)
 
 
 def _between(config: PlanetsConfig, rng: np.random.Generator, points: np.ndarray) -> np.ndarray:
     """Time steps from any time instead of whole ones, none within the margin of one that training has."""
     known = np.concatenate([[-np.inf], stepsizes_of(config), [np.inf]])
-    found = np.zeros(len(points))
-    missing = np.arange(len(points))
+    found, missing = np.zeros(len(points)), np.arange(len(points))
     for _ in range(MAX_TRIES):
         found[missing] = rng.uniform(*config.time, len(missing)) / (points[missing] - 1)
         above = np.searchsorted(known, found)
@@ -176,15 +172,14 @@ def _between(config: PlanetsConfig, rng: np.random.Generator, points: np.ndarray
 
 
 def _followed(config: PlanetsConfig, systems: Systems, device: str) -> Systems:
-    """The systems with their positions; those with equally many planets go together."""
-    times = systems.times()
+    """The systems with their positions; those with equally many planets are integrated together."""
+    times = torch.from_numpy(systems.times()).to(device)
     for planets in np.unique(systems.planets).tolist():
         rows = np.flatnonzero(systems.planets == planets)
-        star = np.ones((len(rows), 1))
-        masses = np.concatenate([star, systems.masses[rows, :planets]], axis=1)
-        columns = (masses, *(x[rows, :planets] for x in (systems.axes, systems.eccentricities, systems.angles)))
-        weights, axes, eccentricities, angles = (torch.from_numpy(x).to(device) for x in columns)
-        places, speeds = from_elements(weights, axes, eccentricities, angles)
-        motion = move(weights, places, speeds, torch.from_numpy(times[rows]).to(device), tolerance=config.tolerance)
+        columns = (systems.masses, systems.axes, systems.eccentricities, systems.angles)
+        masses, *elements = (torch.from_numpy(column[rows, :planets]).to(device) for column in columns)
+        masses = torch.cat([torch.ones_like(masses[:, :1]), masses], dim=1)  # the star is the first
+        places, speeds = from_elements(masses, *elements)
+        motion = move(masses, places, speeds, times[torch.from_numpy(rows).to(device)], tolerance=config.tolerance)
         systems.positions[rows, :, :planets] = motion.positions[:, :, 1:].cpu().numpy()
     return systems
