@@ -32,7 +32,7 @@ from numerate_lab.papers.literacy2021.report import (
 from numerate_lab.papers.literacy2021.tables import Literacy
 from numerate_lab.tasks.masked_prediction.masked_number import NumberTrial
 from numerate_lab.tasks.masked_prediction.masked_word import MaskedWords, WordTrial
-from numerate_lab.tasks.masked_prediction.prediction_setup import _encodings, encoding_fields, load_split
+from numerate_lab.tasks.masked_prediction.prediction_setup import _ENCODINGS, encoding_fields, load_split
 from numerate_lab.tasks.masked_prediction.word_scores import WordScores
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_tables_name_known_encodings(paper: Any, table: str, folder: Path) -> No
 
 def test_every_encoding_can_be_attached() -> None:
     backbone, tokenizer = new_backbone("bert"), tokenizer_of("bert")
-    for name in dict.fromkeys([*_encodings()["encodings"], *encoding_names()]):
+    for name in dict.fromkeys([*_ENCODINGS["encodings"], *encoding_names()]):
         fields = encoding_fields(name)
         model = attach(backbone, tokenizer, fields["recipe"], **fields.get("parts", {}))
         wanted = fields.get("parts", {}).get("embedder", {})
@@ -205,7 +205,7 @@ def test_every_encoding_can_be_attached() -> None:
 @pytest.mark.slow
 def test_every_encoding_is_built_and_run(folder: Path) -> None:
     trial = grid_in(folder).trial
-    for name, fields in _encodings()["encodings"].items():
+    for name, fields in _ENCODINGS["encodings"].items():
         if name != "spelled":
             task = MaskedWords(dataclasses.replace(trial, most_train=8, **fields))
             assert len(task.scores(task.build(), "dev").nll) > 20, name

@@ -16,9 +16,8 @@ from numerate.modeling.attaching import attach
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
 from numerate_lab.engine.task import Workspace
-from numerate_lab.tasks.masked_prediction.anomalies import KINDS, wrong_numbers
 from numerate_lab.tasks.masked_prediction.masked_number import MaskedNumbers, NumberTrial, mask_numbers
-from numerate_lab.tasks.masked_prediction.number_guesses import baselines, figures
+from numerate_lab.tasks.masked_prediction.number_guesses import KINDS, baselines, figures, wrong_numbers
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import load_split
 

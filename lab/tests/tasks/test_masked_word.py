@@ -16,7 +16,7 @@ from tiny_models import new_backbone, tokenizer_of
 from numerate.modeling.attaching import attach
 from numerate.training.sources import SourceError
 from numerate_lab.engine.trial import run_trial
-from numerate_lab.tasks.masked_prediction import unit_spellings
+from numerate_lab.tasks.masked_prediction import word_scores
 from numerate_lab.tasks.masked_prediction.masked_word import MOVES, MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence, sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields, load_split
@@ -108,7 +108,7 @@ def test_meaning_sums_all_spellings_of_unit_words(monkeypatch: pytest.MonkeyPatc
     place = int(np.flatnonzero(positions.labels["unit"])[0])
     word = model.processor.tokenizer.convert_ids_to_tokens(int(positions.target[place]))
     others = [token for token in model.processor.tokenizer.get_vocab() if token.isalpha() and token != word][:2]
-    monkeypatch.setattr(unit_spellings, "UNITS", dict.fromkeys([word, *others], "it"))
+    monkeypatch.setattr(word_scores, "UNITS", dict.fromkeys([word, *others], "it"))
     found = score_words(model, made, positions)
     assert found.meaning is not None
     logits = logits_one_by_one(model, made.rows[positions.sentence[place]], int(made.places[place]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from numerate_lab.tasks.masked_prediction.unit_spellings import UnitSpellings
+from numerate_lab.tasks.masked_prediction.word_scores import UnitSpellings
 
 VOCABULARY = {"[MASK]": 0, "km": 1, "kilometres": 2, "kilometers": 3, "miles": 4, "##km": 5, "mw": 6, "KW": 7, "a": 8}
 

@@ -70,8 +70,7 @@ def number_table(grid: Grid, output: str | Path) -> Table:
 
 def _log_errors(grid: Grid, results: dict[str, Any]) -> dict[str, np.ndarray]:
     """Error of the median in orders of magnitude for each test sentence, mean over seeds: (N,) by system."""
-    errors: dict[str, np.ndarray] = {}
-    gold = np.zeros(0)
+    errors, gold = {}, np.zeros(0)
     for name, found in results.items():
         if found and all(result.has_columns for result in found):
             columns = [result.columns() for result in found]

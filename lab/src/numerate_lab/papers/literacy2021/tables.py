@@ -142,11 +142,9 @@ class PredictionPaper(Paper):
         return [write_atomically(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
 
     def paper_figures(self, table: str, corpus: str) -> dict[str, dict[str, list[float | None]]]:
-        """Figures of the paper by group of words and encoding.
+        """Figures of the paper by group of words and encoding, for a corpus given by its path or Hub name.
 
-        Args:
-            table: Name of the table.
-            corpus: Path or Hub name; the corpora of the papers have the same figures as those that replace them.
+        The corpora of the papers have the same figures as those that replace them.
 
         Example:
             >>> Literacy().paper_figures("literacy-table3", "usc-isi/WikiConvert")["all"]["exponent"]

@@ -41,13 +41,9 @@ def _groups(model: NumberModel, config: PredictionTrial) -> list[dict[str, Any]]
 
 
 def fit(
-    model: NumberModel,
-    config: PredictionTrial,
-    batches: Callable[[torch.device], Dataset[Any]],
-    collate: Callable[[list[Any]], dict[str, Any]],
-    *,
-    words: bool = True,
-) -> dict[str, Any]:
+    model: NumberModel, config: PredictionTrial, batches: Callable[[torch.device], Dataset[Any]],
+    collate: Callable[[list[Any]], dict[str, Any]], *, words: bool = True,
+) -> dict[str, Any]:  # fmt: skip
     """Trains with `NumberTrainer` on prepared batches.
 
     Args:

@@ -20,9 +20,8 @@ from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.masked_prediction.anomalies import wrong_columns
+from numerate_lab.tasks.masked_prediction import number_guesses
 from numerate_lab.tasks.masked_prediction.fitting import fit
-from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, baseline_guesses, empty_columns, figures
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
 from numerate_lab.tasks.masked_prediction.spelled_number import SpelledNumbers
@@ -112,14 +111,14 @@ class MaskedNumbers(PredictionTask):
 
     @torch.no_grad()
     def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> dict[str, np.ndarray]:
-        """Predictions of the numbers of a split and of wrong numbers in their places, see `empty_columns`."""
+        """Predictions of the numbers of a split and of wrong numbers in their places: `empty_columns`, filled in."""
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).guess(split, seed)
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
-        wrong = wrong_columns(right, seed)
+        wrong = number_guesses.wrong_columns(right, seed)
         tables = {name: _table(some, model.processor).to(device) for name, (some, _) in wrong.items()}
-        table, found = _table(right, model.processor).to(device), empty_columns(right)
+        table, found = _table(right, model.processor).to(device), number_guesses.empty_columns(right)
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
@@ -127,7 +126,7 @@ class MaskedNumbers(PredictionTask):
                 if output.numbers is None or output.number_index is None:
                     continue
                 rows = torch.as_tensor(part, device=device)[output.number_index[:, 0]]
-                at, own = rows.cpu().numpy(), (output.numbers.median(), *output.numbers.interval(LEVEL))
+                at, own = rows.cpu().numpy(), (output.numbers.median(), *output.numbers.interval(number_guesses.LEVEL))
                 for name, values in zip(("median", "low", "high"), own, strict=True):
                     numbers = values.double().cpu().numpy()
                     found[name][at] = numbers if scaling is None else scaling.invert([""] * len(numbers), numbers)
@@ -144,14 +143,15 @@ class MaskedNumbers(PredictionTask):
         return self.guess(model, split)
 
     def score(self, split: str, columns: Columns) -> Figures:
-        """Figures of the predictions, see `figures`."""
-        return {split: figures(columns, baseline_guesses(self.config, split)[1])}
+        """Figures of the predictions, see `number_guesses.figures`."""
+        return {split: number_guesses.figures(columns, number_guesses.baseline_guesses(self.config, split)[1])}
 
     def baselines(self) -> Figures:
         """Figures of guesses that need no training: `median`, `unit median` and `conversion`."""
-        known, restated = baseline_guesses(self.config, "test")
+        known, restated = number_guesses.baseline_guesses(self.config, "test")
         gold = np.array([sentence.numeral.value for sentence in self.examples("test")[0] if sentence.numeral])
-        return {name: {"test": figures({"gold": gold, "median": each}, restated)} for name, each in known.items()}
+        guesses = {name: {"gold": gold, "median": median} for name, median in known.items()}
+        return {name: {"test": number_guesses.figures(each, restated)} for name, each in guesses.items()}
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """Log-MAE on dev; infinite if some guesses are 0 or no number, because log-MAE ignores these."""

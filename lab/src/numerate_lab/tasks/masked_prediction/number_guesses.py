@@ -1,12 +1,15 @@
-"""Guesses of masked numbers: the figures of a model, and baselines without a model.
+"""Guesses of masked numbers: the figures of a model, baselines without a model, and wrong numbers to detect.
 
-One baseline converts numbers that the sentence repeats in another unit, such as `28 km (17 mi)`.
+One baseline converts numbers that the sentence repeats in another unit, such as `28 km (17 mi)`. Wrong numbers, as in
+Berg-Kirkpatrick & Spokoyny 2020, are those of another sentence, or have a digit added, dropped or exchanged.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import random
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +17,24 @@ import numpy as np
 import torch
 
 from numerate import metrics
+from numerate.numerals.numeral import Numeral
 from numerate.reading import find_batch
-from numerate_lab.tasks.masked_prediction.anomalies import KINDS
 from numerate_lab.tasks.masked_prediction.prediction_setup import read_split, split_key
 from numerate_lab.tasks.masked_prediction.word_positions import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numerate.numerals.numeral import Numeral
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
     from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTrial
 
-__all__ = ["COLUMNS", "LEVEL", "baseline_guesses", "baselines", "empty_columns", "figures", "restated_numbers"]
+__all__ = [
+    "COLUMNS", "KINDS", "LEVEL", "baseline_guesses", "baselines", "empty_columns", "figures", "restated_numbers",
+    "wrong_columns", "wrong_numbers",
+]  # fmt: skip
 
+KINDS = ("swapped", "added", "dropped", "exchanged")
+"""Kinds of wrong numbers."""
 LEVEL = 0.9
 """Level of the intervals whose coverage is measured."""
 COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
@@ -39,6 +46,8 @@ COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
 - `score`: negative log-density of the correct number;
 - `tail`: |cdf - 1/2| of the correct number, which does not depend on its unit.
 """
+_USUAL = re.compile(r"[+-]*(0|[1-9][0-9]*)(\.[0-9]+)?")
+"""Usual form of a number, without leading zeros."""
 LEAST = 20
 """Minimum number of training sentences with the same two units."""
 SPREAD = 0.03
@@ -147,14 +156,10 @@ def baselines(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -
 
 
 def restated_numbers(train: Sequence[NumberSentence], test: Sequence[NumberSentence]) -> np.ndarray:
-    """Converts other numbers of each sentence to the annotated one, by ratios of units learned in training.
-
-    Args:
-        train: Sentences from which ratios are estimated, such as 1.61 between `km` and `mi`.
-        test: Sentences whose numbers are predicted.
+    """Converts other numbers of each test sentence to the annotated one, by ratios of units learned in training.
 
     Returns:
-        (N,) float64, NaN if no other number has a unit with a known ratio.
+        (N,) float64, NaN if no other number has a unit with a known ratio, such as 1.61 between `km` and `mi`.
 
     Example:
         >>> from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
@@ -192,3 +197,65 @@ def _pairs(sentences: Sequence[NumberSentence]) -> Iterator[tuple[int, Any, floa
         for numeral in row:
             if numeral.value > 0 and (numeral.end <= own.start or numeral.start >= own.end):
                 yield index, (unit, unit_of(replace(sentence, numeral=numeral, unit=None))), own.value, numeral.value
+
+
+def wrong_numbers(numerals: Sequence[Numeral], kind: str, seed: int = 0) -> list[Numeral | None]:
+    """A wrong number of another value for each correct number; None if there is none of this kind.
+
+    The kind is `swapped` for the number of another sentence; or one digit `added`, one `dropped`, or two neighbouring
+    digits `exchanged`. No number gets an unusual leading zero.
+
+    Example:
+        >>> right = [Numeral("1,250", 0, 5, 1250.0), Numeral("7", 0, 1, 7.0)]
+        >>> [wrong and wrong.text for wrong in wrong_numbers(right, "dropped")]
+        ['150', None]
+        >>> [wrong.value for wrong in wrong_numbers(right, "swapped")]
+        [7.0, 1250.0]
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    rng = random.Random(f"{kind} {seed}")  # noqa: S311 (not for security)
+    if kind == "swapped":
+        # There may be none where nearly all numbers are equal.
+        drawn = ((numerals[rng.randrange(len(numerals))] for _ in range(100)) for _ in numerals)
+        return [
+            next((other for other in some if other.value != numeral.value), None)
+            for numeral, some in zip(numerals, drawn, strict=True)
+        ]
+    long = [numeral.text for numeral in numerals if sum(map(str.isdigit, numeral.text.partition(".")[0])) > 3]
+    # Numbers that become long get commas if most long numbers have them; otherwise the notation would reveal them.
+    commas = 2 * sum("," in text for text in long) > len(long)
+    return [_changed(numeral, kind, rng, commas) for numeral in numerals]
+
+
+def wrong_columns(right: Sequence[Numeral], seed: int = 0) -> dict[str, tuple[list[Numeral], np.ndarray]]:
+    """Wrong numbers by name of their column, `wrong_<kind>`, and a mask (N,): False where the correct one is left."""
+    wrong = {f"wrong_{kind}": wrong_numbers(right, kind, seed) for kind in KINDS}
+    known = {name: np.array([other is not None for other in some], dtype=bool) for name, some in wrong.items()}
+    return {name: ([b or a for a, b in zip(right, some, strict=True)], known[name]) for name, some in wrong.items()}
+
+
+def _changed(numeral: Numeral, kind: str, rng: random.Random, commas: bool) -> Numeral | None:
+    text = numeral.text.replace(",", "")
+    if numeral.point == "," or not text.isascii():
+        return None
+    places = [place for place, char in enumerate(text) if char.isdigit()]
+    if kind == "added":
+        made = [text[:at] + digit + text[at:] for at in (*places, places[-1] + 1) for digit in "0123456789"]
+    elif kind == "dropped":
+        made = [text[:at] + text[at + 1 :] for at in places]
+    else:
+        pairs = [(at, at + 1) for at in places if at + 1 in places]
+        made = [text[:a] + text[b] + text[a] + text[b + 1 :] for a, b in pairs]
+    # Zero is excluded: its logarithm alone would reveal it.
+    usual = filter(_USUAL.fullmatch, dict.fromkeys(made))
+    good = [each for each in usual if float(each) not in (0.0, numeral.written)]
+    if not good:
+        return None
+    chosen = rng.choice(good)
+    value = float(chosen) * 10.0**numeral.power
+    if "," in numeral.text or (commas and len(text.partition(".")[0].lstrip("+-")) < 4):
+        whole, point, rest = chosen.partition(".")
+        sign = whole[: len(whole) - len(whole.lstrip("+-"))]
+        chosen = f"{sign}{int(whole.lstrip('+-')):,}{point}{rest}"
+    return Numeral(chosen, 0, len(chosen), value, power=numeral.power)

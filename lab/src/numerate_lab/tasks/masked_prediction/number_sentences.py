@@ -169,12 +169,8 @@ def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0)
     """Converts a row of Wiki-Convert's or Numeracy-600K's layout.
 
     An offset that is off by one, as in some files of Numeracy-600K, is corrected by the field `number`. Without this
-    field, as in its market comments, the number is read at the offset.
-
-    Args:
-        row: With a text, `offset`, `length` and usually `number`.
-        where: Location of the row in error messages.
-        number: Index of the row: the id of rows without one.
+    field, as in its market comments, the number is read at the offset. Error messages name `where` the row is; its
+    index `number` is the id of rows without one.
 
     Example:
         >>> sentence_of_row({"comment": "Up 1,250.5 pct", "offset": 3, "length": 7}).numeral.value

@@ -32,6 +32,7 @@ __all__ = [
     "PLAIN", "PredictionTask", "PredictionTrial", "build", "encoding_fields", "load_split", "read_split", "split_key",
 ]  # fmt: skip
 
+_ENCODINGS = load_yaml("numerate_lab.tasks.masked_prediction", "encodings.yaml")
 PLAIN = "plain"
 """Name of the split of texts without numbers."""
 DEV_ROWS = 1500
@@ -149,11 +150,6 @@ class PredictionTask(Task):
         return load_split(self.config, split)
 
 
-@functools.cache
-def _encodings() -> dict[str, Any]:
-    return load_yaml("numerate_lab.tasks.masked_prediction", "encodings.yaml")
-
-
 def encoding_fields(name: str) -> dict[str, Any]:
     """Trial fields of an encoding: a name in `encodings.yaml` or of the engine, and a head after a `+`.
 
@@ -162,7 +158,7 @@ def encoding_fields(name: str) -> dict[str, Any]:
         {'recipe': 'exponent', 'parts': {'embedder': {'kind': 'log-fourier'}, 'head': {'kind': 'mixture'}}}
     """
     first, plus, head = name.partition("+")
-    known, options = _encodings()["encodings"], _encodings()["heads"]
+    known, options = _ENCODINGS["encodings"], _ENCODINGS["heads"]
     if first in known:
         found: dict[str, Any] = dict(known[first])
     elif first in recipe_names() or first == "scaled-value":
@@ -203,11 +199,7 @@ def split_key(config: Any, split: str) -> tuple[Any, ...]:
 
 
 def load_split(config: Any, split: str) -> tuple[list[NumberSentence], WordPositions]:
-    """Sentences of a split and the words to predict in them, read once per process.
-
-    Raises:
-        SourceError: The split has no sentences.
-    """
+    """Sentences of a split and the words to predict in them, read once per process; no sentence is a `SourceError`."""
     return read_split(split_key(config, split))
 
 
@@ -259,10 +251,7 @@ def build(config: PredictionTrial, what: Literal["words", "numbers"] = "words") 
 
 
 def _embed_twice(model: NumberModel) -> None:
-    """Replaces word embeddings by the output of the whole embedding layer, which is applied to it again later.
-
-    Positions, types, normalisation and dropout then act twice on words and once on numbers.
-    """
+    """Applies the whole embedding layer to word embeddings, so that positions, types, ... act twice on words only."""
     whole = base_of(model.backbone)
     layer = getattr(whole.base_model, "embeddings", None)
     if layer is None:

@@ -142,20 +142,13 @@ class Encoded:
 
 
 def encode(
-    processor: NumberProcessor,
-    sentences: Sequence[NumberSentence],
-    positions: WordPositions,
-    numbers: str = "annotated",
-    max_tokens: int = 128,
-) -> Encoded:
-    """Processes sentences with a model's processor and locates the positions in the result.
+    processor: NumberProcessor, sentences: Sequence[NumberSentence], positions: WordPositions,
+    numbers: str = "annotated", max_tokens: int = 128,
+) -> Encoded:  # fmt: skip
+    """Processes sentences with a model's processor, which is not changed, and locates the positions in the result.
 
-    Args:
-        processor: The processor; it is not changed.
-        sentences: The texts.
-        positions: Positions in these sentences.
-        numbers: Numbers in the processor's notation: the `annotated` one, as in the papers, or `all`.
-        max_tokens: Longer rows are truncated.
+    Numbers in the processor's notation are the `annotated` one, as in the papers, or `all`. Longer rows than
+    `max_tokens` are truncated.
     """
     if numbers not in ("annotated", "all"):
         raise ValueError(f"numbers must be 'annotated' or 'all', got {numbers!r}")
@@ -244,11 +237,9 @@ def _unit_span(sentence: NumberSentence) -> tuple[int, int] | None:
     if sentence.numeral is None:
         return None
     text, start = sentence.text, sentence.numeral.end
-    while start < len(text) and (text[start].isspace() or text[start] == "-"):
-        start += 1
+    start = next((at for at in range(start, len(text)) if not (text[at].isspace() or text[at] == "-")), len(text))
     if sentence.unit is not None and text.startswith(sentence.unit, start):
         return start, start + len(sentence.unit)
-    end = start + text.startswith("%", start)
-    while end < len(text) and text[end].isalpha():
-        end += 1
+    letters = start + text.startswith("%", start)
+    end = next((at for at in range(letters, len(text)) if not text[at].isalpha()), len(text))
     return (start, end) if end > start else None

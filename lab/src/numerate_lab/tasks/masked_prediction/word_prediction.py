@@ -12,9 +12,8 @@ from numerate.metrics.ranks import ranks_of
 from numerate.modeling.introspection import evaluating
 from numerate.training.device_batches import BatchesByLength
 from numerate_lab.tasks.masked_prediction.fitting import logits_at
-from numerate_lab.tasks.masked_prediction.unit_spellings import UnitSpellings
 from numerate_lab.tasks.masked_prediction.word_positions import encode
-from numerate_lab.tasks.masked_prediction.word_scores import WordScores
+from numerate_lab.tasks.masked_prediction.word_scores import UnitSpellings, WordScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,13 +104,9 @@ def mask_id_of(model: NumberModel) -> int:
 def score_words(
     model: NumberModel, encoded: Encoded, positions: WordPositions, tokens: int | None = None
 ) -> WordScores:
-    """Masks every word alone, in large batches, and scores its prediction.
+    """Masks every word alone, in batches of at most about `tokens` tokens, and scores its prediction.
 
-    Args:
-        model: A model whose processor made `encoded`.
-        encoded: The sentences.
-        positions: The words.
-        tokens: Approximate maximum number of tokens per batch; depends on the device by default.
+    The model's processor must have made `encoded`. By default, the number of tokens depends on the device.
     """
     count = len(positions)
     is_unit = torch.from_numpy(positions.labels["unit"]).to(model.device)
@@ -128,20 +123,12 @@ def score_words(
 
 
 def number_shift(
-    model: NumberModel,
-    sentences: Sequence[NumberSentence],
-    positions: WordPositions,
-    factor: float = 1000.0,
-    **options: Any,
-) -> np.ndarray:
-    """Change of each word's prediction when the annotated number of its sentence is multiplied.
+    model: NumberModel, sentences: Sequence[NumberSentence], positions: WordPositions,
+    factor: float = 1000.0, **options: Any,
+) -> np.ndarray:  # fmt: skip
+    """Change of each word's prediction when the annotated number of its sentence is multiplied by a factor.
 
-    Args:
-        model: The model.
-        sentences: The texts.
-        positions: Their words.
-        factor: Factor of the number in the text.
-        options: `numbers` and `max_tokens` of `encode`.
+    Options are `numbers` and `max_tokens` of `encode`.
 
     Returns:
         (N,) float64, total variation distance of the two predicted distributions; NaN where a word is missing in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,21 @@ import torch
 
 from numerate import metrics
 from numerate.metrics.ranks import hits_of
+from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from torch import Tensor
+
     from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
-__all__ = ["HITS", "WordScores", "compare", "corrected_words", "summary"]
+__all__ = ["HITS", "UnitSpellings", "WordScores", "compare", "corrected_words", "summary"]
 
 HITS = (1, 5, 20, 100)
 """Values of k in hit@k, as in the papers."""
+_WORD_BEGINS = "Ġ▁"
+"""Prefixes of tokens that begin a word."""
 LEVEL = 0.99
 """Level of confidence intervals, as in the papers."""
 
@@ -67,14 +73,69 @@ class WordScores:
         return cls(columns["nll"].astype(np.float64), better, equal, meaning)
 
 
+@dataclass(frozen=True)
+class UnitSpellings:
+    """Tokens of a vocabulary that are units, grouped by meaning.
+
+    Attributes:
+        unit: (V,) int64, index of the token's unit; -1 for other tokens.
+        tokens: (U, K) int64, tokens of each unit, padded with -1.
+
+    Example:
+        >>> spellings = UnitSpellings.of({"[MASK]": 0, "km": 1, "kilometres": 2, "miles": 3})
+        >>> spellings.unit.tolist()
+        [-1, 0, 0, 1]
+        >>> evenly = torch.zeros(3, 4, dtype=torch.float64)
+        >>> (4 * spellings.nats(evenly, torch.tensor([1, 3, 0])).neg().exp()).tolist()
+        [2.0, 1.0, 1.0]
+    """
+
+    unit: Tensor
+    tokens: Tensor
+
+    @classmethod
+    def of(cls, vocabulary: dict[str, int], device: Any = "cpu") -> UnitSpellings:
+        """Finds the units of `tokenizer.get_vocab()`, ignoring case where it is clear (`kw`, but not `a` or `mw`)."""
+        folded: dict[str, set[str]] = defaultdict(set)
+        for spelling, meant in UNITS.items():
+            folded[spelling.casefold()].add(meant)
+        marked = any(token.startswith(tuple(_WORD_BEGINS)) for token in vocabulary)
+        found: dict[str, list[int]] = defaultdict(list)
+        for token, index in sorted(vocabulary.items(), key=lambda pair: pair[1]):
+            word = token.lstrip(_WORD_BEGINS)
+            if marked and word == token:  # a piece of a word
+                continue
+            meant = {UNITS[word]} if word in UNITS else folded.get(word.casefold(), set()) if len(word) > 1 else set()
+            if len(meant) == 1:  # `mw` may be a milliwatt
+                found[next(iter(meant))].append(index)
+        unit = torch.full((max(vocabulary.values(), default=-1) + 1,), -1)
+        for number, some in enumerate(found.values()):
+            unit[some] = number
+        most = max(map(len, found.values()), default=0)
+        tokens = [some + [-1] * (most - len(some)) for some in found.values()]
+        return cls(unit.to(device), torch.tensor(tokens, dtype=torch.int64, device=device).view(len(found), most))
+
+    def nats(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Negative log-probability of all spellings of the target's unit, or of the target if it is no unit.
+
+        Shape:
+            logits (n, V) with V of the vocabulary or larger, targets (n,), result (n,).
+        """
+        known = targets < len(self.unit)
+        unit = torch.where(known, self.unit[torch.where(known, targets, 0)], -1)
+        tokens = self.tokens[unit.clamp_min(0)] if len(self.tokens) else targets[:, None]
+        tokens = torch.where((unit >= 0)[:, None], tokens, -1)
+        tokens = torch.cat([torch.where(unit >= 0, -1, targets)[:, None], tokens], dim=1)
+        chosen = logits.gather(1, tokens.clamp_min(0)).masked_fill(tokens < 0, -torch.inf)
+        return logits.logsumexp(-1) - chosen.logsumexp(-1)
+
+
 def summary(scores: WordScores, chosen: np.ndarray | None = None) -> dict[str, float | int | None]:
     """Figures of a group of words: `count`, `nats`, perplexities `ppl` and `ppl_2nats`, `hit@k` in percent.
 
     Also `meaning_nats` if the scores have meanings. Means are per token, whereas the papers average means of batches.
 
-    Args:
-        scores: Scores of all positions.
-        chosen: (N,) bool, the group; all by default. Words without a token are excluded and counted as `missing`.
+    The group is `chosen`, (N,) bool, or all. Words without a token are excluded and counted as `missing`.
 
     Example:
         >>> scores = WordScores(np.log([2.0, 8.0]), np.array([0, 7]), np.array([1, 1]))
@@ -148,7 +209,7 @@ def compare(
     return figures | {name: dataclasses.asdict(test) for name, test in tests.items()}
 
 
-def _change(losses: torch.Tensor, others: torch.Tensor, options: Mapping[str, Any]) -> metrics.Interval:
+def _change(losses: Tensor, others: Tensor, options: Mapping[str, Any]) -> metrics.Interval:
     """Relative change of the mean against another mean: a bootstrap over sentences of both."""
     other_mean = float(others.mean()) if len(others) else 0.0
     change = (float(losses.mean()) - other_mean) / other_mean if other_mean else math.nan
