@@ -189,7 +189,7 @@ def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:
     stored["config"] |= {"length": 9.0}  # a field's old name
     del stored["config"]["amount"]
     file.write_text(json.dumps(stored))
-    with pytest.raises(OtherSettingsError, match=r"length 9\.0"):
+    with pytest.raises(OtherSettingsError, match=r"length=9\.0"):
         run_grids([grid_of(rates=(1e-2,), seeds=1)], tmp_path / "out", log=quiet)
     assert GuessTrial.from_dict(stored["config"]).amount == 9.0
 
@@ -240,7 +240,7 @@ def test_a_packed_table_is_the_folder(tmp_path: Path) -> None:
     Guess.trained.clear()
     run_grids([grid], tmp_path / "again", log=quiet)
     assert not Guess.trained
-    alone = pack(tmp_path / "out" / "guesses", tmp_path / "alone.json", command="x", predictions=False)
+    alone = pack(tmp_path / "out" / "guesses", tmp_path / "alone.json", command="x", predictions=())
     assert set(recompute(grid, alone).values()) == {None}
     (tmp_path / "table.npz").write_bytes(b"other")
     with pytest.raises(ValueError, match=r"its predictions are not those of table\.json"):

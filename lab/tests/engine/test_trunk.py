@@ -123,7 +123,7 @@ def test_a_model_that_cannot_be_recorded(tmp_path: Path) -> None:
     assert not CudaGraphTrainer.can_record(model) and task.predicted_counts(model) is None
     several = transformers.TrainingArguments(str(tmp_path), gradient_accumulation_steps=2, use_cpu=True, report_to=[])
     batch = task.encoded(model, "train")[slice(0, 2)]
-    with pytest.raises(ValueError, match="cannot be recorded; use NumberTrainer"):
+    with pytest.raises(ValueError, match="cannot be captured; use NumberTrainer"):
         CudaGraphTrainer(model, several, train_dataset=[batch], counts=Counts(2, 0))
 
 

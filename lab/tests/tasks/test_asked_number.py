@@ -203,6 +203,9 @@ def test_a_trial_learns_and_comes_out_again(tmp_path: Path) -> None:
     assert again["test"] == figures["test"], "the same trial gives the same figures"
     with np.load(tmp_path / f"{config.name}.npz") as columns:
         assert sorted(columns) == ["test_exact", "test_gold", "test_predicted"]
+    np.savez(tmp_path / f"{config.name}.npz", other=np.zeros(1))
+    result = TrialResult(config, figures, tmp_path)
+    assert same_figures(AskedNumber(config), result) is None, "no stored column belongs to a split"
 
 
 def test_the_command(tmp_path: Path) -> None:

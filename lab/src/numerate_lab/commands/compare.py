@@ -18,14 +18,9 @@ __all__ = ["compare_encodings", "grid_of", "parsed_options", "parsed_rates"]
 
 
 def grid_of(
-    task: str,
-    encodings: Sequence[str],
-    *,
-    heads: Sequence[str] = (),
-    scale: str = "small",
-    options: dict[str, Any] | None = None,
-    **settings: Any,
-) -> Grid:
+    task: str, encodings: Sequence[str], *, heads: Sequence[str] = (), scale: str = "small",
+    options: dict[str, Any] | None = None, **settings: Any,
+) -> Grid:  # fmt: skip
     """The grid of a comparison.
 
     Args:

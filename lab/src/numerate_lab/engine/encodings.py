@@ -86,7 +86,7 @@ class Encoding:
         }
         if self.name in _RANGED and integer_digits > _RANGED_DIGITS:
             options["notation"] = options["notation"] | {"highest": integer_digits - 3}
-        return Encoding(self.name, self.causal, self.scaled, options)
+        return dataclasses.replace(self, options=options)
 
 
 def _notation_names() -> list[str]:
@@ -117,18 +117,12 @@ def encoding_of(name: str) -> Encoding:
         raise UnknownNameError(f"unknown encoding {first!r}: {near_names(first, encoding_names())}")
     if first != "xval" and first not in embedders:
         return _of_recipe(name, first, head)
-    chosen = _head(head or _USUAL_HEADS.get(first, "mixture"))
+    chosen = heads.name_of(head or _USUAL_HEADS.get(first, "mixture"))
     options: dict[str, Any] = {"notation": {"kind": "marker"}, "placement": "add", "head": {"kind": chosen}}
     if first == "xval":
         options |= {"embedder": {"kind": "scaled-value"}, "placement": "scale"}
         return Encoding(name, scaled=True, options=options)
     return Encoding(name, scaled=chosen == "scalar", options=options | {"embedder": {"kind": first}})
-
-
-def _head(name: str) -> str:
-    if name not in heads:
-        raise UnknownNameError(f"unknown head {name!r}: {near_names(name, heads.names())}")
-    return name
 
 
 def _of_notation(name: str) -> Encoding:
@@ -153,7 +147,10 @@ def _of_recipe(name: str, first: str, head: str) -> Encoding:
     if recipe.embedder is None and kind in _notation_names():
         return dataclasses.replace(_of_notation(kind), name=name)
     parts: dict[str, Any] = {"notation": recipe.notation, "embedder": recipe.embedder, "placement": recipe.placement}
-    parts |= {"gated": recipe.gated, "head": {"kind": _head(head)} if head else recipe.head or {"kind": "mixture"}}
+    parts |= {
+        "gated": recipe.gated,
+        "head": {"kind": heads.name_of(head)} if head else recipe.head or {"kind": "mixture"},
+    }
     return Encoding(name, scaled=parts["head"]["kind"] == "scalar", options=parts)
 
 

@@ -123,15 +123,16 @@ def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, 
     with tempfile.TemporaryDirectory(prefix="numerate-") as shared:
         for index, grid in enumerate(grids):
             folder, data = Path(output) / grid.name, Path(shared) / str(index)
-            missing = [name for name in grid.encodings if not _is_complete(grid, folder, name)]
+            missing = [name for name in grid.encodings if not _is_complete(grid, Path(output), name)]
             if done := len(grid.encodings) - len(missing):
                 log(f"{grid.name}: {done} of {len(grid.encodings)} encodings are done already")
             baselines = folder / "baselines.json"
             if missing or (baselines.is_file() and not _has_settings(baselines, grid.trial.settings())):
                 _prepare(grid, folder, data, log)
             for name in missing:
-                jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, folder, data)
-                timings += [(grid, trial, folder, data) for trial in _untimed(grid, name, folder)]
+                jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, Path(output), data)
+                timed = (grid.task_class(grid.of(name, variant), Workspace(folder, data)) for variant in grid.variants)
+                timings += [(grid, task.config, task.workspace) for task in timed if task.needs_timing]
         try:
             if timings:  # in one process, while nothing else runs
                 run_jobs({"timings": functools.partial(_time_steps, timings)}, processes, log, "timings")
@@ -252,17 +253,15 @@ def _has_settings(file: Path, settings: Figures) -> bool:
     return file.is_file() and Result.read(file).differences(settings) is None
 
 
-def _above(grid: Grid, folder: Path) -> Path:
-    return folder.parent if grid.name else folder
+def _is_complete(grid: Grid, output: Path, encoding: str) -> bool:
+    folder = output / grid.name
 
-
-def _is_complete(grid: Grid, folder: Path, encoding: str) -> bool:
     def all_exist(trials: Iterable[TrialConfig]) -> bool:
         return all([trial.exists(folder, grid.task_class.version) for trial in trials])  # noqa: C419 (each is checked)
 
     if not all_exist(grid.tries(encoding).values()):
         return False
-    rate = best_rate(grid, _above(grid, folder), encoding)
+    rate = best_rate(grid, output, encoding)
     models = not grid.save or (folder / "models" / encoding).is_dir()
     return models and all_exist(trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant))
 
@@ -276,19 +275,15 @@ def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
         Result(grid.trial.settings(), finite(found)).write(folder / "baselines.json")
 
 
-def _untimed(grid: Grid, encoding: str, folder: Path) -> list[TrialConfig]:
-    trials = [grid.of(encoding, variant) for variant in grid.variants]
-    return [trial for trial in trials if grid.task_class(trial, Workspace(folder)).needs_timing]
-
-
-def _time_steps(timings: Sequence[tuple[Grid, TrialConfig, Path, Path]], log: Log) -> None:
-    for grid, trial, folder, data in timings:
+def _time_steps(timings: Sequence[tuple[Grid, TrialConfig, Workspace]], log: Log) -> None:
+    for grid, trial, workspace in timings:
         log(f"{grid.name}, {trial.encoding}: timing steps")
-        grid.task_class(trial, Workspace(folder, data)).time_steps()
+        grid.task_class(trial, workspace).time_steps()
 
 
-def _run_encoding(grid: Grid, encoding: str, folder: Path, data: Path, log: Log) -> None:
+def _run_encoding(grid: Grid, encoding: str, output: Path, data: Path, log: Log) -> None:
     """All trials of one encoding, one after the other."""
+    folder = output / grid.name
     workspace = Workspace(folder, data)
 
     def run(trial: TrialConfig, final: bool, save: Path | None = None) -> None:
@@ -299,7 +294,7 @@ def _run_encoding(grid: Grid, encoding: str, folder: Path, data: Path, log: Log)
 
     for trial in grid.tries(encoding).values():
         run(trial, final=grid.rate_share == 1)  # a try of the whole budget is a final training
-    rate = best_rate(grid, _above(grid, folder), encoding)
+    rate = best_rate(grid, output, encoding)
     for number, variant in enumerate(grid.variants):
         for trial in grid.finals(encoding, rate, variant):
             first = grid.save and number == 0 and trial.seed == 0

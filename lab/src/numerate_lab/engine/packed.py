@@ -7,19 +7,18 @@ resumed and recomputed: `numerate reproduce xval-table5 --recompute --output res
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from numerate.files import write_atomically
-from numerate_lab.engine.trial import prediction_files
+from numerate_lab.engine.trial import prediction_files, read_columns, write_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from numerate_lab.engine.task import Figures
 
@@ -68,9 +67,8 @@ def pack(
     wanted = {name: one for name, one in trials.items() if any(fnmatchcase(name, each) for each in predictions)}
     columns = _columns(root, wanted)
     if columns:
-        content = _npz(columns)
-        name = write_atomically(file.with_suffix(".npz"), content).name
-        whole["predictions"] = {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+        content = write_columns(file.with_suffix(".npz"), columns)
+        whole["predictions"] = {"file": file.with_suffix(".npz").name, "sha256": hashlib.sha256(content).hexdigest()}
     exact = {key.rpartition("/")[0] for key in columns}
     for name, one in found.items():
         one["figures"] = one["figures"] if name in exact else _rounded(one["figures"], digits)
@@ -108,31 +106,21 @@ def unpack(file: str | Path, folder: str | Path) -> None:
     beside = Path(file).with_name(whole.get("predictions", {}).get("file", "-"))
     if not beside.is_file():
         return
-    with np.load(beside, allow_pickle=False) as arrays:
-        by_trial: dict[str, dict[str, np.ndarray]] = {}
-        for key in arrays.files:
-            trial, _, column = key.rpartition("/")
-            by_trial.setdefault(trial, {})[column] = arrays[key]
+    by_trial: dict[str, dict[str, np.ndarray]] = {}
+    for key, values in read_columns({"": beside}).items():
+        trial, _, column = key.rpartition("/")
+        by_trial.setdefault(trial, {})[column] = values
     for name, columns in by_trial.items():
-        write_atomically(root / f"{name}.npz", _npz(columns))
+        write_columns(root / f"{name}.npz", columns)
 
 
 def _columns(root: Path, trials: dict[str, Figures]) -> dict[str, np.ndarray]:
     found = {}
     for name, trial in trials.items():
-        place = root / name
-        for split, file in prediction_files(place.parent, place.name, trial["figures"]).items():
-            if file.is_file():
-                with np.load(file, allow_pickle=False) as arrays:
-                    prefix = f"{name}/{split}_" if split else f"{name}/"
-                    found |= {f"{prefix}{column}": arrays[column] for column in arrays.files}
+        files = prediction_files((root / name).parent, (root / name).name, trial["figures"])
+        there = {split: file for split, file in files.items() if file.is_file()}
+        found |= {f"{name}/{column}": values for column, values in read_columns(there).items()}
     return found
-
-
-def _npz(columns: dict[str, np.ndarray]) -> bytes:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **columns)  # type: ignore[arg-type]
-    return buffer.getvalue()
 
 
 def _rounded(figures: Any, digits: int | None) -> Any:

@@ -54,7 +54,7 @@ def write_comparison(grid: Grid, output: str | Path) -> list[Path]:
         notes = _notes(grid, output, results) if not tables else ()
         tables.append(comparison_table(results, list(columns), f"{title}, {name}", notes, simple))
     tables += _group_tables(results, shown)
-    answers, scores = _predictions(grid, task, results)
+    answers, scores = _predictions(task, results)
     breakdown = [magnitude_table(answers), place_table(answers), paired_table(scores, f"{title}, test, by example")]
     tables += [made for made in breakdown if made is not None]
     summary = Result(grid.settings(), _summary(results, shown)).write(folder / "compare.json")
@@ -77,18 +77,14 @@ def figure_cell(values: Sequence[float | None], form: str, factor: float = 1.0) 
 
 
 def comparison_table(
-    results: Results,
-    columns: Sequence[Column],
-    title: str,
-    notes: Sequence[str] = (),
-    baselines: Mapping[str, Any] | None = None,
+    results: Results, columns: Sequence[Column], title: str, notes: Sequence[str], baselines: Mapping[str, Any]
 ) -> Table:
     """One row for each encoding: its figures with intervals, its learning rate and its cost; baselines below."""
     rows: dict[str, dict[str, Any]] = {}
     for name, runs in results.items():
         rows[name] = {c.label: figure_cell([c.of(run.figures) for run in runs], c.form, c.factor) for c in columns}
         rows[name] |= {"seeds": len(runs), "rate": f"{runs[0].config.rate:g}"} | _cost(runs)
-    for name, figures in (baselines or {}).items():
+    for name, figures in baselines.items():
         rows[name] = {c.label: figure_cell([c.of(figures)], c.form, c.factor) for c in columns}
     formats = {c.label: c.form for c in columns} | {"seeds": ".0f", "rate": ""}
     formats |= {"tokens": ".1f", "seconds": ".0f", "parameters": ""}
@@ -137,9 +133,7 @@ def _group_tables(results: Results, columns: Sequence[Column]) -> list[Table]:
     return found
 
 
-def _predictions(
-    grid: Grid, task: Task, results: Results
-) -> tuple[dict[str, list[Answers]], dict[str, dict[str, np.ndarray]]]:
+def _predictions(task: Task, results: Results) -> tuple[dict[str, list[Answers]], dict[str, dict[str, np.ndarray]]]:
     """By encoding: the answers of each seed, and scores by example, means over seeds.
 
     An encoding is left out where its predictions are not there, or are of other examples.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from numerate.training.results import Result, write_predictions
+from numerate.files import write_atomically
+from numerate.training.results import Result
 from numerate_lab.engine.task import Columns, Figures, alike, finite
 
 if TYPE_CHECKING:
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
     from numerate_lab.engine.task import Log, Task, TrialConfig
 
-__all__ = ["TrialResult", "columns_of_split", "prediction_files", "read_trial", "run_trial", "same_figures"]
+__all__ = [
+    "TrialResult", "columns_of_split", "prediction_files", "read_columns", "read_trial", "run_trial", "same_figures",
+    "write_columns",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,7 @@ class TrialResult:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Its predictions, named `<split>_<column>`."""
-        found = {}
-        for split, file in self._files().items():
-            with np.load(file, allow_pickle=False) as arrays:
-                found |= {f"{split}_{name}" if split else name: arrays[name] for name in arrays.files}
-        return found
+        return read_columns(self._files())
 
     def _files(self) -> dict[str, Path]:
         return prediction_files(self.folder, self.config.name, self.figures)
@@ -58,6 +59,23 @@ def prediction_files(folder: Path, name: str, figures: Mapping[str, Any]) -> dic
     if isinstance(named, dict) and not (folder / f"{name}.npz").is_file():
         return {split: folder / "predictions" / Path(file).name for split, file in named.items()}
     return {"": folder / f"{name}.npz"}
+
+
+def read_columns(files: Mapping[str, Path]) -> dict[str, np.ndarray]:
+    """The columns in the files of `prediction_files`, named `<split>_<column>`."""
+    found = {}
+    for split, file in files.items():
+        with np.load(file, allow_pickle=False) as arrays:
+            found |= {f"{split}_{name}" if split else name: arrays[name] for name in arrays.files}
+    return found
+
+
+def write_columns(file: Path, columns: Columns) -> bytes:
+    """Writes columns as a compressed `.npz` file, and returns its content."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **columns)  # type: ignore[arg-type]
+    write_atomically(file, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def run_trial(
@@ -88,8 +106,7 @@ def run_trial(
         if final and split != "dev":
             kept |= {f"{split}_{name}": column for name, column in columns.items()}
     if kept:
-        tensors = {name: torch.from_numpy(np.asarray(column)) for name, column in kept.items()}
-        write_predictions(target / f"{config.name}.npz", tensors, exact=tuple(tensors))
+        write_columns(target / f"{config.name}.npz", kept)
     figures = finite(figures)
     Result(config.settings() | {"task_version": task.version}, figures).write(target / f"{config.name}.json")
     if save is not None:
@@ -100,7 +117,9 @@ def run_trial(
 def read_trial(config: TrialConfig, folder: str | Path) -> TrialResult | None:
     """The result of a trial; None if it has not been run."""
     file = Path(folder) / f"{config.name}.json"
-    return TrialResult(config, Result.read(file).figures, Path(folder)) if file.is_file() else None
+    if not file.is_file():
+        return None
+    return TrialResult(config, json.loads(file.read_text(encoding="utf-8"))["figures"], Path(folder))
 
 
 def columns_of_split(columns: Columns, split: str) -> dict[str, np.ndarray]:

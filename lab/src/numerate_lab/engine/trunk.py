@@ -154,12 +154,14 @@ class TrunkTask(Task):
         if self.config.budget == "seconds":
             timed = Result.read(self._speed_file).figures["seconds_a_step"] if self._speed_file.is_file() else None
             found["seconds_a_step"] = seconds = timed or self._seconds_a_step(model, batches, counts)
-        best = _BestWeights(model) if self.keeps_best else None
+        best: tuple[float, int, dict[str, Tensor]] = (math.inf, 0, {})  # error, look and weights
+        numbers = itertools.count()
 
         def look() -> Figures:
-            figures = self.score("dev", self.ask(model, "dev"))
-            if best is not None:
-                best.see(self.error(figures))
+            nonlocal best
+            figures, number = self.score("dev", self.ask(model, "dev")), next(numbers)
+            if self.keeps_best and (error := self.error(figures)) < best[0]:
+                best = error, number, {name: value.detach().clone() for name, value in model.state_dict().items()}
             values = self.looked(figures)
             if log is not None:
                 shown = (f"{name} {value:.6g}" for name, value in values.items() if value is not None)
@@ -167,11 +169,13 @@ class TrunkTask(Task):
             return values
 
         steps = steps_for(self.config, tokens, seconds)
-        looks = look if self.config.looks else None
-        trained = take_steps(model, self.config, batches, steps, looks, counts)
-        if best is not None:
-            at = best.restore(self.error(self.score("dev", self.ask(model, "dev")))) if best.weights else None
-            found["kept"] = trained["steps"] if at is None else trained["looks"][at]["step"]
+        trained = take_steps(model, self.config, batches, steps, look if self.config.looks else None, counts)
+        if self.keeps_best:
+            found["kept"] = trained["steps"]
+            least, number, weights = best
+            if weights and not self.error(self.score("dev", self.ask(model, "dev"))) <= least:
+                model.load_state_dict(weights)
+                found["kept"] = trained["looks"][number]["step"]
         speed = round(self.config.examples / encoding) if encoding else 0
         return trained | found | {"tokens_a_text": round(tokens, 2), "encoded_a_second": speed}
 
@@ -206,28 +210,6 @@ class TrunkTask(Task):
         steps = _TIMINGS * _TIMED_STEPS
         take_steps(copy.deepcopy(model), timed, batches, steps, mark, counts, logged=False)
         return statistics.median(later - earlier for earlier, later in itertools.pairwise(marks[1:])) / _TIMED_STEPS
-
-
-class _BestWeights:
-    """The weights that did best on dev: a small training set is soon learnt by heart."""
-
-    def __init__(self, model: NumberModel) -> None:
-        self.model, self.least, self.at, self.looks = model, math.inf, 0, 0
-        self.weights: dict[str, torch.Tensor] = {}
-
-    def see(self, error: float) -> None:
-        """Keeps the weights as they are now, if none did better before."""
-        if error < self.least:
-            self.least, self.at = error, self.looks
-            self.weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-        self.looks += 1
-
-    def restore(self, error: float) -> int | None:
-        """Restores the kept weights and returns their look; None if the last weights, with this error, do as well."""
-        if error <= self.least:
-            return None
-        self.model.load_state_dict(self.weights)
-        return self.at
 
 
 def fresh_trunk(config: TrunkTrial, tokenizer: Any, positions: int, *, causal: bool = False) -> PreTrainedModel:

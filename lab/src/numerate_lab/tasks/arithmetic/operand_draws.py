@@ -168,9 +168,8 @@ def _with_exponents(
         shrunk = np.where(root == 1, magnitude, np.trunc(magnitude / degree).astype(np.int64)) - length
         powers[:, 0] = np.where(chosen, shrunk, powers[:, 0])
     digits[:, 0] = np.where(chosen, np.abs(digits[:, 0]), digits[:, 0])  # what -2 ^ 2 means depends on whom one asks
-    digits[:, 1], powers[:, 1] = (
-        np.where(chosen, a, b) for a, b in ((sign * by, digits[:, 1]), (exponent, powers[:, 1]))
-    )
+    digits[:, 1] = np.where(chosen, sign * by, digits[:, 1])
+    powers[:, 1] = np.where(chosen, exponent, powers[:, 1])
     return Decimals(digits, powers)
 
 

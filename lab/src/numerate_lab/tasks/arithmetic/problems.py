@@ -19,6 +19,7 @@ belongs to is a hash of its operands' values, whatever their order, operation or
 
 from __future__ import annotations
 
+import functools
 import zlib
 from dataclasses import dataclass, field
 from itertools import chain
@@ -161,11 +162,8 @@ class Samples:
     @staticmethod
     def joined(parts: Sequence[Samples]) -> Samples:
         """Several, one behind the other."""
-        columns: dict[str, Any] = {}
-        for name in Samples.__dataclass_fields__:
-            column = [getattr(part, name) for part in parts]
-            columns[name] = list(chain.from_iterable(column)) if isinstance(column[0], list) else np.concatenate(column)
-        return Samples(**columns)
+        columns: Any = ([getattr(part, name) for part in parts] for name in Samples.__dataclass_fields__)
+        return Samples(*(list(chain(*each)) if isinstance(each[0], list) else np.concatenate(each) for each in columns))
 
 
 class ArithmeticProblems:
@@ -187,7 +185,8 @@ class ArithmeticProblems:
                 raise UnknownNameError(f"unknown arithmetic {config!r}: {near_names(config, list(PRESETS))}")
             config = PRESETS[config]
         self.config = config
-        self._kept: dict[tuple[str, int, int], Samples] = {}
+        # For batches smaller than a block, and for texts and then their truth.
+        self._block = functools.lru_cache(MOST_KEPT)(self._made)
 
     def stream(
         self, split: str, seed: int = 0, count: int | None = None, batch: int = BLOCK, start: int = 0
@@ -229,15 +228,6 @@ class ArithmeticProblems:
         both = self.config.test + self.config.dev
         return np.where(shares < self.config.test, "test", np.where(shares < both, "dev", "train"))
 
-    def _block(self, split: str, seed: int, number: int) -> Samples:
-        """One block; the last few are kept, for batches smaller than a block, and for texts and then their truth."""
-        key = (split, seed, number)
-        if key not in self._kept:
-            while len(self._kept) >= MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._made(*key)
-        return self._kept[key]
-
     def _made(self, split: str, seed: int, number: int) -> Samples:
         config = self.config.of_split(split)
         home = split if split in SPLITS else "test"
@@ -252,46 +242,38 @@ class ArithmeticProblems:
             if len(parts) > 50:
                 raise ValueError(f"the {home} split has hardly any operands: digits={config.digits}")
         drawn = Drawn.joined(parts)[slice(BLOCK)]
-        solved = solve(config, drawn)
-        values = drawn.values()
-        lengths = lengths_of(drawn.operands.digits)
-        return Samples(
-            texts=[f"{one} = {two}" for one, two in zip(solved.expressions, solved.answers, strict=True)],
-            operands=values,
-            operations=np.full(BLOCK, "tree") if config.tree else np.array(config.operations)[drawn.operations],
-            answers=solved.answers,
-            values=solved.values,
-            precision=solved.precision,
-            digits=np.where(np.isnan(values), 0, lengths),
-        )
+        solved, operands = solve(config, drawn), drawn.values()
+        texts = [f"{one} = {two}" for one, two in zip(solved.expressions, solved.answers, strict=True)]
+        operations = np.full(BLOCK, "tree") if config.tree else np.array(config.operations)[drawn.operations]
+        digits = np.where(np.isnan(operands), 0, lengths_of(drawn.operands.digits))
+        return Samples(texts, operands, operations, solved.answers, solved.values, solved.precision, digits)
 
 
 def _presets() -> dict[str, ArithmeticConfig]:
-    whole: dict[str, tuple[dict[str, Any], int]]
-    whole = {f"multiply-{n}": ({"operations": ("*",)}, n) for n in (3, 4, 5)}
-    whole |= {f"add-{n}": ({"operations": ("+",)}, n) for n in (6, 60)} | {"subtract-6": ({"operations": ("-",)}, 6)}
-    whole |= {"subtract-6-larger-first": ({"operations": ("-",), "larger_first": True}, 6)}
-    whole |= {"decimal-add-6": ({"operations": ("+",), "decimals": 3}, 6)}
-    whole |= {"decimal-multiply-3": ({"operations": ("*",), "decimals": 2}, 3)}
-    found = {
-        name: ArithmeticConfig(
-            **options, digits=(n, n), beyond={"longer": {"digits": [n + 1, n + 1]}, "shorter": {"digits": [1, n - 1]}}
-        )
-        for name, (options, n) in whole.items()
+    whole: dict[str, tuple[int, dict[str, Any]]] = {f"multiply-{n}": (n, {"operations": ("*",)}) for n in (3, 4, 5)}
+    whole |= {f"add-{n}": (n, {"operations": ("+",)}) for n in (6, 60)}
+    whole |= {
+        "subtract-6": (6, {"operations": ("-",)}),
+        "subtract-6-larger-first": (6, {"operations": ("-",), "larger_first": True}),
+        "decimal-add-6": (6, {"operations": ("+",), "decimals": 3}),
+        "decimal-multiply-3": (3, {"operations": ("*",), "decimals": 2}),
     }
+    found = {}
+    for name, (n, options) in whole.items():
+        beyond: dict[str, dict[str, Any]] = {"longer": {"digits": [n + 1, n + 1]}, "shorter": {"digits": [1, n - 1]}}
+        found[name] = ArithmeticConfig(**options, digits=(n, n), beyond=beyond)
     for n in (2, 3, 4):
         found[f"expressions-{n}"] = ArithmeticConfig(
             operations=("+", "-", "*"), tree=True, operands=(n, n), numbers="normal", decimals=4, significant=15,
             beyond={"longer": {"operands": [n + 1, n + 1]}, "larger": {"width": 10.0}},
         )  # fmt: skip
-    wide: dict[str, Any]
-    wide = {"numbers": "log-uniform", "digits": (1, 15), "negative": 0.4, "significant": 15, "operands": (2, 5)}
-    beyond: dict[str, dict[str, Any]] = {"larger": {"magnitude": [15, 18]}, "smaller": {"magnitude": [-18, -15]}}
-    kinds = {"-add": "+-", "-multiply": "*", "-divide": "/", "-power": "^", "": "+-*/^"}
-    for name, operations in kinds.items():
-        lists = LISTS if name == "" else ()
-        found[f"wide{name}"] = ArithmeticConfig(operations=(*operations, *lists), beyond=beyond, **wide)
-    return found | {f"wide-{name}": ArithmeticConfig(operations=(name,), beyond=beyond, **wide) for name in LISTS}
+    wide: dict[str, Any] = {
+        "numbers": "log-uniform", "digits": (1, 15), "negative": 0.4, "significant": 15, "operands": (2, 5),
+        "beyond": {"larger": {"magnitude": [15, 18]}, "smaller": {"magnitude": [-18, -15]}},
+    }  # fmt: skip
+    kinds = {"-add": "+-", "-multiply": "*", "-divide": "/", "-power": "^", "": OPERATIONS}
+    kinds |= {f"-{name}": (name,) for name in LISTS}
+    return found | {f"wide{name}": ArithmeticConfig(operations=tuple(some), **wide) for name, some in kinds.items()}
 
 
 PRESETS = _presets()

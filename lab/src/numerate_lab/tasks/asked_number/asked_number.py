@@ -107,15 +107,11 @@ def measure(predicted: Any, truth: Truth, predictors: int = 1) -> dict[str, Scor
         >>> scores["exact_match"].value, measure(["56088", "2.50"], truth)["exact_match"].value
         (0.5, 1.0)
     """
-    return _measured(*compared(predicted, truth), truth, predictors)
+    return scores(*compared(predicted, truth), truth, predictors)
 
 
-def scores(values: np.ndarray, exact: np.ndarray, truth: Truth) -> dict[str, Any]:
-    """The figures of `measure` as JSON types, from what `compared` gives."""
-    return {name: score.to_dict() for name, score in _measured(values, exact, truth).items()}
-
-
-def _measured(values: np.ndarray, exact: np.ndarray, truth: Truth, predictors: int = 1) -> dict[str, Score]:
+def scores(values: np.ndarray, exact: np.ndarray, truth: Truth, predictors: int = 1) -> dict[str, Score]:
+    """The scores of `measure`, from what `compared` gives."""
     given, gold = torch.from_numpy(values), torch.from_numpy(np.asarray(truth.values, dtype=np.float64))
     return {
         "r2": metrics.r2(given, gold),
@@ -129,7 +125,7 @@ def _measured(values: np.ndarray, exact: np.ndarray, truth: Truth, predictors: i
 
 def compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     """Predicted values, NaN for what is none, and which are exact; both (N,)."""
-    given = _listed(predicted)
+    given = predicted.detach().double().tolist() if isinstance(predicted, torch.Tensor) else list(predicted)
     if len(given) != len(truth):
         raise ValueError(f"predictions and answers must be equally many, got {len(given)} and {len(truth)}")
     if any(isinstance(one, str) for one in given):
@@ -143,13 +139,6 @@ def compared(predicted: Any, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore"):
         near = np.abs(values - truth.values) < unit / 2
     return values, near & (np.spacing(np.abs(truth.values)) < unit)
-
-
-def _listed(predicted: Any) -> list[Any]:
-    """Predictions as a list: of a tensor on any device, an array, or whatever can be gone through."""
-    if isinstance(predicted, torch.Tensor):
-        return predicted.detach().double().tolist()
-    return predicted.tolist() if isinstance(predicted, np.ndarray) else list(predicted)
 
 
 def _same(numeral: Numeral, gold: str) -> bool:

@@ -166,12 +166,15 @@ class AskedNumber(TrunkTask):
         """The metrics of a split, and of each group of a test set: `test by digits`."""
         truth = self.examples(split)[1]
         exact = self._exact(truth, columns)
-        found: Figures = {split: scores(columns["predicted"], exact, truth)}
+
+        def measured(rows: np.ndarray) -> Figures:
+            found = scores(columns["predicted"][rows], exact[rows], truth[rows])
+            return {name: score.to_dict() for name, score in found.items()}
+
+        found: Figures = {split: measured(np.arange(len(truth)))}
         for group, labels in truth.groups.items() if split != "dev" else ():
-            rows = {str(label): np.flatnonzero(labels == label) for label in np.unique(labels).tolist()}
-            found[f"{split} by {group}"] = {
-                label: scores(columns["predicted"][some], exact[some], truth[some]) for label, some in rows.items()
-            }
+            each = np.unique(labels).tolist()
+            found[f"{split} by {group}"] = {str(label): measured(np.flatnonzero(labels == label)) for label in each}
         return found
 
     def _exact(self, truth: Truth, columns: Columns) -> np.ndarray:

@@ -23,7 +23,6 @@ __all__ = ["Asked", "answers", "encode", "read_number"]
 
 CHUNK = 8192
 """Texts that are encoded at once."""
-_FILL = {"number_given": PADDING}
 _FIELDS = ("input_ids", "attention_mask", "number_slots", "number_bits", "number_chars", "number_precision")
 MOST_WRONG = 1e-3
 """The share of texts whose asked number may be read otherwise than the task means it."""
@@ -77,7 +76,9 @@ def encode(model: NumberModel, texts: Sequence[str], truth: Truth, answer_slot: 
     for start in range(0, len(texts), CHUNK):
         batch = model.processor(list(texts[start : start + CHUNK]), padding=True, return_tensors="pt")
         parts.append({key: batch[key] for key in (*_FIELDS, "number_given") if key in batch})
-    fields = {key: _joined([part[key] for part in parts], _fill(model, key)) for key in parts[0]}
+    words: Any = model.processor.tokenizer
+    fill = {"number_given": PADDING, "input_ids": words.pad_token_id}
+    fields = {key: _joined([part[key] for part in parts], fill.get(key, 0)) for key in parts[0]}
     present = fields["number_given"] != PADDING
     counts = present.sum(1)
     place = counts + answer_slot if answer_slot < 0 else torch.full_like(counts, answer_slot)
@@ -90,11 +91,6 @@ def encode(model: NumberModel, texts: Sequence[str], truth: Truth, answer_slot: 
         labels = torch.where(of_answer | behind, fields["input_ids"], -100)
         return Asked({key: fields[key] for key in ("input_ids", "attention_mask")} | {"labels": labels})
     return Asked(fields | {"number_wanted": wanted})
-
-
-def _fill(model: NumberModel, key: str) -> int:
-    words: Any = model.processor.tokenizer
-    return words.pad_token_id if key == "input_ids" else _FILL.get(key, 0)
 
 
 def _joined(parts: list[Tensor], fill: int) -> Tensor:
@@ -110,9 +106,7 @@ def _joined(parts: list[Tensor], fill: int) -> Tensor:
 def _check(model: NumberModel, fields: dict[str, Tensor], wanted: Tensor, texts: Sequence[str], truth: Truth) -> None:
     """That the number asked for is the one that the reader found there."""
     has = wanted.any(1)
-    values = fields["number_bits"].view(torch.float64).masked_fill(~wanted, 0.0).sum(1)
-    if model.processor.scaling is not None:
-        values = torch.from_numpy(model.processor.scaling.invert([""] * len(values), values.numpy()))
+    values = _unscaled(model, fields["number_bits"].view(torch.float64).masked_fill(~wanted, 0.0).sum(1))
     gold = torch.from_numpy(truth.values)
     wrong = ~has | ((values - gold).abs() > 1e-6 * gold.abs().clamp_min(1e-9))
     if model.processor.scaling is None and wrong.double().mean() > MOST_WRONG:
@@ -121,6 +115,12 @@ def _check(model: NumberModel, fields: dict[str, Tensor], wanted: Tensor, texts:
             f"{int(wrong.sum())} of {len(texts)} texts are read otherwise than meant, the first: {texts[row]!r} asks "
             f"for {truth.strings[row]}, and {values[row].item():g} was read"
         )
+
+
+def _unscaled(model: NumberModel, values: Tensor) -> Tensor:
+    """Values in the units of the texts."""
+    scaling = model.processor.scaling
+    return values if scaling is None else torch.from_numpy(scaling.invert([""] * len(values), values.numpy()))
 
 
 @torch.no_grad()
@@ -149,9 +149,7 @@ def _by_head(model: NumberModel, batch: dict[str, Tensor]) -> list[float | str |
     assert model.objective is not None  # noqa: S101 (for the type checker)
     task = model.objective.prepare(batch, model.vocabulary)
     numbers: Any = model(**task.inputs, return_loss=False).numbers
-    values = (numbers.median() if numbers.is_density else numbers.mode()).double().cpu()
-    if model.processor.scaling is not None:
-        values = torch.from_numpy(model.processor.scaling.invert([""] * len(values), values.numpy()))
+    values = _unscaled(model, (numbers.median() if numbers.is_density else numbers.mode()).double().cpu())
     found: list[float | str | None] = [None] * len(batch["input_ids"])
     for row, value in zip(batch["number_wanted"].any(1).nonzero()[:, 0].tolist(), values.tolist(), strict=True):
         found[row] = value

@@ -26,32 +26,31 @@ class MixedSource:
 
     def texts(self, split: str, count: int, seed: int = 0, start: int = 0) -> list[str]:
         """The sources' texts in turn."""
-        width = len(self.tasks)
-        first, last = start // width, -(-(start + count) // width)
-        parts = [task.texts(split, last - first, seed, first) for task in self.tasks.values()]
-        return [text for row in zip(*parts, strict=True) for text in row][start - first * width :][:count]
+        parts, rows = self._parts("texts", split, count, seed, start)
+        return _in_turn(parts)[rows]
 
     def truth(self, split: str, count: int, seed: int = 0, start: int = 0) -> Truth:
         """What those texts ask for; the group `task` says of which task each is."""
-        width = len(self.tasks)
-        first, last = start // width, -(-(start + count) // width)
-        parts = [task.truth(split, last - first, seed, first) for task in self.tasks.values()]
-        rows = slice(start - first * width, start - first * width + count)
+        parts, rows = self._parts("truth", split, count, seed, start)
         spans = [part.spans for part in parts if part.spans is not None]
         return Truth(
             np.stack([part.values for part in parts], axis=1).reshape(-1)[rows],
-            [text for row in zip(*(part.strings for part in parts), strict=True) for text in row][rows],
+            _in_turn([part.strings for part in parts])[rows],
             np.stack([part.precision for part in parts], axis=1).reshape(-1)[rows],
-            np.stack(spans, axis=1).reshape(-1, 2)[rows] if len(spans) == width else None,
-            {"task": np.tile(np.array(list(self.tasks)), last - first)[rows]},
+            np.stack(spans, axis=1).reshape(-1, 2)[rows] if len(spans) == len(parts) else None,
+            {"task": np.tile(np.array(list(self.tasks)), len(parts[0]))[rows]},
         )
 
+    def _parts(self, method: str, split: str, count: int, seed: int, start: int) -> tuple[list[Any], slice]:
+        """What a method of each source gives, and which rows are asked for once these are taken in turn."""
+        width = len(self.tasks)
+        first, last = start // width, -(-(start + count) // width)
+        parts = [getattr(task, method)(split, last - first, seed, first) for task in self.tasks.values()]
+        return parts, slice(start - first * width, start - first * width + count)
 
-def _of_file(name: str, options: dict[str, Any]) -> AskedInTexts:
-    known = ("answer_slot", "reader", "seed")
-    if odd := [key for key in options if key not in known]:
-        raise ConfigError(f"task_options of a file: {odd[0]!r}: {near_names(odd[0], list(known))}")
-    return AskedInTexts(name, **options)
+
+def _in_turn(parts: list[list[str]]) -> list[str]:
+    return [text for row in zip(*parts, strict=True) for text in row]
 
 
 def source_of(name: str, options: dict[str, Any] | None = None) -> QuestionSource:
@@ -69,6 +68,9 @@ def source_of(name: str, options: dict[str, Any] | None = None) -> QuestionSourc
     if len(names) > 1:
         return MixedSource({part: source_of(part, options) for part in names})
     if name not in PRESETS and Path(name).exists():
-        return _of_file(name, options or {})
+        known = ("answer_slot", "reader", "seed")
+        if odd := [key for key in options or () if key not in known]:
+            raise ConfigError(f"task_options of a file: {odd[0]!r}: {near_names(odd[0], list(known))}")
+        return AskedInTexts(name, **options or {})
     task = ArithmeticProblems(name)
     return ArithmeticProblems(ArithmeticConfig.from_dict(task.config.to_dict() | options)) if options else task
