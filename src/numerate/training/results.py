@@ -90,7 +90,7 @@ class Result:
     def read(cls, path: str | Path) -> Self:
         """Reads a file of `write`."""
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-        return cls(found["config"], found["figures"], found["machine"])
+        return cls(found["config"], found["figures"], found.get("machine", {}))
 
     def differences(self, settings: Mapping[str, Any], ignore: Collection[str] = ()) -> str | None:
         """The settings that differ, as `width=32 (requested 16)`; None if there are none.

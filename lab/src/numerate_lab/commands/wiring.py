@@ -127,6 +127,27 @@ def add_commands(app: typer.Typer) -> None:
         except ValueError as error:
             raise BadInput(str(error)) from None
 
+    @app.command()
+    def recompute(
+        file: Annotated[str, typer.Argument(help="A packed table, as results/xval-table5.json.")],
+        option: Annotated[
+            list[str] | None, typer.Option(help="A setting to replace, as source=DIR; repeatable.")
+        ] = None,
+    ) -> None:
+        """Compute the figures of a packed table again from its stored predictions."""
+        from numerate.errors import BadInput
+        from numerate_lab.commands.compare import parsed_options
+        from numerate_lab.engine.packed import recompute_packed
+
+        try:
+            found = recompute_packed(file, **parsed_options(option or []))
+        except (ValueError, LookupError, OSError) as error:
+            raise BadInput(str(error)) from None
+        for name, same in found.items():
+            typer.echo(f"{name}: {'same' if same else 'DIFFERENT'}")
+        if not found or not all(found.values()):
+            raise BadInput(f"{file}: {'no predictions to compute from' if not found else 'some figures differ'}")
+
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())

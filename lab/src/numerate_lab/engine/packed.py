@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.files import write_atomically
-from numerate_lab.engine.trial import prediction_files, read_columns, write_columns
+from numerate_lab.engine.task import Workspace
+from numerate_lab.engine.trial import prediction_files, read_columns, read_trial, same_figures, write_columns
+from numerate_lab.registry import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from numerate_lab.engine.task import Figures
 
-__all__ = ["pack", "read_packed", "unpack"]
+__all__ = ["pack", "read_packed", "recompute_packed", "unpack"]
 
 _RENDERED = ("compare", "table")
 """Files that are rendered from trials; the grid's settings are taken from them."""
@@ -112,6 +115,28 @@ def unpack(file: str | Path, folder: str | Path) -> None:
         by_trial.setdefault(trial, {})[column] = values
     for name, columns in by_trial.items():
         write_columns(root / f"{name}.npz", columns)
+
+
+def recompute_packed(file: str | Path, **options: Any) -> dict[str, bool]:
+    """Whether the figures of each trial with stored predictions come out again, by the trial's name.
+
+    Args:
+        file: A packed table of any registered task.
+        **options: Settings that replace the stored ones, such as the path of a data set on this machine.
+    """
+    by_kind = {tasks[name].Trial.kind: tasks[name] for name in tasks.names()}
+    found: dict[str, bool] = {}
+    with tempfile.TemporaryDirectory(prefix="numerate-") as folder:
+        unpack(file, folder)
+        for name, one in read_packed(file)["trials"].items():
+            place = Path(folder) / name
+            if place.with_name(f"{place.name}.npz").is_file():
+                task = by_kind[one["config"]["kind"]]
+                config = task.Trial.from_dict(one["config"] | options)
+                result = read_trial(config, place.parent)
+                same = None if result is None else same_figures(task(config, Workspace(place.parent)), result)
+                found[name] = same is True
+    return found
 
 
 def _columns(root: Path, trials: dict[str, Figures]) -> dict[str, np.ndarray]:

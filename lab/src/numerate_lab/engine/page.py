@@ -68,8 +68,8 @@ def figure_cell(values: Sequence[float | None], form: str, factor: float = 1.0) 
     """The mean over seeds, and half of its 95 % interval where there are several.
 
     Example:
-        >>> figure_cell([0.5, 0.6], ".1f", 100.0)
-        Cell(value=55.0, mark=' ± 63.5')
+        >>> figure_cell([0.25, 0.75], ".1f", 100.0)
+        Cell(value=50.0, mark=' ± 317.7')
     """
     mean, half = mean_and_spread(values)
     mark = "" if half is None else f" ± {factor * half:{form}}"
