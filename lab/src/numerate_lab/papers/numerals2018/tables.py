@@ -159,8 +159,8 @@ def error_table(folder: str | Path, estimate: str = "candidate") -> Table:
             rows.setdefault(row, {error: score["value"] for error, score in scores.items()})
         skipped = lines[estimate]["MdAPE"]["skipped"]
     known = _RUN["paper_errors"].get(corpus, {}) if estimate == "candidate" else {}
-    errors: tuple[str, ...] = ("MdAE", "MAPE", "MdAPE")
-    theirs = {name: dict(zip(errors, cells, strict=True)) for name, cells in known.items() if name in rows}
+    errors = ("MdAE", "MAPE", "MdAPE")
+    theirs: dict[str, Any] = {key: dict(zip(errors, row, strict=True)) for key, row in known.items() if key in rows}
     formats = {"RMSE": ".4g", "MAE": ".4g", "MdAE": ".2f", "MAPE": ".4g", "MdAPE": ".2f"}
     title = f"Number line by the {'best candidate' if estimate == 'candidate' else estimate}, {corpus}"
     notes = [f"Percentages leave out {skipped:,} numbers that are 0."]
