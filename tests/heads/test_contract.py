@@ -382,15 +382,21 @@ def test_fit_and_state_dict(head: Head) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="compares an accelerator with the CPU")
-def test_accelerator_agrees_with_cpu() -> None:
+def test_accelerator_agrees_with_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # LSTMs would run with 10 bits of mantissa
     for case in [*heads.names(), *VARIANTS]:
-        head, numbers, hidden = build(case), table(EXTREMES), states(len(EXTREMES))
+        # Beyond 1e15, the digits that `mog` counts depend on how a device rounds powers of ten.
+        values = [value for value in EXTREMES if abs(value) < 1e15 or not ("mog" in case or "combination" in case)]
+        head, numbers, hidden = build(case), table(values), states(len(values))
         expected, loss = head(hidden).cdf(numbers.values()), head.loss(hidden, numbers)
         head.to("cuda")
         numbers, hidden = numbers.to("cuda"), hidden.to("cuda")
         there = head(hidden)
         torch.testing.assert_close(there.cdf(numbers.values()).cpu(), expected, rtol=1e-3, atol=1e-3, equal_nan=True)
-        torch.testing.assert_close(head.loss(hidden, numbers).cpu(), loss, rtol=1e-3, atol=1e-3)
+        there_loss = head.loss(hidden, numbers).cpu()
+        torch.testing.assert_close(
+            there_loss, loss, rtol=1e-3, atol=1e-3, msg=lambda text, case=case: f"{case}: {text}"
+        )
         estimates = (
             there.quantile(0.5),
             there.mode(),

@@ -475,7 +475,7 @@ def test_gradient_descent_lowers_every_loss() -> None:
 def test_bad_options_are_quoted() -> None:
     with pytest.raises(ConfigError, match="'wass'"):
         NumberTokenLoss(LETTERS, "wass")
-    with pytest.raises(ConfigError, match=r"0\.5, 'was'"):
+    with pytest.raises(ConfigError, match=r"squash=0\.5, loss='was'"):
         NumberTokenLoss(LETTERS, squash=0.5)
     with pytest.raises(ConfigError, match="'mse'"):
         NumberTokenLoss(LETTERS, "mse", squash=2.0)

@@ -104,7 +104,7 @@ def test_masked_never_masks_special_tokens_or_padding() -> None:
 def test_masked_needs_a_mask_token() -> None:
     with pytest.raises(ValueError, match="needs a tokenizer with a mask token"):
         objectives["masked"].build().prepare(dict(MARKED), Vocabulary(None, 100, ()))
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="in 0 to 1"):
         objectives["masked"].build(ratio=1.5)
 
 

@@ -31,7 +31,7 @@ def test_numbers(value: Any, number: float) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "  ", "NA", "n/a", "NaN", "null", "None", "NaT", math.nan, np.float64("nan"), np.datetime64("NaT")],
+    [None, "", "  ", "NA", "n/a", "NaN", "null", "None", "NaT", math.nan, np.float64("nan"), np.datetime64("NaT", "s")],
 )
 def test_missing(value: Any) -> None:
     assert read_cell(value) == ("missing", pytest.approx(math.nan, nan_ok=True), "", False)

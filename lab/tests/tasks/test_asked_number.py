@@ -45,7 +45,7 @@ def tiny(**options: Any) -> AskedNumberTrial:
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, NumberModel]:
-    return {name: AskedNumber(tiny(encoding=name)).build() for name in ENCODINGS}
+    return {name: AskedNumber(tiny(encoding=name)).build().cpu() for name in ENCODINGS}
 
 
 def test_measures_of_values() -> None:

@@ -57,7 +57,7 @@ class SomeRecords(RecordsTask):
 
 
 def build(config: RecordsTrial) -> Any:
-    return SomeRecords(config).build()
+    return SomeRecords(config).build().cpu()
 
 
 def test_batches_are_the_same_for_all_encodings_and_of_one_shape() -> None:
