@@ -65,7 +65,8 @@ def number_table(grid: Grid, output: str | Path) -> Table:
         *edge_notes(grid, output),
     )
     title = f"Masked numbers, {title_of(grid)}"
-    return table(rows, columns, best=bold, corner="encoder + head", title=title, notes=notes)
+    shown: Any = {"best": bold, "corner": "encoder + head", "title": title, "notes": notes}
+    return table(rows, columns, **shown)
 
 
 def _log_errors(grid: Grid, results: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -113,6 +113,8 @@ def word_table(about: str, grid: Grid, output: str | Path, part: str, paper: Map
         notes += [f"{about_names}: {', '.join(names)}."] if names else []
     notes += edge_notes(grid, output)
     theirs = {name: dict(zip(COLUMNS, row, strict=True)) for name, row in paper.items()}
+    forms: Any
+    best: Any
     forms, best = ({name: settings[index] for name, settings in _MEASURES.items()} for index in (1, 2))
     title = f"{about}: {part}, {title_of(grid)}"
     return table(rows, forms, best=best, paper=theirs or None, corner="encoder", title=title, notes=notes)

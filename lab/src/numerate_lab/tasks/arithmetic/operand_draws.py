@@ -226,7 +226,7 @@ def _worked_out(config: ArithmeticConfig, name: str, numbers: Sequence[Decimal],
     one, two, count = numbers[0], numbers[1], len(numbers)
     if name in _SIMPLE:
         return _SIMPLE[name](one, two), False
-    whole_power = math.prod([one] * abs(int(two))) if name == "^" and two % 1 == 0 else None
+    whole_power = math.prod([one] * abs(int(two)), start=Decimal(1)) if name == "^" and two % 1 == 0 else None
     if whole_power is not None and two > 0:
         return whole_power, False
     wanted = config.significant or 0  # what needs it has it

@@ -163,7 +163,8 @@ class Samples:
     def joined(parts: Sequence[Samples]) -> Samples:
         """Several, one behind the other."""
         columns: Any = ([getattr(part, name) for part in parts] for name in Samples.__dataclass_fields__)
-        return Samples(*(list(chain(*each)) if isinstance(each[0], list) else np.concatenate(each) for each in columns))
+        joined: Any = (list(chain(*each)) if isinstance(each[0], list) else np.concatenate(each) for each in columns)
+        return Samples(*joined)
 
 
 class ArithmeticProblems:

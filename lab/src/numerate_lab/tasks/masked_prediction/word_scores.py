@@ -188,7 +188,7 @@ def compare(
     mean, other_mean = (float(column[there].mean()) if there.any() else math.nan for column in losses)
     rate = float(other_right.double().mean()) if there.any() else 0.0
     draws: dict[str, Any] = {"level": level, "resamples": resamples}
-    by_sentence = draws | {"clusters": torch.from_numpy(positions.sentence[there])}
+    by_sentence: dict[str, Any] = draws | {"clusters": torch.from_numpy(positions.sentence[there])}
     tests: dict[str, Any] = {
         "nats_change": _change(loss, other_loss, by_sentence),
         "nats_difference": metrics.bootstrap(loss, other_loss, **by_sentence),
@@ -202,7 +202,8 @@ def compare(
     figures = {"count": int(there.sum()), "nats": mean, "other_nats": other_mean}
     figures["ratio"] = mean / other_mean if other_mean else math.nan
     if not any(scores.meaning is None for scores in (*one, *other)):
-        meanings = (np.mean([scores.meaning for scores in some], axis=0) for some in (one, other))
+        stacked: Any = ([scores.meaning for scores in some] for some in (one, other))
+        meanings = (np.mean(some, axis=0) for some in stacked)
         meaning, other_meaning = (torch.from_numpy(column[there]) for column in meanings)
         figures |= {"meaning_nats": float(meaning.mean()), "other_meaning_nats": float(other_meaning.mean())}
         tests["meaning_change"] = _change(meaning, other_meaning, by_sentence)

@@ -89,7 +89,7 @@ def move(
         at_once = AT_ONCE if masses.device.type == "cpu" else AT_ONCE_ON_DEVICE
     goes = range(0, len(masses), at_once) or [0]  # one for none at all, which has shapes too
     columns, settings = (masses, positions, velocities, times), (order, tolerance, max_steps)
-    parts = [_move(*(column[at : at + at_once] for column in columns), *settings) for at in goes]
+    parts = [_move(*(column[at : at + at_once] for column in columns), *settings) for at in goes]  # type: ignore[call-arg]
     return Motion(*(torch.cat([getattr(part, name) for part in parts]) for name in Motion.__dataclass_fields__))
 
 

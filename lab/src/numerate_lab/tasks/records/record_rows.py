@@ -185,11 +185,12 @@ def encode_rows(model: NumberModel, shape: Shape, numbers: Tensor, writer: Numbe
             empty = torch.full((len(some), row.shape[1] + 1), fill, dtype=column.dtype, device=device)
             found.append(empty.scatter_(1, places, column)[:, :longest])
     longest = max(part.shape[1] for part in ids)
-    joined = [
+    joined: Any = [
         torch.cat([functional.pad(part, (0, longest - part.shape[1]), value=fill) for part in parts])
         for parts, fill in ((ids, pad), (slots, 0))
     ]
-    return Rows(*joined, numbers.contiguous().view(torch.int64), torch.cat(lengths), shape.asks)
+    wide, owned = joined
+    return Rows(wide, owned, numbers.contiguous().view(torch.int64), torch.cat(lengths), shape.asks)
 
 
 def _tokens_between(model: NumberModel, shape: Shape, decimals: int) -> list[list[int]]:

@@ -167,7 +167,7 @@ class TemperatureSource(RecordSource):
                 asked.append((record, slot, cell, time, sample.hours, begin, end))
                 strings.append(text[begin:end])
         columns = np.array(asked, dtype=np.int64).reshape(-1, 7)
-        groups = dict(zip(("record", "slot", "cell", "time", "step"), columns.T, strict=False))
+        groups: dict[str, np.ndarray] = dict(zip(("record", "slot", "cell", "time", "step"), columns.T, strict=False))
         groups["hour"] = groups["time"] % DAY // 3600
         values = np.array([float(string) for string in strings], dtype=np.float64)
         precision = np.full(len(strings), -self.config.decimals, dtype=np.int64)  # 0.5 means 0.5000
