@@ -11,4 +11,4 @@ __all__ = ["tables", "tasks"]
 tasks: Registry[Any] = Registry("task", "numerate_lab.tasks")
 """Name -> a subclass of `numerate_lab.engine.task.Task`."""
 tables: Registry[Any] = Registry("table", "numerate_lab.papers")
-"""Name of a paper's table -> a subclass of `numerate_lab.engine.tables.Paper`."""
+"""Name of a paper's table -> a subclass of `numerate_lab.engine.paper_tables.Paper`."""

@@ -30,7 +30,7 @@ from numerate_lab.engine.grid import (
 )
 from numerate_lab.engine.packed import pack, read_packed, unpack
 from numerate_lab.engine.page import write_comparison
-from numerate_lab.engine.tables import Options, Paper, merged, reproduce
+from numerate_lab.engine.paper_tables import Options, Paper, merged, reproduce
 from numerate_lab.engine.task import Answers, Column, Columns, Figures, Task, TrialConfig, Workspace
 from numerate_lab.registry import tables, tasks
 

@@ -19,7 +19,7 @@ from numerate.modeling.attaching import attach
 from numerate.training.results import OtherSettingsError
 from numerate_lab.engine.encodings import encoding_names
 from numerate_lab.engine.grid import Grid, against_base, best_rate, finals, recompute, run_grids
-from numerate_lab.engine.tables import Options
+from numerate_lab.engine.paper_tables import Options
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.papers.float2024.tables import FloatEmbedding
 from numerate_lab.papers.literacy2021.report import (

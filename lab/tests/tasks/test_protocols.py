@@ -12,10 +12,10 @@ from transformers import AutoModelForMaskedLM
 
 from numerate.config import ConfigError
 from numerate.processing.number_table import NumberTable
-from numerate_lab.tasks.masked_prediction.fitting import _groups
 from numerate_lab.tasks.masked_prediction.masked_word import MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import _embed_twice, build, load_split
+from numerate_lab.tasks.masked_prediction.prediction_training import _groups
 
 if TYPE_CHECKING:
     from pathlib import Path

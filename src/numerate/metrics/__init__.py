@@ -20,7 +20,8 @@ from numerate.metrics.calibration import (
     pit,
     pit_coverage,
 )
-from numerate.metrics.errors import (
+from numerate.metrics.perplexity import Perplexity, perplexities, perplexity
+from numerate.metrics.point_errors import (
     adjusted_r2,
     exponent_accuracy,
     log_mae,
@@ -36,7 +37,6 @@ from numerate.metrics.errors import (
     sign_accuracy,
     smape,
 )
-from numerate.metrics.perplexity import Perplexity, perplexities, perplexity
 from numerate.metrics.ranks import hit_at, roc_auc
 from numerate.metrics.score import MetricError, Score
 from numerate.metrics.significance import (

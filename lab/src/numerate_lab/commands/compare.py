@@ -33,7 +33,7 @@ def grid_of(
     """
     from numerate_lab.engine.encodings import with_heads
     from numerate_lab.engine.grid import Grid
-    from numerate_lab.engine.tables import check_name
+    from numerate_lab.engine.paper_tables import check_name
     from numerate_lab.registry import tasks
 
     # A file, or several presets by commas, are texts with one number asked for.

@@ -96,8 +96,8 @@ def add_commands(app: typer.Typer) -> None:
 
         Trainings that have a result in the folder are not run again, so an interrupted run is resumed.
         """
-        from numerate_lab.engine.tables import Options
-        from numerate_lab.engine.tables import reproduce as run
+        from numerate_lab.engine.paper_tables import Options
+        from numerate_lab.engine.paper_tables import reproduce as run
 
         load_plugins(plugin)
         options = Options(

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from numerate.metrics import right_digit_shares
-from numerate.metrics.errors import order_of_magnitude
+from numerate.metrics.point_errors import order_of_magnitude
 from numerate.report.tables import Table, table
 
 if TYPE_CHECKING:

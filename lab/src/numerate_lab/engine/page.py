@@ -18,7 +18,7 @@ from numerate_lab.engine.error_breakdown import magnitude_table, place_table
 from numerate_lab.engine.grid import baselines_of, mean_and_spread, read_results, whole_tries
 from numerate_lab.engine.task import Workspace
 from numerate_lab.engine.trial import columns_of_split
-from numerate_lab.engine.trunk import TrunkTrial
+from numerate_lab.engine.trunk_training import TrunkTrial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from numerate_lab.engine.tables import load_yaml, paper
+from numerate_lab.engine.paper_tables import load_yaml, paper
 from numerate_lab.papers.literacy2021.tables import PredictionPaper
 
 __all__ = ["FloatEmbedding"]

@@ -11,7 +11,7 @@ from numerate.files import write_atomically
 from numerate.modeling.artefact import BASE_FOLDER
 from numerate.training.results import write
 from numerate_lab.engine.grid import Grid, best_rate, finals
-from numerate_lab.engine.tables import Paper, check_name, load_yaml, paper
+from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
 from numerate_lab.papers.literacy2021 import number_report, report
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction.masked_number import has_head
@@ -20,7 +20,7 @@ from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, encodin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate_lab.engine.tables import Options
+    from numerate_lab.engine.paper_tables import Options
 
 __all__ = ["Literacy", "PredictionPaper", "setting_of"]
 

@@ -16,7 +16,7 @@ from numerate.report.pages import page
 from numerate.report.tables import Cell, table
 from numerate.training.results import read_predictions
 from numerate_lab.engine.grid import Grid
-from numerate_lab.engine.tables import Paper, check_name, load_yaml, paper
+from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
 from numerate_lab.tasks.next_numeral.next_numeral import NextNumeral
 from numerate_lab.tasks.next_numeral.numeral_trial import NextNumeralTrial
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numerate.report.tables import Table
-    from numerate_lab.engine.tables import Options
+    from numerate_lab.engine.paper_tables import Options
 
 __all__ = ["Numerals", "beyond_table", "chosen_table", "grid_for", "write_tables"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.registry import notations
 from numerate_lab.engine.grid import Grid
-from numerate_lab.engine.tables import Options, Paper, check_name, load_yaml, merged, paper
+from numerate_lab.engine.paper_tables import Options, Paper, check_name, load_yaml, merged, paper
 from numerate_lab.registry import tasks
 
 if TYPE_CHECKING:

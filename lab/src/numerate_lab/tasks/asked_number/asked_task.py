@@ -19,7 +19,7 @@ from numerate.processing.scaling import Scaling
 from numerate.processing.static_shapes import Counts
 from numerate_lab.engine.encodings import encoding_of
 from numerate_lab.engine.task import Answers, Column, Columns, Figures, TrialConfig
-from numerate_lab.engine.trunk import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk, values_of
+from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk, values_of
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.problems import PRESETS
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, scores

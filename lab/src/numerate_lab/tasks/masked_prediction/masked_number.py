@@ -21,9 +21,9 @@ from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction import number_guesses
-from numerate_lab.tasks.masked_prediction.fitting import fit
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
+from numerate_lab.tasks.masked_prediction.prediction_training import fit
 from numerate_lab.tasks.masked_prediction.spelled_number import SpelledNumbers
 from numerate_lab.tasks.masked_prediction.word_positions import Encoded, with_reader
 

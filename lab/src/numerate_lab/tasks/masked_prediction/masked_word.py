@@ -17,8 +17,8 @@ from numerate_lab.engine.task import Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction import word_prediction
-from numerate_lab.tasks.masked_prediction.fitting import fit
 from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, PredictionTask, PredictionTrial, split_key
+from numerate_lab.tasks.masked_prediction.prediction_training import fit
 from numerate_lab.tasks.masked_prediction.word_positions import encode
 from numerate_lab.tasks.masked_prediction.word_scores import WordScores, compare, summary
 

@@ -19,7 +19,7 @@ from numerate.processing.scaling import Scaling
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
 from numerate.training.sources import SourceError, Texts
 from numerate_lab.engine.encodings import encoding_names, encoding_of
-from numerate_lab.engine.tables import load_yaml
+from numerate_lab.engine.paper_tables import load_yaml
 from numerate_lab.engine.task import Task, TrialConfig
 from numerate_lab.tasks.masked_prediction.number_sentences import plain_sentences, read_number_sentences
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions

@@ -20,7 +20,7 @@ from numerate.processing.number_table import NumberTable
 from numerate.processing.record_tokenizer import record_tokenizer
 from numerate_lab.engine.encodings import Encoding, encoding_of
 from numerate_lab.engine.task import Column, Columns, Figures, TrialConfig
-from numerate_lab.engine.trunk import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk
+from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk
 from numerate_lab.tasks.records.record_answers import Predictions, answers, missed_variance, scores
 from numerate_lab.tasks.records.record_arrays import Records
 from numerate_lab.tasks.records.record_rows import NumberWriter, Rows, encode_rows

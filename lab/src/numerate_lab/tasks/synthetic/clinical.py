@@ -24,7 +24,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from numerate.reading.plain import raw_tokens
-from numerate_lab.engine.tables import load_yaml
+from numerate_lab.engine.paper_tables import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

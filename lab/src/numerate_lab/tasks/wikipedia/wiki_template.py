@@ -6,7 +6,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from numerate_lab.engine.tables import load_yaml
+from numerate_lab.engine.paper_tables import load_yaml
 
 __all__ = ["DECIMALS", "NAMES", "UNITS", "Conversion", "Wording", "conversion_of"]
 

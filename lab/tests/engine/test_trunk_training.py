@@ -13,9 +13,9 @@ import transformers
 
 from numerate.processing.static_shapes import Counts
 from numerate.training import CudaGraphTrainer
-from numerate_lab.engine import trunk
+from numerate_lab.engine import trunk_training as trunk
 from numerate_lab.engine.task import Workspace
-from numerate_lab.engine.trunk import compile_blocks, steps_for
+from numerate_lab.engine.trunk_training import compile_blocks, steps_for
 from numerate_lab.tasks.asked_number.asked_task import AskedNumber, AskedNumberTrial
 
 if TYPE_CHECKING:
