@@ -385,8 +385,8 @@ def test_fit_and_state_dict(head: Head) -> None:
 def test_accelerator_agrees_with_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # LSTMs would run with 10 bits of mantissa
     for case in [*heads.names(), *VARIANTS]:
-        # Known differences at the edge: the digits that `mog` counts beyond 1e15 depend on how a device rounds powers of
-        # ten, and the loss of `mixture` at the largest float64 overflows on CUDA.
+        # Known differences: the digits that `mog` counts beyond 1e15 depend on how a device rounds powers of ten, and
+        # the loss of `mixture` at the largest float64 overflows on CUDA.
         largest = 1e15 if "mog" in case or "combination" in case else 1e308
         values = [value for value in EXTREMES if abs(value) < largest]
         head, numbers, hidden = build(case), table(values), states(len(values))
