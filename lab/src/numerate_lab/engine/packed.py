@@ -86,7 +86,10 @@ def read_packed(file: str | Path) -> Figures:
     Raises:
         ValueError: The file is no packed table, or its predictions are not those that it was packed with.
     """
-    whole = json.loads(Path(file).read_text(encoding="utf-8"))
+    try:
+        whole = json.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError:
+        whole = None
     if not isinstance(whole, dict) or not whole.keys() >= {"command", "trials", "shared"}:
         raise ValueError(f"{file}: not a packed table; see numerate_lab.engine.packed")
     for of, shared in ((whole["trials"], whole["shared"]), (whole["others"], {})):
