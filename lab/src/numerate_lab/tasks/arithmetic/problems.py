@@ -29,6 +29,7 @@ import numpy as np
 
 from numerate.config import Config
 from numerate.registry import UnknownNameError, near_names
+from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.number_formats import lengths_of, shares_of
 from numerate_lab.tasks.arithmetic.operand_draws import LISTS, OPERATIONS, ROOTS, Drawn, draw, solve
 from numerate_lab.tasks.asked_number.asked_number import Truth
@@ -183,7 +184,8 @@ class ArithmeticProblems:
     def __init__(self, config: ArithmeticConfig | str) -> None:
         if isinstance(config, str):
             if config not in PRESETS:
-                raise UnknownNameError(f"unknown arithmetic {config!r}: {near_names(config, list(PRESETS))}")
+                known = [*tasks.names(), *PRESETS]
+                raise UnknownNameError(f"unknown task {config!r}: {near_names(config, known)}")
             config = PRESETS[config]
         self.config = config
         # For batches smaller than a block, and for texts and then their truth.
