@@ -51,12 +51,15 @@ class NumberOutput(Protocol):
             which computes its loss without that copy.
         numbers: Distributions of the numbers asked for, in reading order; None if there are none, or no head.
         number_index: (N, 2) row and number index of each of them.
+        source_index: (B, T) the place in the batch of each token of the logits, if the objective hid numbers: their
+            tokens left the sequence, so that others moved. -1 for padding at vacated places; None if nothing moved.
     """
 
     loss: Tensor | None
     logits: Tensor | None
     numbers: NumberDistribution | None
     number_index: Tensor | None
+    source_index: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class BackboneInfo:
         hidden_dim: Width of its last hidden state.
         positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
         pools_by_ids: Whether it finds the last token of a text by its ids, as causal classifiers do.
+        takes_positions: Whether it takes `position_ids`, and does not derive them from token ids.
     """
 
     task: str
@@ -82,6 +86,7 @@ class BackboneInfo:
     hidden_dim: int
     positions_after: int | None
     pools_by_ids: bool
+    takes_positions: bool
 
     @classmethod
     def of(cls, backbone: PreTrainedModel) -> BackboneInfo:
@@ -94,13 +99,14 @@ class BackboneInfo:
         if both and task not in ("seq2seq-lm", "encoder"):
             raise TypeError(f"{type(inner).__name__}: encoder-decoders for {task} are not supported")
         causal = not both and _sees_only_back(inner, task)
+        after = None if both else _positions_after(inner)
         words: Any = inner.get_input_embeddings()
         embedding_dim = int(words.weight.shape[1])
         return cls(
             task=task, is_language_model=task.endswith("-lm"), is_encoder_decoder=both, is_causal=causal,
             embedding_dim=embedding_dim, hidden_dim=_hidden_dim(inner, embedding_dim),
-            positions_after=None if both else _positions_after(inner),
-            pools_by_ids=causal and task == "sequence-classification",
+            positions_after=after, pools_by_ids=causal and task == "sequence-classification",
+            takes_positions=after is None and "position_ids" in inspect.signature(inner.forward).parameters,
         )  # fmt: skip
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
@@ -228,7 +234,7 @@ def rebuilt(output: Any, items: dict[str, Any]) -> NumberOutput:
         result[key] = items[key]
     # Plain attributes: tools that collect an output's items expect tensors only.
     result.loss, result.logits = result.get("loss"), result.get("logits")
-    result.numbers = result.number_index = None
+    result.numbers = result.number_index = result.source_index = None
     return result
 
 

@@ -7,6 +7,7 @@ logits as before.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
@@ -23,6 +24,7 @@ from numerate.modeling.outputs import number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import table_of
 
 if TYPE_CHECKING:
@@ -98,7 +100,10 @@ class NumberModel(nn.Module):
                 part.to(device=self.own_rows.device, dtype=self.own_rows.dtype)
         words: Any = processor.tokenizer
         special = tuple(words.all_special_ids)
-        self.vocabulary = Vocabulary(words.mask_token_id, processor.num_id, special, head is not None, len(words))
+        self.vocabulary = Vocabulary(
+            words.mask_token_id, processor.num_id, special, head is not None, len(words), words.pad_token_id or 0,
+            several_tokens=processor.several_tokens, spells_numbers=processor.spells_numbers,
+        )  # fmt: skip
         # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
@@ -161,7 +166,8 @@ class NumberModel(nn.Module):
         token_type_ids: Tensor | None = None, position_ids: Tensor | None = None,
         number_slots: Tensor | None = None, number_bits: Tensor | None = None, number_chars: Tensor | None = None,
         number_precision: Tensor | None = None, number_given: Tensor | None = None,
-        number_wanted: Tensor | None = None, number_column: Tensor | None = None, sample_id: Tensor | None = None,
+        number_scale: Tensor | None = None, number_wanted: Tensor | None = None,
+        number_column: Tensor | None = None, sample_id: Tensor | None = None,
         labels: Tensor | None = None, start_positions: Tensor | None = None, end_positions: Tensor | None = None,
         decoder_input_ids: Tensor | None = None, decoder_attention_mask: Tensor | None = None,
         decoder_number_slots: Tensor | None = None, decoder_number_bits: Tensor | None = None,
@@ -186,12 +192,12 @@ class NumberModel(nn.Module):
         if input_ids is None:
             raise ValueError("input_ids are needed: a processor's batch has them")
         fields: dict[str, Any] = {
-            "input_ids": input_ids, "attention_mask": attention_mask, "sample_id": sample_id,
-            "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
-            "number_precision": number_precision, "number_given": number_given,
+            "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
+            "position_ids": position_ids, "sample_id": sample_id, "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
+            "number_precision": number_precision, "number_given": number_given, "number_scale": number_scale,
             "number_wanted": number_wanted, "number_column": number_column,
         }  # fmt: skip
-        passed = {"token_type_ids": token_type_ids, "start_positions": start_positions, "end_positions": end_positions}
+        passed: dict[str, Any] = {"start_positions": start_positions, "end_positions": end_positions}
         if self.info.is_encoder_decoder:
             decoder = {
                 "input_ids": decoder_input_ids, "number_slots": decoder_number_slots,
@@ -204,10 +210,13 @@ class NumberModel(nn.Module):
         else:
             task = self.task(fields, labels, return_loss)
             fields = predicted = fields if task is None else task.inputs
+            if task is not None and task.source is not None:
+                kwargs = {key: _moved(value, task.source) for key, value in kwargs.items()}
         if not self.info.is_language_model:
             passed["labels"] = labels
-        passed["attention_mask"] = attention_mask
-        passed["position_ids"] = self.info.position_ids(input_ids) if position_ids is None else position_ids
+        passed |= {name: fields[name] for name in ("attention_mask", "token_type_ids", "position_ids")}
+        if passed["position_ids"] is None:
+            passed["position_ids"] = self.info.position_ids(fields["input_ids"])
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         ids: Tensor = fields["input_ids"]
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
@@ -351,4 +360,13 @@ class NumberModel(nn.Module):
         wanted = self.training if return_loss is None else return_loss
         if not wanted or self.objective is None or self.objective.needs_labels:
             return None
-        return self.objective.prepare(fields, self.vocabulary)
+        vocabulary = self.vocabulary
+        if self.info.takes_positions and self.processor.tokenizer.padding_side == "left":
+            vocabulary = dataclasses.replace(vocabulary, pads_left=True)
+        return self.objective.prepare(fields, vocabulary)
+
+
+def _moved(value: Any, source: Tensor) -> Any:
+    """A further argument of the backbone with one entry for each token, such as boxes, moved with the tokens."""
+    is_field = isinstance(value, Tensor) and value.dim() > 1 and value.shape[:2] == source.shape
+    return gather_rows(value, source) if is_field else value

@@ -75,6 +75,7 @@ def number_outputs(
     if loss is not None:
         items["loss"] = loss
     result = rebuilt(output, items)
+    result.source_index = None if task is None else task.source
     if not is_recorded():  # a recorded CUDA graph returns tensors only
         result.numbers, result.number_index = _predicted_numbers(model, hidden, fields, every)
         if model.on_numbers is not None:

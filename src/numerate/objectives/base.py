@@ -35,6 +35,10 @@ class Vocabulary:
         special_ids: Ids of the tokenizer's special tokens.
         predicts_numbers: Whether the model has a number head.
         size: Number of ids of the tokenizer, for drawing random words; 0 if unknown.
+        pad_id: Id of the padding token.
+        several_tokens: Whether a number may have more tokens than [NUM].
+        spells_numbers: Whether the notation spells numbers in tokens that the token head predicts, as `p10` does.
+        pads_left: Whether texts are padded on the left by a tokenizer whose backbone takes position ids.
     """
 
     mask_id: int | None
@@ -42,6 +46,10 @@ class Vocabulary:
     special_ids: tuple[int, ...]
     predicts_numbers: bool = True
     size: int = 0
+    pad_id: int = 0
+    several_tokens: bool = True
+    spells_numbers: bool = False
+    pads_left: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,15 @@ class Task:
         labels: (B, T) token ids to predict, -100 elsewhere; None if no tokens are predicted.
         targets: The number table before masking; None if there are no numbers.
         scored: (B, M) which numbers are predicted.
+        source: (B, T) the place in the original batch of each token of `inputs`, -1 for padding at a vacated place;
+            None if no token was moved.
     """
 
     inputs: dict[str, Any]
     labels: Tensor | None
     targets: NumberTable | None = None
     scored: Tensor | None = None
+    source: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

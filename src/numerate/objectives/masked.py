@@ -12,6 +12,7 @@ import torch
 from numerate.embedders.option_checks import check_option, check_within
 from numerate.objectives.base import Objective, ObjectiveConfig, Task, Vocabulary
 from numerate.objectives.draws import Draws
+from numerate.objectives.hiding import hide_numbers
 from numerate.processing.number_table import ASKED, GIVEN
 from numerate.processing.slot_positions import table_of
 from numerate.registry import objectives
@@ -34,14 +35,16 @@ class MaskedConfig(ObjectiveConfig):
 
     Attributes:
         ratio: Share of the tokens that are masked.
-        number_ratio: Share of the numbers that are masked, unless the batch has `number_wanted`.
+        number_ratio: Share of the numbers that are hidden, unless the batch has `number_wanted`.
         what: Mask both numbers and words, or only one of them.
-        replace: Shares of the drawn tokens that become [MASK] and random words; the rest is kept and predicted, too.
-            By default all become [MASK], so that no visible number is predicted. BERT uses (0.8, 0.1). All tokens of a
-            number are treated alike; a number that becomes random words loses its vector.
-        joint: Mask the sub-words of a masked number together with its slot. Without it they are treated as words (as
+        replace: Shares of the drawn tokens and numbers that become [MASK] (a number: [NUM]) and one random word; the
+            rest is kept and predicted, too. By default all are hidden, so that no visible number is predicted. BERT
+            uses (0.8, 0.1).
+        joint: Hide a number with all its tokens. Without it the sub-words of a masked number are treated as words (as
             in LUNA's paper), and the number can be read from them.
-        hide_slot: Also mask the slot token of a masked number, so that the input does not show that it is a number.
+        hide_slot: Write [MASK] instead of [NUM] for a hidden number, so that the input does not show that it is one.
+        scale_in_sight: Share of the hidden numbers with a percent sign or scale word whose sign or word stays in the
+            text, as in `rose [NUM]%`; then the written number is predicted (3.2), otherwise the value (0.032).
         seed: Seed of the masks of batches with a `sample_id`, which also depend on `epoch` and the sample.
     """
 
@@ -52,30 +55,38 @@ class MaskedConfig(ObjectiveConfig):
     replace: tuple[float, float] = (1.0, 0.0)
     joint: bool = True
     hide_slot: bool = False
+    scale_in_sight: float = 0.5
     seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_within(self, "ratio", 0, 1)
-        check_within(self, "number_ratio", 0, 1)
+        for name in ("ratio", "number_ratio", "scale_in_sight"):
+            check_within(self, name, 0, 1)
         shares = min(self.replace) >= 0 and sum(self.replace) <= 1 + 1e-9
         check_option(shares, self, "replace must be two shares with a sum of at most 1", "replace")
 
 
 @objectives.register("masked")
 class Masked(Objective):
-    """Replaces tokens, and numbers with all tokens of their slots, by [MASK]; the model predicts both.
+    """Hides numbers and replaces words by [MASK]; the model predicts both.
 
-    The vector of a masked number is not added. If its slot is a token that numerate added, that token stays and the
-    number is predicted there; its sub-words, in the slot or beside it, are masked and predicted as well. Padding and
-    special tokens are never masked, nor is a number that neither a head nor sub-words could predict.
+    A hidden number is one [NUM], whatever its notation: see `numerate.objectives.hiding`. Its head predicts it there;
+    its sub-words have left the sequence and are not predicted. A model without a number head hides no numbers, unless
+    its notation spells them in tokens that the token head predicts (`p10`, `digits`): those are masked one by one, so
+    that a number's length is seen. Padding and special tokens are never masked.
 
-    A batch may have two more fields: `number_wanted` (B, M), the numbers to mask instead of random ones (made by
+    A batch may have two more fields: `number_wanted` (B, M), the numbers to hide instead of random ones (made by
     `wanted_numbers`), and `sample_id` (B,), which makes the masks independent of the batch (see `draws.py`).
     """
 
     Config = MaskedConfig
     config: MaskedConfig
+
+    def shown(self, vocabulary: Vocabulary) -> str:
+        """What the input shows of a masked number: "nothing", "its length" or "the number"."""
+        if vocabulary.predicts_numbers and (self.config.joint or not vocabulary.several_tokens):
+            return "nothing"
+        return "its length" if vocabulary.spells_numbers else "the number"
 
     def prepare(self, batch: dict[str, Any], vocabulary: Vocabulary) -> Task:
         """Draws and applies the masks."""
@@ -83,49 +94,85 @@ class Masked(Objective):
         if vocabulary.mask_id is None:
             kind = self.config.kind
             raise ValueError(f"objective {kind!r} needs a tokenizer with a mask token: use objective='causal'")
-        config, inputs = self.config, dict(batch)
-        table, slots = table_of(batch), batch.get("number_slots")
+        config, table, slots = self.config, table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
         special = torch.isin(ids, _specials(vocabulary, ids.device))
         attention = batch.get("attention_mask")
-        present = torch.ones_like(ids, dtype=torch.bool) if attention is None else attention.bool()
+        has_mask = attention is not None and attention.dim() == 2
+        present = attention.bool() if has_mask else torch.ones_like(ids, dtype=torch.bool)
         if not config.joint:
             slots = slots.clamp_min(0)
         draws = Draws(batch.get("sample_id"), present.cumsum(1) - 1, ids.device, config.seed, self.epoch)
         ratio = 0.0 if config.what == "numbers" else config.ratio
-        hidden = (draws.tokens() < ratio) & ~special & present & (slots == 0)
-        masked, of_number, silent = None, torch.zeros_like(hidden), torch.zeros_like(hidden)
-        index = (slots.abs() - 1).clamp_min(0)
+        words = (draws.tokens() < ratio) & ~special & present & (slots == 0)
+        masked = None
         if table is not None and table.bits.shape[1]:
             masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
             masked = masked & (table.given == GIVEN) & table.values().isfinite()
+        hides = vocabulary.predicts_numbers and (config.joint or not vocabulary.several_tokens)
+        if masked is None or not hides:
+            return self._one_by_one(batch, vocabulary, draws, slots, words, masked)
+        seen, given, word = ids, masked, None
+        if config.replace != (1.0, 0.0):
+            token_fate, number_fate = draws.tokens(), draws.numbers(masked.shape[1])
+            given = masked & (number_fate < sum(config.replace))
+            if config.replace[1]:
+                word = _random_words(draws.tokens(), vocabulary)
+            seen = self._replaced(ids, words, token_fate, word, vocabulary)
+        else:
+            seen = torch.where(words, vocabulary.mask_id, ids)
+        token: Any = vocabulary.mask_id if config.hide_slot else vocabulary.num_id
+        if word is not None:
+            at_random = (masked & (number_fate >= config.replace[0])).gather(1, (slots.abs() - 1).clamp_min(0))
+            token = torch.where(at_random, word, token)
+        in_sight = None
+        if batch.get("number_scale") is not None and config.scale_in_sight:
+            in_sight = draws.numbers(masked.shape[1]) < config.scale_in_sight
+        labels = torch.where(words, ids, torch.full_like(ids, -100))
+        plain = batch | {"input_ids": seen, "number_slots": slots, "labels": labels}
+        hidden = hide_numbers(plain, given, vocabulary, token=token, in_sight=in_sight)
+        labels = hidden.inputs.pop("labels")
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source)
+
+    def _one_by_one(
+        self, batch: dict[str, Any], vocabulary: Vocabulary, draws: Draws, slots: Tensor, words: Tensor,
+        masked: Tensor | None,
+    ) -> Task:  # fmt: skip
+        """Masks single tokens: of spelled numbers without a head, and as LUNA published it (`joint=False`)."""
+        config, inputs, ids, table = self.config, dict(batch), batch["input_ids"], table_of(batch)
+        of_number, silent, hidden = torch.zeros_like(words), torch.zeros_like(words), words
+        index = (slots.abs() - 1).clamp_min(0)
+        if masked is not None:
             own = ids == vocabulary.num_id  # other added tokens spell the number, and are predicted
             if not vocabulary.predicts_numbers:
-                written = torch.zeros(len(ids), masked.shape[1] + 1, dtype=torch.int8, device=ids.device)
-                # As integers, because CUDA does not scatter booleans.
-                masked = masked & written.scatter_reduce(1, slots.abs(), (~own).to(torch.int8), "amax")[:, 1:].bool()
+                masked = masked & vocabulary.spells_numbers
             of_number = masked.gather(1, index) & (slots != 0)
             silent = of_number & own  # never predicted as a token: the number head predicts its number
             hidden = hidden | (of_number & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
         covered = hidden | silent if config.hide_slot else hidden
-        seen = torch.where(covered, torch.full_like(ids, vocabulary.mask_id), ids)
-        given = masked
+        given, seen = masked, torch.where(covered, vocabulary.mask_id, ids)
         if config.replace != (1.0, 0.0):
             fate = draws.tokens()
             if masked is not None:
                 fates = draws.numbers(masked.shape[1])
                 fate = torch.where(of_number, fates.gather(1, index), fate)
                 given = masked & (fates < sum(config.replace))
-            random = covered & (fate >= config.replace[0])
-            if config.replace[1]:
-                seen = torch.where(random, _random_words(draws.tokens(), vocabulary), seen)
-            seen = torch.where(random & (fate >= sum(config.replace)), ids, seen)
+            word = _random_words(draws.tokens(), vocabulary) if config.replace[1] else None
+            seen = self._replaced(ids, covered, fate, word, vocabulary)
         if table is not None and given is not None:
             inputs["number_given"] = torch.where(given, torch.full_like(table.given, ASKED), table.given)
         inputs["input_ids"] = seen
         return Task(inputs, labels, table, masked)
+
+    def _replaced(
+        self, ids: Tensor, covered: Tensor, fate: Tensor, word: Tensor | None, vocabulary: Vocabulary
+    ) -> Tensor:
+        """Ids with [MASK], a random word or the same word at the covered tokens, as their fate in [0, 1) decides."""
+        masks, randoms = self.config.replace
+        seen = torch.where(covered & (fate < masks), vocabulary.mask_id, ids)  # type: ignore[call-overload]
+        return seen if word is None else torch.where(covered & (fate >= masks) & (fate < masks + randoms), word, seen)
 
     def _chosen(self, batch: dict[str, Any], drawn: Tensor) -> Tensor:
         """Numbers to mask, including some that cannot be masked: (B, M) bool."""

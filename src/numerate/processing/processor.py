@@ -106,6 +106,16 @@ class NumberProcessor:
         """The id of [NUM]."""
         return self.first_id
 
+    @property
+    def several_tokens(self) -> bool:
+        """Whether a number may have other tokens than [NUM]."""
+        return not self._rewriter.only_marker
+
+    @property
+    def spells_numbers(self) -> bool:
+        """Whether numbers are spelled in tokens of our own that are their slots, as `p10` and `digits` do."""
+        return self._rewriter.slots_on_own
+
     def config(self) -> dict[str, Any]:
         """The config without the tokenizer, as JSON types; `from_config` builds the processor from it."""
         name = next((name for name in readers if readers[name] is type(self.reader)), None)

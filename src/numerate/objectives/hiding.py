@@ -1,0 +1,159 @@
+"""Hides numbers of a batch: each becomes one token, and the other tokens that wrote it leave the sequence.
+
+A hidden number looks the same whatever its value, its digits and its length. It is the input that a text with a literal
+`[NUM]` gives, so that training, evaluation and `predict` ask in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.processing.number_table import ASKED, NumberTable
+from numerate.processing.slot_positions import first_tokens, table_of
+from numerate.processing.static_shapes import has_fixed_shapes
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from numerate.objectives.base import Vocabulary
+
+__all__ = ["Hidden", "gather_rows", "hide_numbers"]
+
+_FILL = {"labels": -100}
+"""What vacated places of a (B, T) field get instead of 0; `input_ids` get the padding's id."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A batch with hidden numbers.
+
+    Attributes:
+        inputs: The fields that the model sees.
+        targets: The number table before hiding; a number whose percent sign or scale word stays in sight is its
+            written value (3.2 of `3.2%`).
+        source: (B, T) the place in the original batch of each token, -1 for padding at a vacated place.
+    """
+
+    inputs: dict[str, Any]
+    targets: NumberTable
+    source: Tensor
+
+
+def gather_rows(values: Tensor, source: Tensor, fill: int = 0) -> Tensor:
+    """Tokens of a field (B, T, ...) at their new places; `fill` where `source` (B, T) is -1.
+
+    Example:
+        >>> gather_rows(torch.tensor([[5, 6, 7]]), torch.tensor([[0, 2, -1]])).tolist()
+        [[5, 7, 0]]
+    """
+    trailing = [1] * (values.dim() - 2)
+    index = source.clamp_min(0).reshape(*source.shape, *trailing).expand(*source.shape, *values.shape[2:])
+    there = (source >= 0).reshape(*source.shape, *trailing)
+    return torch.where(there, values.gather(1, index), torch.full_like(values[:1, :1], fill))
+
+
+def hide_numbers(
+    batch: dict[str, Any], hidden: Tensor, vocabulary: Vocabulary,
+    *, token: Tensor | int | None = None, in_sight: Tensor | None = None,
+) -> Hidden:  # fmt: skip
+    """Hides numbers of a batch, with static shapes and without a synchronisation.
+
+    Vacated places go to the padded side of a row. Bits, characters and precision of hidden numbers are blanked.
+
+    Args:
+        batch: A processor's batch, with its number table, and perhaps `labels`.
+        hidden: (B, M) which numbers are hidden.
+        vocabulary: Of the model.
+        token: Id that takes the place of a hidden number, or (B, T) ids by place; by default [NUM].
+        in_sight: (B, M) numbers whose percent sign or scale word stays; by default none.
+
+    Raises:
+        ValueError: The batch has an attention mask that is not (B, T), or several texts in one row.
+    """
+    ids, slots, table = batch["input_ids"], batch["number_slots"], table_of(batch)
+    attention, scale = batch.get("attention_mask"), batch.get("number_scale")
+    if table is None:
+        raise ValueError(f"the batch has no number table; it has {', '.join(batch)}")
+    _check(attention, batch.get("position_ids"))
+    places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    index = (slots.abs() - 1).clamp_min(0)
+    written = hidden.gather(1, index) & (slots != 0)
+    first = written & (first_tokens(slots, hidden.shape[1]).gather(1, index) == places)
+    inputs, targets = dict(batch), table
+    if scale is not None:
+        stays = written & ((scale & 1) == 1)
+        if in_sight is not None:
+            stays = stays | (written & (scale != 0) & in_sight.gather(1, index))
+        targets = _without_scale(table, slots, torch.where(stays, scale, 0))
+        written, slots = written & ~stays, torch.where(stays, 0, slots)
+        inputs["number_scale"] = None
+    token = vocabulary.num_id if token is None else token
+    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), slots
+    inputs["number_given"] = torch.where(hidden, torch.full_like(table.given, ASKED), table.given)
+    for name in ("number_bits", "number_chars", "number_precision"):
+        if (column := batch.get(name)) is not None:
+            inputs[name] = column.masked_fill(hidden if column.dim() == 2 else hidden[..., None], 0)
+    if not vocabulary.several_tokens:
+        return Hidden(inputs, targets, places)
+    if attention is None:
+        attention = inputs["attention_mask"] = torch.ones_like(ids)
+    source = _closed_up(~(written & ~first), attention[:, :1] == 0)
+    for name, values in inputs.items():
+        if isinstance(values, torch.Tensor) and (name in _TOKEN_FIELDS):
+            fill = vocabulary.pad_id if name == "input_ids" else _FILL.get(name, 0)
+            inputs[name] = gather_rows(values, source, fill)
+    if vocabulary.pads_left and inputs.get("position_ids") is None:
+        inputs["position_ids"] = (inputs["attention_mask"].cumsum(1) - 1).clamp_min(0)
+    return Hidden(inputs, targets, source)
+
+
+_TOKEN_FIELDS = frozenset(
+    ("input_ids", "attention_mask", "token_type_ids", "position_ids", "number_slots", "labels"),
+)
+
+
+def _check(attention: Tensor | None, positions: Tensor | None) -> None:
+    if attention is not None and attention.dim() != 2:
+        shape = tuple(attention.shape)
+        raise ValueError(f"numbers can be hidden only with an attention_mask of shape (batch, tokens), got {shape}")
+    if positions is not None and not has_fixed_shapes():
+        again = positions[:, 1:] <= positions[:, :-1]
+        if attention is not None:
+            again = again & attention[:, 1:].bool() & attention[:, :-1].bool()
+        if bool(again.any()):
+            raise ValueError("position_ids start again within a row: give each text a row of its own to hide numbers")
+
+
+def _closed_up(kept: Tensor, left: Tensor) -> Tensor:
+    """The source of each place after the tokens that are not `kept` (B, T) have left; `left` (B, 1): padded there."""
+    length = kept.shape[1]
+    places = torch.arange(length, device=kept.device).expand_as(kept)
+    rank = kept.cumsum(1) - 1
+    place = torch.where(left, rank + (length - 1 - rank[:, -1:]), rank)
+    # Tokens that leave are written behind the row, and cut off.
+    source = torch.full((len(kept), length + 1), -1, device=kept.device)
+    return source.scatter(1, torch.where(kept, place, length), places)[:, :length]
+
+
+def _without_scale(table: NumberTable, slots: Tensor, scale: Tensor) -> NumberTable:
+    """The table with the written value of each number whose `scale` (B, T) is not 0 at one of its tokens."""
+    # All tokens of a suffix have the same scale; other tokens are written to column 0.
+    none = torch.zeros(len(slots), table.bits.shape[1] + 1, dtype=scale.dtype, device=scale.device)
+    power = none.scatter(1, torch.where(scale != 0, slots.abs(), 0), scale)[:, 1:] >> 1
+    values, precision = table.values(), table.precision - power.to(table.precision.dtype)
+    # Rounded to the written digits, since the product may be off by one bit: 0.07 * 100 is 7.000000000000001.
+    step = 10.0 ** (-precision.double())
+    exact = torch.where(precision <= 0, (values * 10.0 ** (-power.double()) * step).round() / step, torch.nan)
+    bare = torch.where(exact.isfinite() & (exact.abs() * step < 2**53), exact, values * 10.0 ** (-power.double()))
+    changed = power != 0
+    digits = (table.characters >= 1) & (table.characters <= 10)
+    behind = digits.flip(-1).cumsum(-1).flip(-1) == 0
+    return replace(
+        table,
+        bits=torch.where(changed, bare, values).view(torch.int64),
+        precision=torch.where(changed, precision, table.precision),
+        characters=table.characters.masked_fill(behind & changed[..., None], 0),
+    )
