@@ -2,7 +2,9 @@
 
 Values are stored as integers, so that no mixed-precision or sharding wrapper can round them: a float64 is its bit
 pattern in an int64. `number_slots` (B, T) maps tokens to numbers: k where the vector of the row's k-th number goes, -k
-at a token that only writes it (a subword beside its [NUM]), 0 elsewhere. Features are computed in float64 or integers
+at a token that only writes it (a subword beside its [NUM]), 0 elsewhere. `number_scale` (B, T), only of notations that
+keep the text, is twice the power of ten of a percent sign or scale word at its tokens (-4 at `%`, 12 at `million`),
+plus 1 if such a token also writes text behind the number; 0 elsewhere. Features are computed in float64 or integers
 and cast to the model's type at the end.
 """
 

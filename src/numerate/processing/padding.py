@@ -182,14 +182,15 @@ def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.nda
 
 
 def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tuple[dict[str, Any], list[Any]]:
-    """Adds `number_slots` to a tokenizer's batch and maps its offsets back; returns the fields and each row's numbers.
+    """Adds slots and scales to a tokenizer's batch and maps its offsets back; returns the fields and the numbers.
 
     `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
     """
     data, found = dict(batch.data), []
-    data["number_slots"] = []
+    data["number_slots"], data["number_scale"] = [], []
     for row, encoding in enumerate(batch.encodings):
         slots, present = [0] * len(data["input_ids"][row]), []
+        scales = [0] * len(slots)
         for sequence, texts in enumerate(changed):
             owned = 0
             for index, word in enumerate(texts[row]):
@@ -205,13 +206,36 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
                         written = _tokens_of(encoding, sequence, index if split else None, *word.beside[number])
                         for token in range(*written) if written is not None else ():
                             slots[token] = slots[token] or -len(present)
+                    if word.scales and (scale := word.scales[number]) is not None:
+                        part = _tokens_of(encoding, sequence, index if split else None, *scale[:2])
+                        _mark_scale(slots, scales, part, encoding.offsets, scale, len(present))
         if "offset_mapping" in data:
             data["offset_mapping"][row] = [
                 _original(pair, encoding, changed, row, token, split) for token, pair in enumerate(encoding.offsets)
             ]
         data["number_slots"].append(slots)
+        data["number_scale"].append(scales)
         found.append(present)
     return data, found
+
+
+def _mark_scale(
+    slots: list[int], scales: list[int], tokens: tuple[int, int] | None, offsets: Any,
+    scale: tuple[int, int, int], number: int,
+) -> None:  # fmt: skip
+    """Writes twice the power of ten to the tokens of a percent sign or scale word, plus 1 if they must stay.
+
+    They must stay if one of them also writes text behind the number, as `%,` does. Nothing is written if the first one
+    also writes digits.
+    """
+    begin, end, power = scale
+    if tokens is None or offsets[tokens[0]][0] < begin or any(abs(slots[t]) != number for t in range(*tokens)):
+        return
+    stays = offsets[tokens[1] - 1][1] > end
+    for token in range(*tokens):
+        scales[token] = 2 * power + stays
+    if stays:  # the number's vector does not belong on the text behind it
+        slots[tokens[1] - 1] = -number
 
 
 def _original(

@@ -90,7 +90,9 @@ class NumberProcessor:
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
         # In a copy of the tokenizer, our tokens are private characters, which no text contains by accident.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
-        self._rewriter = Rewriter(self.notation, self.own_tokens, implied_commas, self._marked.leading)
+        self._rewriter = Rewriter(
+            self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joins_space()
+        )
         rewriter = self._rewriter
         self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
         lowest = self._marked.first_added
@@ -190,7 +192,8 @@ class NumberProcessor:
         if target is not None:
             options |= {"max_length": longest} if longest is not None else {}
             answer = self(target, is_split_into_words=is_split_into_words, return_tensors=return_tensors, **options)
-            fields |= {f"decoder_{key}": answer[key] for key in answer if key.startswith("number_")}
+            table = (key for key in answer if key.startswith("number_") and key != "number_scale")
+            fields |= {f"decoder_{key}": answer[key] for key in table}
             fields["labels"] = answer["input_ids"]
         return NumberBatch.of(fields, found)
 
@@ -278,6 +281,8 @@ class NumberProcessor:
             inputs = [[words[0].text for words in some] for some in changed]
         batch = self._marked.copy(*inputs, is_split_into_words=split, **options)
         data, found = align(batch, changed, split)
+        if not self._rewriter.shows_scale or self.written or self.scaling is not None:
+            del data["number_scale"]  # the value in the table does not depend on the sign or word
         first = self._marked.first_added
         shift = self.first_id - first
         if shift:

@@ -73,12 +73,14 @@ class Rewritten:
         slots: (begin, end, numeral) of each part of `text` that gets a number's vector; the numeral is None for a
             number that is asked for.
         beside: (begin, end) of everything that writes each of these numbers, if that is more than its slot; else empty.
+        scales: (begin, end, power of ten) of the percent sign or scale word of each of these numbers; else None.
         cuts: (offset in `text`, offset in the original, length in `text`, length in the original) of each change.
     """
 
     text: str
     slots: list[tuple[int, int, Numeral | None]] = field(default_factory=list)
     beside: list[tuple[int, int]] = field(default_factory=list)
+    scales: list[tuple[int, int, int] | None] = field(default_factory=list)
     cuts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def original(self, offset: int, end: bool = False) -> int:
@@ -100,11 +102,13 @@ class Rewriter:
         own_tokens: Our tokens, [NUM] first.
         implied_commas: Leave out a comma between two numerals.
         leading: The space to insert before sections of text.
+        joins_space: Whether the tokenizer makes one token of a space and the digits after it. Then the space before a
+            number that is asked for is part of its [NUM], as it would be part of the number.
     """
 
     def __init__(
         self, notation: Notation, own_tokens: Sequence[str], implied_commas: bool = False,
-        leading: Leading | None = None,
+        leading: Leading | None = None, joins_space: bool = False,
     ) -> None:  # fmt: skip
         self.notation, self.own_tokens = notation, tuple(own_tokens)
         self.implied_commas, self.leading = implied_commas, leading
@@ -119,6 +123,8 @@ class Rewriter:
         self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
         self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
+        self.shows_scale = self.slots_on_text or self.text_beside_slot
+        self._joins_space = joins_space and bool(sample) and not sample[0].own
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"]
         self._beside = self.writes_text and any(piece.own for piece in sample)
         self._mark_last = bool(sample) and sample[-1].own
@@ -131,7 +137,9 @@ class Rewriter:
         """Rewrites the (sorted, disjoint) numerals of a cleaned text, and each literal `[NUM]`, which asks for one."""
         items: list[tuple[int, int, Numeral | str | None]] = [(n.start, n.end, n) for n in numerals]
         if NUM in text:
-            items += [(*match.span(), None) for match in _ASKED.finditer(text)]
+            asked = (match.span() for match in _ASKED.finditer(text))
+            joined = " " if self._joins_space else "\0"
+            items += [(begin - text.startswith(joined, max(begin - 1, 0)), end, None) for begin, end in asked]
             items.sort(key=lambda item: item[0])
         places = self.leading.places(text) if self.leading is not None else ()
         if places:
@@ -142,7 +150,8 @@ class Rewriter:
         if not items:
             return Rewritten(text)
         if self._keeps and not places and items[-1][2] is not None and NUM not in text:
-            return Rewritten(text, items if self.slots_on_text else [])  # type: ignore[arg-type]
+            slots: Any = items if self.slots_on_text else []
+            return Rewritten(text, slots, scales=[_scale(n, begin) for begin, _, n in slots])
         result = Rewritten(text)
         pieces: list[str] = []
         length = done = 0
@@ -161,6 +170,9 @@ class Rewriter:
                 result.slots.append((length + slot[0], length + slot[1], item))  # type: ignore[arg-type]
                 if self.text_beside_slot:
                     result.beside.append((length, length + len(written)))
+                if self.shows_scale:
+                    at = written.find(item.text) if isinstance(item, Numeral) else -1
+                    result.scales.append(_scale(item, length + at) if at >= 0 else None)
             if written != text[begin:end]:
                 result.cuts.append((length, begin, len(written), end - begin))
             pieces.append(written)
@@ -269,3 +281,15 @@ class Rewriter:
             if position >= len(tokens) or tokens[position] not in legal:
                 return best
             position += 1
+
+
+def _scale(numeral: Any, begin: int) -> tuple[int, int, int] | None:
+    """Span and power of the percent sign or scale word at the end of a numeral that is written at `begin`.
+
+    None for a suffix that may be one token with the digits, such as the letter of `10M`.
+    """
+    suffix = numeral.style.suffix if numeral.power and numeral.special is None else ""
+    if not suffix or suffix[0].isalnum() or not numeral.text.endswith(suffix):
+        return None
+    end = begin + len(numeral.text)
+    return end - len(suffix), end, numeral.power

@@ -49,6 +49,14 @@ class MarkedTokenizer:
         self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
         self._frames: dict[bool, Frame] = {}
 
+    def joins_space(self) -> bool:
+        """Whether a space and the digits after it are one token, while a space before a mark is a token of its own."""
+        one, digit, marked = (
+            len(self.copy.backend_tokenizer.encode(text, add_special_tokens=False))
+            for text in ("a", "a 7", "a " + mark(0))
+        )
+        return digit == one + 1 and marked > one + 1
+
     def follow(self) -> None:
         """Copies settings that users may have changed on their tokenizer."""
         if len(self._tokenizer) != self._length:
