@@ -35,7 +35,7 @@ from numerate_lab.tasks.arithmetic.operand_draws import LISTS, OPERATIONS, ROOTS
 from numerate_lab.tasks.asked_number.asked_number import Truth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["PRESETS", "ArithmeticConfig", "ArithmeticProblems", "Samples"]
 
@@ -190,18 +190,6 @@ class ArithmeticProblems:
         self.config = config
         # For batches smaller than a block, and for texts and then their truth.
         self._block = functools.lru_cache(MOST_KEPT)(self._made)
-
-    def stream(
-        self, split: str, seed: int = 0, count: int | None = None, batch: int = BLOCK, start: int = 0
-    ) -> Iterator[Samples]:
-        """Exercises of a split in batches, without end unless `count` says how many; from the `start`-th on."""
-        if batch < 1 or start < 0:
-            raise ValueError(f"batch must be positive and start not negative, got {batch=}, {start=}")
-        end = None if count is None else start + count
-        while end is None or start < end:
-            stop = start + batch if end is None else min(start + batch, end)
-            yield self.samples(split, stop - start, seed, start)
-            start = stop
 
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Samples:
         """Exercises `start` to `start + count` of a split."""
