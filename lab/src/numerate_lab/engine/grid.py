@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config, ConfigError
+from numerate.files import json_hash
 from numerate.metrics.significance import mean_interval
 from numerate.training.results import Result
 from numerate_lab.engine.pool import run_jobs
@@ -319,7 +320,7 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
         return
     one, other = ([result.config.name for result in results] for results in sides)
     # A trial that was trained anew has its old name, but other figures.
-    figures = [[_digest(result) for result in results] for results in sides]
+    figures = [[json_hash(result.figures)[:12] for result in results] for results in sides]
     config = {"one": one, "other": other, "resamples": grid.resamples, "figures": figures}
     file = output / grid.name / f"{encoding}-against-{grid.base}.json"
     if _has_settings(file, config):
@@ -330,12 +331,6 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
         raise ValueError(f"{name}: its predictions were not kept; delete {name}.json to have it trained again")
     Result(config, found).write(file)
     log(f"{grid.name}, {encoding}: compared with {grid.base}")
-
-
-def _digest(result: TrialResult) -> str:
-    import hashlib
-
-    return hashlib.sha256(json.dumps(result.figures, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _compared(grid: Grid, encoding: str, output: str | Path) -> Figures | None:

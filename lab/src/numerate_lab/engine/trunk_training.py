@@ -10,7 +10,6 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -330,8 +329,3 @@ def compile_blocks(model: NumberModel, backend: Any = "inductor") -> None:
     blocks: Any = model.backbone.base_model.blocks
     for block in blocks:
         block.compile(backend=backend)
-
-
-def values_of(figures: Mapping[str, Any]) -> Figures:
-    """Metric -> value, of scores as JSON types."""
-    return {name: one["value"] for name, one in figures.items() if isinstance(one, Mapping) and "value" in one}

@@ -208,29 +208,18 @@ def cost_table(name: str, grid: Grid, results: Results, rates: Mapping[str, floa
 
 
 def _notes(grid: Grid) -> list[str]:
+    """The notes below a table of errors: texts of `tables.yaml` with the grid's settings filled in."""
     trial: Any = grid.trial
-    budgets = ", ".join(f"{of['amount']:,.12g} {name.replace('-', ' ')}" for name, of in grid.variants.items())
-    chosen = f"each encoding has its best of {len(grid.rates)} rates, chosen on dev records with "
-    chosen += f"{grid.rate_share:.0%} of the first budget"
-    notes = [
-        f"{trial.examples:,} different training records, the same for all, in batches of {trial.batch}; the same trunk "
-        f"({trial.layers} x {trial.width}); budgets: {budgets}; "
-        + (chosen if len(grid.rates) > 1 else f"one learning rate, {min(grid.rates):g}")
-        + f"; {grid.seeds} seed{'' if grid.seeds == 1 else 's'}. Tested are the weights that did best on dev "
-        f"records, at {trial.looks} looks and at the end. Errors are of answers that are numbers.",
-        f"Masked in training, equally for all: {trial.ratio:.0%} of all numbers, and in {trial.asking:.0%} of the "
-        "records one of the tests' questions.",
-    ]
+    texts, source = SETTINGS["notes"], _source(grid)
+    rates = {"count": len(grid.rates), "share": grid.rate_share, "least": min(grid.rates)}
+    fields = {
+        "grid": grid,
+        "trial": trial,
+        "budgets": ", ".join(f"{of['amount']:,.12g} {name.replace('-', ' ')}" for name, of in grid.variants.items()),
+        "rates": texts["rates" if len(grid.rates) > 1 else "one rate"].format(**rates),
+        "plural": "" if grid.seeds == 1 else "s",
+        "source": source.rsplit("/", 1)[-1] + (texts["synthetic"] if source == "synthetic" else ""),
+    }
     if grid.task == "planets":
-        times = "all times" if trial.times is None else f"the first {trial.times} times"
-        notes.append(f"Records tell {times} of each system. The paper's own sets beyond training are not public.")
-        return notes
-    source = _source(grid)
-    synthetic = " (not measured: nothing about weather follows)" if source == "synthetic" else ""
-    notes.append(
-        f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. "
-        "The unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
-        "steps that were timed alone. Centred: all temperatures of a record are told, for all encodings, as "
-        "differences from the mean of those that it tells, and the mean is added again before anything is measured."
-    )
-    return notes
+        fields["times"] = "all times" if trial.times is None else f"the first {trial.times} times"
+    return [texts[name].format(**fields) for name in ("trained", "masked", grid.task)]

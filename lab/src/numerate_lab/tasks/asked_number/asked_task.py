@@ -19,7 +19,7 @@ from numerate.processing.scaling import Scaling
 from numerate.processing.static_shapes import Counts
 from numerate_lab.engine.encodings import encoding_of
 from numerate_lab.engine.task import Answers, Column, Columns, Figures, TrialConfig
-from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk, values_of
+from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.problems import PRESETS
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, scores
@@ -188,7 +188,7 @@ class AskedNumber(TrunkTask):
 
     def looked(self, figures: Figures) -> Figures:
         """The metrics of a learning curve."""
-        return {name: values_of(figures["dev"])[name] for name in ("exact_match", "log_smape", "r2")}
+        return {name: figures["dev"][name]["value"] for name in ("exact_match", "log_smape", "r2")}
 
     def shown(self) -> list[Column]:
         """Exact answers, R², log-sMAPE, median percentage error and invalid answers, of each test set."""

@@ -78,16 +78,6 @@ class Corpus:
 _corpus = functools.lru_cache(maxsize=2)(Corpus)
 
 
-class _NestedColumn(Column):
-    """A column whose metric is a path in the figures, as `numerals app`."""
-
-    def of(self, figures: Mapping[str, Any]) -> float | None:
-        found: Any = figures.get(self.split, {})
-        for key in self.metric.split():
-            found = found.get(key, {})
-        return found if isinstance(found, float) else None
-
-
 @tasks.register("next-numeral")
 class NextNumeral(Task):
     """One model on one corpus."""
@@ -269,10 +259,10 @@ class NextNumeral(Task):
     def shown(self) -> Sequence[Column]:
         """Adjusted perplexities, and the error of the median on the number line."""
         return (
-            _NestedColumn("perplexity", "numerals app", "numeral APP", ".2f"),
-            _NestedColumn("perplexity", "words app", "word APP", ".2f"),
-            _NestedColumn("number_line", "candidate MdAPE value", "MdAPE %", ".2f"),
-            _NestedColumn("number_line", "median MdAPE value", "MdAPE by the median %", ".2f"),
+            Column("perplexity", "numerals app", "numeral APP", ".2f"),
+            Column("perplexity", "words app", "word APP", ".2f"),
+            Column("number_line", "candidate MdAPE value", "MdAPE %", ".2f"),
+            Column("number_line", "median MdAPE value", "MdAPE by the median %", ".2f"),
         )
 
     def answers(self, split: str, columns: Columns) -> Answers | None:
