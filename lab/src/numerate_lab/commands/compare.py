@@ -48,15 +48,9 @@ def grid_of(
 
 
 def compare_encodings(
-    output: str,
-    *,
-    options: dict[str, Any],
-    budget: str | None = None,
-    amount: float | None = None,
-    processes: int = 1,
-    log: Log,
-    **settings: Any,
-) -> None:
+    output: str, *, options: dict[str, Any], budget: str | None = None, amount: float | None = None,
+    processes: int = 1, log: Log, **settings: Any,
+) -> None:  # fmt: skip
     """Runs all trials that have no result yet, and writes table and page.
 
     Args:

@@ -32,13 +32,9 @@ _RENDERED = ("compare", "table")
 
 
 def pack(
-    folder: str | Path,
-    target: str | Path,
-    *,
-    command: str,
-    predictions: Sequence[str] = ("*",),
-    digits: int | None = None,
-) -> Path:
+    folder: str | Path, target: str | Path, *, command: str,
+    predictions: Sequence[str] = ("*",), digits: int | None = None,
+) -> Path:  # fmt: skip
     """Packs all results below a folder into one file.
 
     Args:

@@ -123,7 +123,7 @@ class Column:
 
     Attributes:
         split: The key in a trial's figures, such as `test`,
-        metric: and the metric in it, or a path of keys as `unit nats`; its figure is a number, or a dict with a `value`.
+        metric: and the metric in it, or a path of keys (`unit nats`); its figure is a number or a dict with a `value`.
         label: The column's title.
         form: How a figure is printed.
         best: `min` or `max`, which is printed bold.

@@ -250,14 +250,9 @@ def steps_for(config: TrunkTrial, tokens_a_text: float, seconds_a_step: float | 
 
 
 def take_steps(
-    model: NumberModel,
-    config: TrunkTrial,
-    batches: Dataset[dict[str, Tensor]],
-    steps: int,
-    look: Any = None,
-    counts: Counts | None = None,
-    logged: bool = True,
-) -> Figures:
+    model: NumberModel, config: TrunkTrial, batches: Dataset[dict[str, Tensor]], steps: int,
+    look: Any = None, counts: Counts | None = None, logged: bool = True,
+) -> Figures:  # fmt: skip
     """Trains with `NumberTrainer` on batches that are ready on the device: steps, seconds, losses, looks.
 
     Seconds are those of training alone, without looks.

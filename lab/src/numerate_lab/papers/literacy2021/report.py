@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numerate.files import write_atomically
 from numerate.report.tables import Cell, Table, table
 from numerate_lab.engine.grid import against_base, best_rate, finals, mean_and_spread
+from numerate_lab.engine.page import figure_cell
 from numerate_lab.engine.trial import columns_of_split, read_trial
 from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, load_split
 from numerate_lab.tasks.masked_prediction.word_scores import HITS, WordScores, corrected_words
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from numerate_lab.engine.grid import Grid
 
 __all__ = [
-    "BASE", "base_table", "best_on_dev", "corrected_table", "edge_notes", "figures_of", "magnitude_table", "mean_cell",
-    "title_of", "word_table",
+    "BASE", "base_table", "best_on_dev", "corrected_table", "edge_notes", "figures_of", "magnitude_table", "title_of",
+    "word_table",
 ]  # fmt: skip
 
 BASE = "default"
@@ -48,12 +49,6 @@ def edge_notes(grid: Grid, output: str | Path) -> list[str]:
         if names := [name for name, rate in chosen.items() if rate == edge]:
             shown.append(f"the {end} of {len(grid.rates)} rates: {', '.join(names)}")
     return [f"Chosen at an edge, so that one beyond it might be better: {'; '.join(shown)}."] if shown else []
-
-
-def mean_cell(values: Sequence[float | None], form: str) -> Cell | None:
-    """Mean over seeds with half of its 95 % interval; None if no seed has a value."""
-    mean, half = mean_and_spread(list(values))
-    return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
 
 
 def title_of(grid: Grid) -> str:
@@ -103,7 +98,7 @@ def word_table(about: str, grid: Grid, output: str | Path, part: str, paper: Map
             fewer.append(f"{encoding} {len(known)}")
         if known and known[0].get("missing"):
             missing.append(f"{encoding} {known[0]['missing']}")
-        cells = {name: mean_cell([row.get(key) for row in known], form) for name, (key, form, _) in _MEASURES.items()}
+        cells = {name: figure_cell([row.get(key) for row in known], form) for name, (key, form, _) in _MEASURES.items()}
         rows[encoding] = cells
     notes = ["PPL e is e to the power of nats; PPL is 2 to the power of nats, as in the papers. ±: 95 % over seeds."]
     for names, about_names in (

@@ -30,6 +30,7 @@ from numerate.registry import heads
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate.training.results import write
 from numerate_lab.engine.encodings import encoding_names, encoding_of
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Answers, Column, Task, TrialConfig
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.next_numeral import number_line_errors as number_line
@@ -86,10 +87,7 @@ class NextNumeral(Task):
     config: NextNumeralTrial
     tolerance = 1e-4
     """Stored predictions of earlier versions are float32."""
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"most_texts": 40, "vocabulary": 300, "batch": 20, "epochs": 4, "width": 16, "layers": 1},
-        "small": {"batch": 128, "epochs": 200},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("next-numeral")
 
     @classmethod
     def trial(cls, name: str, options: Mapping[str, Any]) -> TrialConfig:

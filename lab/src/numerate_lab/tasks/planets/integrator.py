@@ -47,16 +47,9 @@ class Motion:
 
 
 def move(
-    masses: Tensor,
-    positions: Tensor,
-    velocities: Tensor,
-    times: Tensor,
-    *,
-    order: int = ORDER,
-    tolerance: float = TOLERANCE,
-    max_steps: int = MAX_STEPS,
-    at_once: int | None = None,
-) -> Motion:
+    masses: Tensor, positions: Tensor, velocities: Tensor, times: Tensor, *, order: int = ORDER,
+    tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS, at_once: int | None = None,
+) -> Motion:  # fmt: skip
     """Lets bodies go at time 0, and says where they are at some times.
 
     Args:

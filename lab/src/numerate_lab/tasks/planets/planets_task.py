@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.planets.planet_systems import PlanetsConfig, PlanetSource
 from numerate_lab.tasks.records.record_answers import likelihoods, scores
@@ -48,11 +49,7 @@ class Planets(RecordsTask):
     questions: ClassVar[dict[str, tuple[str, ...]]] = {
         "test": ("stepsize", "a1", "e1", "m1"), "stepsize-between": ("stepsize",), "a1-gap": ("a1",),
     }  # fmt: skip
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": RecordsTask.scales["tiny"]
-        | {"times": 4, "task_options": {"block": 48, "time": [3, 4], "points": [6, 8]}},
-        "small": RecordsTask.scales["small"] | {"times": 12},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("records", "planets")
 
     def make_records(self, split: str, count: int) -> Records:
         """Systems of a split; blocks are no larger than what is needed."""

@@ -70,11 +70,6 @@ class TemperatureField:
         """Places in the grid, row by row, whose temperature is known at all times; int64."""
         return np.flatnonzero(np.isfinite(self.t2m).all(0).ravel())
 
-    def save(self, path: str | Path) -> None:
-        """Writes the field as npz, for `read_field`."""
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, t2m=self.t2m, time=self.time, lat=self.lat, lon=self.lon)
-
 
 def read_field(path: str | Path) -> TemperatureField:
     """A field from a file: `.npz`, anything else is NetCDF.
