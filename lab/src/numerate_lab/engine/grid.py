@@ -109,11 +109,8 @@ class Grid(Config):
 def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, log: Log = print) -> None:
     """Runs all trials that have no result yet, and compares each encoding with the grid's base.
 
-    Args:
-        grids: All their encodings share the processes.
-        output: `<grid.name>/<trial.name>.json` and `.npz` are written below it, and `baselines.json`.
-        processes: How many encodings run at a time: a small model leaves most of an accelerator idle.
-        log: Prints a line.
+    `<grid.name>/<trial.name>.json` and `.npz` are written below `output`, and `baselines.json`. The encodings of all
+    grids share the processes: a small model leaves most of an accelerator idle.
 
     Raises:
         OtherSettingsError: There is a result of other settings in the same folder.
@@ -211,12 +208,8 @@ def _figures_in(file: Path) -> Figures:
 def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
     """Whether the figures of each final trial and comparison come out again from stored predictions, by name.
 
-    Args:
-        grid: With paths to data as they are today.
-        output: The folder that `run_grids` wrote into, or a packed table: see `numerate_lab.engine.packed`.
-
-    Returns:
-        None where predictions were not kept.
+    None where predictions were not kept. The grid has paths to data as they are today; `output` is the folder that
+    `run_grids` wrote into, or a packed table: see `numerate_lab.engine.packed`.
     """
     if Path(output).is_file():
         from numerate_lab.engine.packed import unpack

@@ -255,16 +255,9 @@ def take_steps(
 ) -> Figures:  # fmt: skip
     """Trains with `NumberTrainer` on batches that are ready on the device: steps, seconds, losses, looks.
 
-    Seconds are those of training alone, without looks.
-
-    Args:
-        model: The model to train.
-        config: Learning rate, schedule, precision and looks.
-        batches: The batches, on the training device.
-        steps: How many steps.
-        look: Called `config.looks` times during training; its results are kept.
-        counts: For steps that are recorded and replayed, how much each batch predicts; see `CudaGraphTrainer`.
-        logged: Whether to keep the loss at twenty steps.
+    Seconds are those of training alone, without looks. `look` is called `config.looks` times, and its results are kept.
+    `counts` says how much each batch predicts, for steps that are recorded and replayed; see `CudaGraphTrainer`. With
+    `logged`, the losses of twenty steps are kept.
     """
     import transformers
 

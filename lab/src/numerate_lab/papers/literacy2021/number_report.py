@@ -26,7 +26,7 @@ _UNTRAINED = ("median", "unit median", "conversion")
 BASELINES = (*_UNTRAINED, "spelled", "default+mog")
 """Baselines of number heads: medians without words, the number in another unit, a model without a number head, and the
 head of 2018."""
-_FIGURES = load_yaml("numerate_lab.papers.literacy2021")["number_figures"]
+_FIGURES, _NOTES = (load_yaml("numerate_lab.papers.literacy2021")[key] for key in ("number_figures", "number_notes"))
 
 
 def number_table(grid: Grid, output: str | Path) -> Table:
@@ -47,19 +47,11 @@ def number_table(grid: Grid, output: str | Path) -> Table:
     forms, bold = ({key: each[index] for key, each in _FIGURES.items()} for index in (0, 1))
     columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | forms
     best = best_on_dev(grid, output, None, apart=BASELINES)
-    notes = (
-        f"Baselines: {', '.join(BASELINES)}; the second column is relative to their smallest log-MAE, on sentences "
-        "where both guess, with paired 99 % intervals. Restated: the sentence repeats the number in another unit.",
-        *([f"Predictions were not kept and are missing in the second column: {', '.join(lost)}."] if lost else []),
-        "auc: by density; tail auc: by distance to the median. A dash: not defined for this system.",
-        *([f"Least log-MAE on dev, in the tries of rates: {best}."] if best else []),
-        *(
-            f"{name} predicts 0 or no number {count} times, over all seeds: its log-MAE leaves these out."
-            for name, count in left_out.items()
-            if count
-        ),
-        *edge_notes(grid, output),
-    )
+    notes = [_NOTES["baselines"].format(", ".join(BASELINES))]
+    notes += [_NOTES["lost"].format(", ".join(lost))] if lost else []
+    notes += [_NOTES["auc"], *([_NOTES["dev"].format(best)] if best else [])]
+    notes += [_NOTES["left out"].format(name, count) for name, count in left_out.items() if count]
+    notes += edge_notes(grid, output)
     title = f"Masked numbers, {title_of(grid)}"
     shown: Any = {"best": bold, "corner": "encoder + head", "title": title, "notes": notes}
     return table(rows, columns, **shown)

@@ -6,6 +6,8 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from numerate.files import write_atomically
 from numerate.report.figure_style import save
 from numerate.report.pages import page
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from numerate_lab.engine.grid import Grid
     from numerate_lab.engine.task import Figures
-    from numerate_lab.engine.trial import TrialResult
 
     Results = Mapping[str, Mapping[str, Sequence[Figures]]]
     """Figures of the trials of each encoding and variant."""
@@ -35,8 +36,7 @@ def write_table1(output: Path) -> list[Path]:
     """Table 1, which needs no training: `xval-table1.json` and `.md`."""
     columns = {"tokens a number": ".0f", "vocabulary": ",.0f"}
     paper = SETTINGS["tables"]["xval-table1"]["paper"]
-    both = table1(), paper
-    ours, theirs = ({name: dict(zip(columns, row, strict=True)) for name, row in of.items()} for of in both)
+    ours, theirs = ({n: dict(zip(columns, row, strict=True)) for n, row in of.items()} for of in (table1(), paper))
     shown = table(ours, columns, paper=theirs, corner="encoding")  # type: ignore[arg-type]
     write(output / "xval-table1.json", config={"table": "xval-table1"}, figures=ours)
     return [output / "xval-table1.json", _write_markdown(output / "xval-table1.md", [shown])]
@@ -76,7 +76,10 @@ def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
             rates[encoding] = run.config.rate
         first = next(iter(runs.values()))
         if first and first[0].has_columns:
-            columns[encoding] = _columns(first[0])
+            given = first[0].columns()
+            columns[encoding] = {
+                key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in given.items()
+            }
     units = ("mse", "mse_kelvin") if grid.task == "temperature" else ("mse",)
     made = [error_table(name, grid, results, simple, metric) for metric in units]
     made += [trust_table(name, grid, results), cost_table(name, grid, results, rates)]
@@ -99,13 +102,6 @@ def _source(grid: Grid) -> str:
 
 def _write_markdown(path: Path, tables: Sequence[Table]) -> Path:
     return write_atomically(path, "\n".join(shown.markdown() for shown in tables).encode())
-
-
-def _columns(run: TrialResult) -> dict[str, Any]:
-    """The predictions of a trial as tensors."""
-    import torch
-
-    return {key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in run.columns().items()}
 
 
 def _of_columns(name: str, grid: Grid, of: Mapping[str, Sequence[Figures]]) -> dict[str, list[Any]]:

@@ -78,15 +78,9 @@ class Planets(RecordsTask):
 def planet_records(
     source: PlanetSource, split: str, count: int, times: int | None = None, decimals: int = 4, seed: int = 0
 ) -> Records:
-    """Systems of a split as records.
+    """Systems of a split as records with `decimals` decimals; the source's `significant` digits do not matter.
 
-    Args:
-        source: Gives the systems; its `significant` digits do not matter.
-        split: One of its splits.
-        count: How many systems.
-        times: How many of the times of each system are told, the first ones; None for all.
-        decimals: Decimals of all numbers.
-        seed: The seed of the split.
+    Records tell the first `times` times of each system; None for all.
     """
     systems, config = source.samples(split, count, seed), source.config
     if times is not None:

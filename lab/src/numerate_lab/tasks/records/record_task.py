@@ -236,9 +236,7 @@ def encode_records(model: NumberModel, records: Records, device: torch.device) -
 class RecordBatches(Dataset[dict[str, "Tensor"]]):
     """Training batches, each of one shape, with masks drawn when they are fetched; the same rows for all encodings.
 
-    Args:
-        parts: Rows by shape.
-        config: Batch size, shares of masked numbers, and seed.
+    `parts` are rows by shape; batch size, shares of masked numbers and seed are the trial's.
     """
 
     def __init__(self, parts: list[Rows], config: RecordsTrial) -> None:

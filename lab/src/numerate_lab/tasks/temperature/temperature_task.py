@@ -124,13 +124,8 @@ def temperature_records(
 ) -> Records:
     """Records of temperatures; asked for (`last`) are the last ones of all stations.
 
-    Args:
-        source: Gives the samples, and how many decimals numbers have.
-        split: One of its splits.
-        count: How many records.
-        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
-            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
-        seed: The seed of the split.
+    With `centred`, all temperatures are differences from the mean of all but the last ones: what is learnt in May may
+    then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
     """
     samples, decimals = source.samples(split, count, seed), source.config.decimals
 
