@@ -166,7 +166,8 @@ def test_temperatures_from_end_to_end(tmp_path: Path) -> None:
     """From a file, whose place is not told; steps are timed before anything is trained."""
     file = tmp_path / "somewhere" / "weather.npz"
     file.parent.mkdir()
-    synthetic_field(days=30, shape=(4, 4)).save(file)
+    field = synthetic_field(days=30, shape=(4, 4))
+    np.savez(file, t2m=field.t2m, time=field.time, lat=field.lat, lon=field.lon)
     lines = run("xval-table4", tmp_path / "out", "--model", "xval+scalar", "--data", str(file)).splitlines()
     assert [one.name for one in (tmp_path / "out").glob("*.md")] == ["xval-table4-weather.md"]
     text = (tmp_path / "out" / "xval-table4-weather.md").read_text("utf-8")

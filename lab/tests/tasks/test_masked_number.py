@@ -56,7 +56,7 @@ def sentence_numeral(before: str) -> Numeral:
 def test_guesses_equal_predict(recipe: str, parts: dict[str, Any], prediction_folder: Path) -> None:
     task = MaskedNumbers(config_in(prediction_folder, recipe=recipe, parts=parts, numbers="all"))
     model = task.build()
-    guesses = task.guess(model, "test", seed=4)
+    guesses = task.ask(model, "test", seed=4)
     sentences, _ = load_split(task.config, "test")
     wrong = wrong_numbers([s.numeral for s in sentences], "added", seed=4)
     for index in (0, 3, 7):
@@ -84,9 +84,9 @@ def test_training_learns_and_keeps_the_encoder(prediction_folder: Path) -> None:
     task = MaskedNumbers(config_in(prediction_folder, epochs=4, rate=1e-2, **options))
     model = task.build()
     first = model.backbone.encoder.layer[0].output.dense.weight.detach().clone()
-    before = np.nanmean(task.guess(model, "train")["nats"])
+    before = np.nanmean(task.ask(model, "train")["nats"])
     task.train(model)
-    assert np.nanmean(task.guess(model, "train")["nats"]) < before - 0.1
+    assert np.nanmean(task.ask(model, "train")["nats"]) < before - 0.1
     assert torch.equal(model.backbone.encoder.layer[0].output.dense.weight.cpu(), first)
     columns = task.ask(model, "test")
     figures, baselines = task.score("test", columns)["test"], task.baselines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,22 +25,13 @@ from numerate_lab.tasks.planets.planet_systems import FIELDS, PRESETS, PlanetsCo
 from numerate_lab.tasks.planets.planet_texts import rounded
 from numerate_lab.tasks.planets.system_draws import Systems, stepsizes_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SMALL = PlanetsConfig(block=24, tolerance=1e-9)  # coarser than need be, and faster
 NAMES = tuple(Systems.__dataclass_fields__)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Blocks that several tests look at are made once."""
-    return tmp_path_factory.mktemp("planets")
-
-
-@pytest.fixture(scope="module")
-def task(folder: Path) -> PlanetSource:
-    return PlanetSource(SMALL, asks="m1", cache=folder)
+def task() -> PlanetSource:
+    return PlanetSource(SMALL, asks="m1")
 
 
 def same(one: Systems, other: Systems) -> bool:
@@ -93,12 +84,12 @@ def test_the_public_code_differs() -> None:
     assert config.gap_end == pytest.approx(1.125)
 
 
-def test_steps_between_those_of_training(folder: Path) -> None:
+def test_steps_between_those_of_training() -> None:
     # As the facts have it: 262 different steps from 0.2586 to 0.8276.
     known = stepsizes_of(SMALL)
     assert len(known) == 262 == len({t / (n - 1) for t in range(15, 25) for n in range(30, 60)})
     assert (known[0].round(4), known[-1].round(4), np.diff(known).max().round(4)) == (0.2586, 0.8276, 0.0276)
-    found = PlanetSource(SMALL, cache=folder).samples("stepsize-between", 24)
+    found = PlanetSource(SMALL).samples("stepsize-between", 24)
     assert np.abs(found.stepsizes[:, None] - known).min() >= SMALL.margin
     assert (found.stepsizes > known[0]).all() and (found.stepsizes < known[-1]).all()
     times = found.stepsizes * (found.points - 1)
@@ -145,7 +136,7 @@ def test_what_is_always_rejected_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetSource) -> None:
     whole = task.samples("train", 48)
-    other = PlanetSource(SMALL, asks="a1")  # without the folder: it makes its second block first
+    other = PlanetSource(SMALL, asks="a1")  # it makes its second block first
     assert same(other.samples("train", 7, start=30), whole[30:37])
     assert same(task.samples("train", 20, start=20), whole[20:40])
     assert task.texts("train", 2, start=23) == task.texts("train", 25)[23:]
@@ -154,11 +145,11 @@ def test_a_sample_depends_on_seed_split_and_place_alone(task: PlanetSource) -> N
     assert len(task.samples("train", 0)) == 0 and task.texts("train", 0) == []
 
 
-def test_records_say_what_the_arrays_say(folder: Path) -> None:
+def test_records_say_what_the_arrays_say() -> None:
     for quote in ["'", '"']:
         for significant in [None, 3]:
             config = PlanetsConfig.from_dict(SMALL.to_dict() | {"quote": quote, "significant": significant})
-            task = PlanetSource(config, cache=folder)
+            task = PlanetSource(config)
             systems, texts = task.samples("dev", 6), task.texts("dev", 6)
             for row, text in enumerate(texts):
                 assert " " not in text and "\n" not in text
@@ -189,17 +180,17 @@ def test_rounding_is_that_of_decimals() -> None:
     assert rounded(numbers, None) is numbers
 
 
-def test_what_is_asked_for(folder: Path) -> None:
+def test_what_is_asked_for() -> None:
     for asks, column, unit in [("m1", "masses", 1e5), ("a1", "axes", 1), ("e1", "eccentricities", 20)]:
-        task = PlanetSource(SMALL, asks=asks, cache=folder)
+        task = PlanetSource(SMALL, asks=asks)
         systems, texts, truth = task.samples("test", 24), task.texts("test", 24), task.truth("test", 24)
         assert truth.values.tolist() == (getattr(systems, column)[:, 0] * unit).tolist()
         assert truth.groups["planets"].tolist() == systems.planets.tolist()
         check_truth(task, texts, truth)
 
 
-def test_the_step_is_asked_for(folder: Path) -> None:
-    task = PlanetSource(SMALL, asks="stepsize", cache=folder)
+def test_the_step_is_asked_for() -> None:
+    task = PlanetSource(SMALL, asks="stepsize")
     truth = task.truth("stepsize-between", 24)
     assert truth.values.tolist() == task.samples("stepsize-between", 24).stepsizes.tolist()
     assert task.answer_slot is None  # it comes behind two, three or four planets
@@ -233,42 +224,6 @@ def test_errors_are_in_written_units(task: PlanetSource) -> None:
     scores = task.measure(given, truth)
     assert float(scores["invalid"]) == pytest.approx(3 / 24)
     assert float(scores["mse"]) == pytest.approx((truth.values[23] - 3) ** 2 / 21) and scores["mse"].non_finite == 3
-
-
-def test_a_folder_keeps_what_was_made(tmp_path: Path, task: PlanetSource) -> None:
-    kept = PlanetSource(SMALL, cache=tmp_path / "new")
-    kept.samples("train", 25, seed=0, start=10)
-    files = sorted((tmp_path / "new").iterdir())
-    assert [path.suffix for path in files] == [".npz"] * 2
-    assert same(kept.samples("train", 40), task.samples("train", 40))
-    # The way it is written makes no other systems.
-    again = PlanetSource(
-        PlanetsConfig.from_dict(SMALL.to_dict() | {"significant": 4, "quote": '"'}), cache=tmp_path / "new"
-    )
-    assert same(again.samples("train", 40), task.samples("train", 40)) and len(list((tmp_path / "new").iterdir())) == 2
-    # It is read: a file with another number in it gives that.
-    with np.load(files[0], allow_pickle=False) as block:
-        columns = dict(block)
-    columns["masses"][0, 0] = 7.0
-    np.savez(files[0], **columns)
-    assert PlanetSource(SMALL, cache=tmp_path / "new").samples("train", 1).masses[0, 0] == 7.0
-    # Another config, seed or split looks elsewhere.
-    assert SMALL.digest() != PlanetsConfig.from_dict(SMALL.to_dict() | {"bound": 9.0}).digest()
-    PlanetSource(SMALL, cache=tmp_path / "new").samples("train", 1, seed=5)
-    assert len(list((tmp_path / "new").iterdir())) == 3
-
-
-@pytest.mark.parametrize("damage", ["torn", "empty", "alien"])
-def test_a_damaged_file_is_an_error(tmp_path: Path, damage: str) -> None:
-    config = PlanetsConfig(block=2)
-    PlanetSource(config, cache=tmp_path).samples("dev", 1)
-    (path,) = tmp_path.iterdir()
-    if damage == "alien":
-        np.savez(path, planets=np.array([{"a": 1}], dtype=object))  # a pickle inside
-    else:
-        path.write_bytes(path.read_bytes()[: 1000 if damage == "torn" else 0])
-    with pytest.raises(ValueError, match=rf"{path.name} is no whole block"):
-        PlanetSource(config, cache=tmp_path).texts("dev", 1)
 
 
 def test_a_model_reads_records_with_a_scale_for_each_field() -> None:

@@ -48,25 +48,13 @@ def grid_of(
 
 
 def compare_encodings(
-    output: str,
-    *,
-    options: dict[str, Any],
-    budget: str | None = None,
-    amount: float | None = None,
-    processes: int = 1,
-    log: Log,
-    **settings: Any,
-) -> None:
+    output: str, *, options: dict[str, Any], budget: str | None = None, amount: float | None = None,
+    processes: int = 1, log: Log, **settings: Any,
+) -> None:  # fmt: skip
     """Runs all trials that have no result yet, and writes table and page.
 
-    Args:
-        output: The folder of results; the task gets a folder in it.
-        options: Fields of the task's trial, such as `width`.
-        budget: `samples`, `tokens` or `seconds`; None for the task's.
-        amount: How much of it; None for the scale's.
-        processes: How many encodings are trained at a time.
-        log: Prints a line.
-        **settings: See `grid_of`.
+    The task gets a folder in `output`. `budget` (`samples`, `tokens` or `seconds`) and `amount` replace those of the
+    task and its scale; `options` and `settings` are those of `grid_of`.
     """
     from numerate_lab.engine.grid import run_grids
     from numerate_lab.engine.page import write_comparison

@@ -26,15 +26,9 @@ SHORTEST, LONGEST = 16, 299
 
 
 def extract_wiki_convert(
-    dump: str,
-    output: str,
-    *,
-    names: Sequence[str] = (),
-    most_units: int = 30,
-    every: bool = False,
-    units: str | None = None,
-    decimal: str | None = None,
-) -> dict[str, Any]:
+    dump: str, output: str, *, names: Sequence[str] = (), most_units: int = 30, every: bool = False,
+    units: str | None = None, decimal: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Writes `train`, `dev` and `test.jsonl.gz` in Wiki-Convert's layout, split by article.
 
     The dump is streamed; rows are kept in a temporary file until the most frequent units are known.

@@ -157,10 +157,6 @@ def _add_extract(app: typer.Typer, write_json: Callable[[dict[str, Any]], None])
     extract = typer.Typer(help="Make data sets out of what anybody can download.", no_args_is_help=True)
     app.add_typer(extract, name="extract")
 
-    @extract.callback()
-    def extracts() -> None:
-        """Make data sets out of what anybody can download."""
-
     @extract.command("wiki-convert")
     def wiki_convert(
         dump: Annotated[str, typer.Argument(help="A MediaWiki XML dump; *.bz2 and *.gz are unpacked.")],

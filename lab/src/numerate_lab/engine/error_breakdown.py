@@ -27,8 +27,7 @@ _EXACT = 1e15
 def magnitude_table(answers: Given) -> Table | None:
     """log-sMAPE of test answers by the power of ten of their first digit; None if there are not two powers.
 
-    Args:
-        answers: By encoding, the answers of each seed; all to the same examples.
+    The answers of all encodings and seeds must be to the same examples.
     """
     if not answers:
         return None
@@ -65,12 +64,8 @@ def place_table(answers: Given) -> Table | None:
 def right_places(predicted: np.ndarray, gold: np.ndarray, precision: np.ndarray) -> np.ndarray:
     """How often each digit is right, the last written one first: (P,), of the answers that have a digit there.
 
-    Answers of more than 15 digits are left out. A prediction that is no number is wrong.
-
-    Args:
-        predicted: (N,) float64.
-        gold: (N,) float64.
-        precision: (N,) int64, the power of ten of an answer's last digit.
+    Answers of more than 15 digits are left out. A prediction that is no number is wrong. `precision` (N,) int64 is the
+    power of ten of an answer's last digit.
 
     Example:
         >>> right_places(np.array([130.0, 7.0]), np.array([120.0, 7.0]), np.array([0, 0])).tolist()

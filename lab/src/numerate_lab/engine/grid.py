@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import Config, ConfigError
+from numerate.files import json_hash
 from numerate.metrics.significance import mean_interval
 from numerate.training.results import Result
 from numerate_lab.engine.pool import run_jobs
@@ -108,11 +109,8 @@ class Grid(Config):
 def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, log: Log = print) -> None:
     """Runs all trials that have no result yet, and compares each encoding with the grid's base.
 
-    Args:
-        grids: All their encodings share the processes.
-        output: `<grid.name>/<trial.name>.json` and `.npz` are written below it, and `baselines.json`.
-        processes: How many encodings run at a time: a small model leaves most of an accelerator idle.
-        log: Prints a line.
+    `<grid.name>/<trial.name>.json` and `.npz` are written below `output`, and `baselines.json`. The encodings of all
+    grids share the processes: a small model leaves most of an accelerator idle.
 
     Raises:
         OtherSettingsError: There is a result of other settings in the same folder.
@@ -210,12 +208,8 @@ def _figures_in(file: Path) -> Figures:
 def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
     """Whether the figures of each final trial and comparison come out again from stored predictions, by name.
 
-    Args:
-        grid: With paths to data as they are today.
-        output: The folder that `run_grids` wrote into, or a packed table: see `numerate_lab.engine.packed`.
-
-    Returns:
-        None where predictions were not kept.
+    None where predictions were not kept. The grid has paths to data as they are today; `output` is the folder that
+    `run_grids` wrote into, or a packed table: see `numerate_lab.engine.packed`.
     """
     if Path(output).is_file():
         from numerate_lab.engine.packed import unpack
@@ -319,7 +313,7 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
         return
     one, other = ([result.config.name for result in results] for results in sides)
     # A trial that was trained anew has its old name, but other figures.
-    figures = [[_digest(result) for result in results] for results in sides]
+    figures = [[json_hash(result.figures)[:12] for result in results] for results in sides]
     config = {"one": one, "other": other, "resamples": grid.resamples, "figures": figures}
     file = output / grid.name / f"{encoding}-against-{grid.base}.json"
     if _has_settings(file, config):
@@ -330,12 +324,6 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
         raise ValueError(f"{name}: its predictions were not kept; delete {name}.json to have it trained again")
     Result(config, found).write(file)
     log(f"{grid.name}, {encoding}: compared with {grid.base}")
-
-
-def _digest(result: TrialResult) -> str:
-    import hashlib
-
-    return hashlib.sha256(json.dumps(result.figures, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _compared(grid: Grid, encoding: str, output: str | Path) -> Figures | None:

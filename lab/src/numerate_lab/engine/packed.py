@@ -32,13 +32,9 @@ _RENDERED = ("compare", "table")
 
 
 def pack(
-    folder: str | Path,
-    target: str | Path,
-    *,
-    command: str,
-    predictions: Sequence[str] = ("*",),
-    digits: int | None = None,
-) -> Path:
+    folder: str | Path, target: str | Path, *, command: str,
+    predictions: Sequence[str] = ("*",), digits: int | None = None,
+) -> Path:  # fmt: skip
     """Packs all results below a folder into one file.
 
     Args:
@@ -123,9 +119,7 @@ def unpack(file: str | Path, folder: str | Path) -> None:
 def recompute_packed(file: str | Path, **options: Any) -> dict[str, bool]:
     """Whether the figures of each trial with stored predictions come out again, by the trial's name.
 
-    Args:
-        file: A packed table of any registered task.
-        **options: Settings that replace the stored ones, such as the path of a data set on this machine.
+    `options` are settings that replace the stored ones, such as the path of a data set on this machine.
     """
     by_kind = {tasks[name].Trial.kind: tasks[name] for name in tasks.names()}
     found: dict[str, bool] = {}

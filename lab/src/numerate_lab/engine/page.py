@@ -160,9 +160,7 @@ def _predictions(task: Task, results: Results) -> tuple[dict[str, list[Answers]]
 def paired_table(scores: Mapping[str, Mapping[str, np.ndarray]], title: str) -> Table | None:
     """Each encoding's scores with intervals, and how far behind the best it is; None if there are fewer than two.
 
-    Args:
-        scores: By encoding and label, a score of every test example (N,), more is better.
-        title: The table's title.
+    `scores` has, by encoding and label, a score of every test example (N,); more is better.
     """
     if len(scores) < 2:
         return None

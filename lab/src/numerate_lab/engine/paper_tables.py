@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate_lab.engine.grid import Grid
     from numerate_lab.engine.task import Log
 
-__all__ = ["Options", "Paper", "check_name", "load_yaml", "merged", "paper", "reproduce"]
+__all__ = ["Options", "Paper", "check_name", "load_scales", "load_yaml", "merged", "paper", "reproduce"]
 
 P = TypeVar("P", bound="type[Paper]")
 
@@ -122,6 +122,12 @@ def _recompute(table: str, grids: Sequence[Grid], options: Options) -> None:
 def load_yaml(package: str, file: str = "tables.yaml") -> dict[str, Any]:
     """The YAML file of a paper's package."""
     return read_yaml((resources.files(package) / file).read_text(encoding="utf-8"), file)
+
+
+def load_scales(*names: str) -> dict[str, dict[str, Any]]:
+    """The scales of `tasks/scales.yaml` under some names, later ones over earlier ones."""
+    found = load_yaml("numerate_lab.tasks", "scales.yaml")
+    return merged(*(found[name] for name in names))
 
 
 def check_name(what: str, given: str, known: Sequence[str]) -> None:

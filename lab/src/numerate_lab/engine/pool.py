@@ -21,12 +21,9 @@ __all__ = ["run_jobs"]
 def run_jobs(jobs: Mapping[str, Callable[[Log], None]], processes: int, log: Log, what: str = "jobs") -> None:
     """Runs named jobs, each in a fresh process; a job that fails does not stop the others.
 
-    Args:
-        jobs: By name, what can be sent to a process: a `functools.partial` of a function of a module. Each gets a `log`
-            whose lines are printed as they come.
-        processes: How many run at a time; 1 runs them in this process, one after the other, until one fails.
-        log: Prints a line.
-        what: What messages call the jobs.
+    A job must be picklable: a `functools.partial` of a function of a module. It gets a `log` whose lines are printed as
+    they come. `processes` jobs run at a time; 1 runs them in this process, one after the other, until one fails.
+    Messages call the jobs `what`.
 
     Raises:
         RuntimeError: Some failed; the others are done.

@@ -123,7 +123,7 @@ class Column:
 
     Attributes:
         split: The key in a trial's figures, such as `test`,
-        metric: and the metric in it; its figure is a number, or a dict with a `value`.
+        metric: and the metric in it, or a path of keys (`unit nats`); its figure is a number or a dict with a `value`.
         label: The column's title.
         form: How a figure is printed.
         best: `min` or `max`, which is printed bold.
@@ -143,8 +143,10 @@ class Column:
 
     def of(self, figures: Mapping[str, Any]) -> float | None:
         """The figure of one trial, unscaled; None if there is none."""
-        found = figures.get(self.split, {}).get(self.metric)
-        return found["value"] if isinstance(found, Mapping) else found
+        found: Any = figures.get(self.split, {})
+        for key in self.metric.split():
+            found = found.get(key, {})
+        return found.get("value") if isinstance(found, Mapping) else found
 
 
 @dataclass(frozen=True, eq=False)

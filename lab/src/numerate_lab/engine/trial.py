@@ -83,12 +83,8 @@ def run_trial(
 ) -> Figures:
     """Trains and measures one trial, and writes its files into the folder.
 
-    Args:
-        task: Made from the trial's config.
-        folder: Where to write.
-        final: Whether all splits are measured and predictions kept; a try of a learning rate is measured on dev alone.
-        save: Where to save the model; None for nowhere.
-        log: Prints a line; it gets the figures on dev while training runs.
+    A `final` training is measured on all splits and its predictions are kept; a try of a learning rate is measured on
+    dev alone. `save` is where to save the model, if anywhere. `log` gets the figures on dev while training runs.
 
     Returns:
         `training` (what `Task.train` gave), `parameters`, `trained_parameters`, and the figures of each split.

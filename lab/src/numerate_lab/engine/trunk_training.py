@@ -10,7 +10,6 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -251,26 +250,14 @@ def steps_for(config: TrunkTrial, tokens_a_text: float, seconds_a_step: float | 
 
 
 def take_steps(
-    model: NumberModel,
-    config: TrunkTrial,
-    batches: Dataset[dict[str, Tensor]],
-    steps: int,
-    look: Any = None,
-    counts: Counts | None = None,
-    logged: bool = True,
-) -> Figures:
+    model: NumberModel, config: TrunkTrial, batches: Dataset[dict[str, Tensor]], steps: int,
+    look: Any = None, counts: Counts | None = None, logged: bool = True,
+) -> Figures:  # fmt: skip
     """Trains with `NumberTrainer` on batches that are ready on the device: steps, seconds, losses, looks.
 
-    Seconds are those of training alone, without looks.
-
-    Args:
-        model: The model to train.
-        config: Learning rate, schedule, precision and looks.
-        batches: The batches, on the training device.
-        steps: How many steps.
-        look: Called `config.looks` times during training; its results are kept.
-        counts: For steps that are recorded and replayed, how much each batch predicts; see `CudaGraphTrainer`.
-        logged: Whether to keep the loss at twenty steps.
+    Seconds are those of training alone, without looks. `look` is called `config.looks` times, and its results are kept.
+    `counts` says how much each batch predicts, for steps that are recorded and replayed; see `CudaGraphTrainer`. With
+    `logged`, the losses of twenty steps are kept.
     """
     import transformers
 
@@ -330,8 +317,3 @@ def compile_blocks(model: NumberModel, backend: Any = "inductor") -> None:
     blocks: Any = model.backbone.base_model.blocks
     for block in blocks:
         block.compile(backend=backend)
-
-
-def values_of(figures: Mapping[str, Any]) -> Figures:
-    """Metric -> value, of scores as JSON types."""
-    return {name: one["value"] for name, one in figures.items() if isinstance(one, Mapping) and "value" in one}

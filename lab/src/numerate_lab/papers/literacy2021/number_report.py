@@ -10,7 +10,9 @@ import torch
 from numerate import metrics
 from numerate.report.tables import Cell, Table, table
 from numerate_lab.engine.grid import baselines_of, finals
-from numerate_lab.papers.literacy2021.report import best_on_dev, edge_notes, mean_cell, title_of
+from numerate_lab.engine.page import figure_cell
+from numerate_lab.engine.paper_tables import load_yaml
+from numerate_lab.papers.literacy2021.report import best_on_dev, edge_notes, title_of
 from numerate_lab.tasks.masked_prediction.number_guesses import baseline_guesses
 
 if TYPE_CHECKING:
@@ -24,13 +26,7 @@ _UNTRAINED = ("median", "unit median", "conversion")
 BASELINES = (*_UNTRAINED, "spelled", "default+mog")
 """Baselines of number heads: medians without words, the number in another unit, a model without a number head, and the
 head of 2018."""
-_FIGURES: dict[str, tuple[str, Any]] = {
-    "log_mae": (".3f", "min"), "log_mae_restated": (".3f", "min"), "log_mae_told_once": (".3f", "min"),
-    "exponent_accuracy": (".3f", "max"), "mdape": (".1f", "min"), "crps": (".4g", "min"),
-    "coverage_90": (".3f", None), "nats": (".3f", "min"),
-    **{f"{name}_{kind}": (".3f", "max") for name in ("auc", "tail_auc")
-       for kind in ("swapped", "added", "dropped", "exchanged")},
-}  # fmt: skip
+_FIGURES, _NOTES = (load_yaml("numerate_lab.papers.literacy2021")[key] for key in ("number_figures", "number_notes"))
 
 
 def number_table(grid: Grid, output: str | Path) -> Table:
@@ -39,7 +35,7 @@ def number_table(grid: Grid, output: str | Path) -> Table:
     baselines, rows, left_out = baselines_of(grid, output), {}, {}
     for name, found in results.items():
         known = [result.figures["test"] for result in found]
-        rows[name] = {key: mean_cell([row.get(key) for row in known], form) for key, (form, _) in _FIGURES.items()}
+        rows[name] = {key: figure_cell([row.get(key) for row in known], form) for key, (form, _) in _FIGURES.items()}
         left_out[name] = sum(row.get("log_mae_left_out", 0) for row in known)
         if found:
             untrained = {each: baselines[each]["test"] for each in _UNTRAINED if each in baselines and each not in rows}
@@ -51,19 +47,11 @@ def number_table(grid: Grid, output: str | Path) -> Table:
     forms, bold = ({key: each[index] for key, each in _FIGURES.items()} for index in (0, 1))
     columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | forms
     best = best_on_dev(grid, output, None, apart=BASELINES)
-    notes = (
-        f"Baselines: {', '.join(BASELINES)}; the second column is relative to their smallest log-MAE, on sentences "
-        "where both guess, with paired 99 % intervals. Restated: the sentence repeats the number in another unit.",
-        *([f"Predictions were not kept and are missing in the second column: {', '.join(lost)}."] if lost else []),
-        "auc: by density; tail auc: by distance to the median. A dash: not defined for this system.",
-        *([f"Least log-MAE on dev, in the tries of rates: {best}."] if best else []),
-        *(
-            f"{name} predicts 0 or no number {count} times, over all seeds: its log-MAE leaves these out."
-            for name, count in left_out.items()
-            if count
-        ),
-        *edge_notes(grid, output),
-    )
+    notes = [_NOTES["baselines"].format(", ".join(BASELINES))]
+    notes += [_NOTES["lost"].format(", ".join(lost))] if lost else []
+    notes += [_NOTES["auc"], *([_NOTES["dev"].format(best)] if best else [])]
+    notes += [_NOTES["left out"].format(name, count) for name, count in left_out.items() if count]
+    notes += edge_notes(grid, output)
     title = f"Masked numbers, {title_of(grid)}"
     shown: Any = {"best": bold, "corner": "encoder + head", "title": title, "notes": notes}
     return table(rows, columns, **shown)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from numerate.files import write_atomically
 from numerate.report.tables import Cell, Table, table
 from numerate_lab.engine.grid import against_base, best_rate, finals, mean_and_spread
+from numerate_lab.engine.page import figure_cell
+from numerate_lab.engine.paper_tables import load_yaml
 from numerate_lab.engine.trial import columns_of_split, read_trial
 from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, load_split
 from numerate_lab.tasks.masked_prediction.word_scores import HITS, WordScores, corrected_words
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
     from numerate_lab.engine.grid import Grid
 
 __all__ = [
-    "BASE", "base_table", "best_on_dev", "corrected_table", "edge_notes", "figures_of", "magnitude_table", "mean_cell",
-    "title_of", "word_table",
+    "BASE", "base_table", "best_on_dev", "corrected_table", "edge_notes", "figures_of", "magnitude_table", "title_of",
+    "word_table",
 ]  # fmt: skip
 
+_NOTES = load_yaml("numerate_lab.papers.literacy2021")["notes"]
 BASE = "default"
 """The encoding that all others are compared with."""
 _MEASURES: dict[str, tuple[str, str, Any]] = {
@@ -48,12 +51,6 @@ def edge_notes(grid: Grid, output: str | Path) -> list[str]:
         if names := [name for name, rate in chosen.items() if rate == edge]:
             shown.append(f"the {end} of {len(grid.rates)} rates: {', '.join(names)}")
     return [f"Chosen at an edge, so that one beyond it might be better: {'; '.join(shown)}."] if shown else []
-
-
-def mean_cell(values: Sequence[float | None], form: str) -> Cell | None:
-    """Mean over seeds with half of its 95 % interval; None if no seed has a value."""
-    mean, half = mean_and_spread(list(values))
-    return None if mean != mean else Cell(mean, "" if half is None else f" ± {half:{form}}")
 
 
 def title_of(grid: Grid) -> str:
@@ -87,14 +84,9 @@ def figures_of(figures: Mapping[str, Any], part: str) -> dict[str, Any] | None:
 
 
 def word_table(about: str, grid: Grid, output: str | Path, part: str, paper: Mapping[str, Any]) -> Table:
-    """A table as in the papers, for one group of words: means over seeds.
+    """A table as in the papers, for one group of words or `plain` (`part`): means over seeds.
 
-    Args:
-        about: First part of the title.
-        grid: The grid.
-        output: The folder above the grid's.
-        part: Group of words, or `plain`.
-        paper: Figures of the paper by encoding, in the order of `COLUMNS`.
+    `about` is the first part of the title; `paper` has the paper's figures by encoding, in the order of `COLUMNS`.
     """
     rows, missing, fewer = {}, [], []
     for encoding in grid.encodings:
@@ -103,14 +95,10 @@ def word_table(about: str, grid: Grid, output: str | Path, part: str, paper: Map
             fewer.append(f"{encoding} {len(known)}")
         if known and known[0].get("missing"):
             missing.append(f"{encoding} {known[0]['missing']}")
-        cells = {name: mean_cell([row.get(key) for row in known], form) for name, (key, form, _) in _MEASURES.items()}
+        cells = {name: figure_cell([row.get(key) for row in known], form) for name, (key, form, _) in _MEASURES.items()}
         rows[encoding] = cells
-    notes = ["PPL e is e to the power of nats; PPL is 2 to the power of nats, as in the papers. ±: 95 % over seeds."]
-    for names, about_names in (
-        (missing, "Words without a token, left out of the row (comparisons leave out those of both)"),
-        (fewer, "Fewer seeds"),
-    ):
-        notes += [f"{about_names}: {', '.join(names)}."] if names else []
+    listed = {"missing": ", ".join(missing), "fewer": ", ".join(fewer)}
+    notes = [_NOTES["perplexity"], *(_NOTES[key].format(names) for key, names in listed.items() if names)]
     notes += edge_notes(grid, output)
     theirs = {name: dict(zip(COLUMNS, row, strict=True)) for name, row in paper.items()}
     forms: Any
@@ -158,13 +146,8 @@ def base_table(grid: Grid, output: str | Path) -> Table:
             row |= {key.replace("_", "-"): every[key]["p"] for key in ("t_test", "binomial", "mcnemar")}
     columns = {name: form for name, form in forms.items() if any(name in row for row in rows.values())}
     columns |= {"hit@1, %": ".2f", "t-test": ".1e", "binomial": ".1e", "mcnemar": ".1e"}
-    notes = (
-        "Less is better. whole: unit words of a single token, which no other piece of the word reveals. "
-        f"{'unit meant: all spellings of the same unit count. ' if 'unit meant, %' in columns else ''}"
-        "Brackets: 99 % intervals, bootstrap over sentences, losses averaged over seeds. "
-        "hit@1, with the papers' bootstrap over words, and the tests (p-values) are for all words.",
-        *_aim_notes(grid, output, tests),
-    )
+    meant = _NOTES["meant"] if "unit meant, %" in columns else ""
+    notes = [_NOTES["base"].format(meant=meant), *_aim_notes(grid, output, tests)]
     return table(rows, columns, corner=f"against {BASE}", title=title_of(grid), notes=notes)
 
 
@@ -186,11 +169,8 @@ def _aim_notes(grid: Grid, output: str | Path, tests: Mapping[str, Any]) -> list
         if estimate <= aim and high < 0 and all(each["nats_difference"]["estimate"] <= SLACK for each in others):
             met.append(name)
             sure += [name] if high <= aim else []
-    lines = [
-        f"Aim: unit words {aim:+.0f} %, with a 99 % interval below 0, all words and texts without numbers at most "
-        f"+{SLACK} nats. Met by: {', '.join(met) or 'none'}. With the whole interval of unit words beyond "
-        f"{aim:+.0f} %: {', '.join(sure) or 'none'}."
-    ]
+    named = {"met": ", ".join(met) or "none", "sure": ", ".join(sure) or "none"}
+    lines = [_NOTES["aim"].format(aim=aim, slack=SLACK, **named)]
     best = best_on_dev(grid, output, "unit")
     return [*lines, f"Fewest nats of unit words on dev, in the tries of rates: {best}."] if best else lines
 

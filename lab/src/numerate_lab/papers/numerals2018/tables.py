@@ -128,17 +128,10 @@ def perplexity_table(folder: str | Path) -> Table:
         mark = "*" if name in ("softmax", "softmax-rnn") else ""
         if name in rows:
             theirs[name] = {column: Cell(cell, mark) for column, cell in zip(names[3:], cells, strict=True)}
-    notes = [
-        f"Stand-in: {_RUN['stand_ins'].get(corpus, corpus)}. The models' order can be compared, the figures not.",
-        "APP divides the probability of the unknown type by the number of such types in training: a model with an "
-        "unknown type may be better than the true distribution where most numerals are new.",
-    ]
-    if theirs:
-        notes.append(
-            "* Corrected: the paper's flat models count unknown types twice (58,443.72 and 3,505,856.25 there)."
-        )
-    if any(map(_mark, results.values())):
-        notes.append("† Training was cut short before the dev loss stopped falling.")
+    texts, stand_in = _RUN["notes"], _RUN["stand_ins"].get(corpus, corpus)
+    notes = [texts["stand-in"].format(stand_in), texts["adjusted"]]
+    notes += [texts["corrected"]] if theirs else []
+    notes += [texts["cut short"]] if any(map(_mark, results.values())) else []
     rates = {result["config"]["rate"] for name, result in results.items() if name in SEVEN}
     if rates - {PUBLISHED_RATE}:
         used = ", ".join(f"{rate:g}" for rate in sorted(rates))

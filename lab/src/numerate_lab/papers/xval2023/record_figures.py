@@ -47,11 +47,8 @@ def _panels(columns: Columns, key: str, title: str, draw: Callable[[Any, Mapping
 def predictions(columns: Columns, key: str, title: str = "", marks: Sequence[float] = ()) -> Figure:
     """Predictions over the truth (Figs. 3 and 5); answers that are no number are counted.
 
-    Args:
-        columns: By encoding, the predictions of a trial.
-        key: Which test set and question: `a1-gap_a1` means `a1-gap_a1_predicted` and `a1-gap_a1_gold`.
-        title: Above all.
-        marks: Values on the line of the truth that training has, or that bound a gap in it.
+    The test set and question `key` is `a1-gap_a1` for the columns `a1-gap_a1_predicted` and `a1-gap_a1_gold`. `marks`
+    are values on the axis of the truth that training has, or that bound a gap in it.
 
     Example:
         >>> given = {"p10": {"test_a1_predicted": torch.tensor([1.0]), "test_a1_gold": torch.tensor([1.1])}}

@@ -6,6 +6,8 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from numerate.files import write_atomically
 from numerate.report.figure_style import save
 from numerate.report.pages import page
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from numerate_lab.engine.grid import Grid
     from numerate_lab.engine.task import Figures
-    from numerate_lab.engine.trial import TrialResult
 
     Results = Mapping[str, Mapping[str, Sequence[Figures]]]
     """Figures of the trials of each encoding and variant."""
@@ -35,8 +36,7 @@ def write_table1(output: Path) -> list[Path]:
     """Table 1, which needs no training: `xval-table1.json` and `.md`."""
     columns = {"tokens a number": ".0f", "vocabulary": ",.0f"}
     paper = SETTINGS["tables"]["xval-table1"]["paper"]
-    both = table1(), paper
-    ours, theirs = ({name: dict(zip(columns, row, strict=True)) for name, row in of.items()} for of in both)
+    ours, theirs = ({n: dict(zip(columns, row, strict=True)) for n, row in of.items()} for of in (table1(), paper))
     shown = table(ours, columns, paper=theirs, corner="encoding")  # type: ignore[arg-type]
     write(output / "xval-table1.json", config={"table": "xval-table1"}, figures=ours)
     return [output / "xval-table1.json", _write_markdown(output / "xval-table1.md", [shown])]
@@ -76,7 +76,10 @@ def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
             rates[encoding] = run.config.rate
         first = next(iter(runs.values()))
         if first and first[0].has_columns:
-            columns[encoding] = _columns(first[0])
+            given = first[0].columns()
+            columns[encoding] = {
+                key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in given.items()
+            }
     units = ("mse", "mse_kelvin") if grid.task == "temperature" else ("mse",)
     made = [error_table(name, grid, results, simple, metric) for metric in units]
     made += [trust_table(name, grid, results), cost_table(name, grid, results, rates)]
@@ -99,13 +102,6 @@ def _source(grid: Grid) -> str:
 
 def _write_markdown(path: Path, tables: Sequence[Table]) -> Path:
     return write_atomically(path, "\n".join(shown.markdown() for shown in tables).encode())
-
-
-def _columns(run: TrialResult) -> dict[str, Any]:
-    """The predictions of a trial as tensors."""
-    import torch
-
-    return {key.replace("a1-gap_gap_", "gap_"): torch.from_numpy(one) for key, one in run.columns().items()}
 
 
 def _of_columns(name: str, grid: Grid, of: Mapping[str, Sequence[Figures]]) -> dict[str, list[Any]]:
@@ -208,29 +204,18 @@ def cost_table(name: str, grid: Grid, results: Results, rates: Mapping[str, floa
 
 
 def _notes(grid: Grid) -> list[str]:
+    """The notes below a table of errors: texts of `tables.yaml` with the grid's settings filled in."""
     trial: Any = grid.trial
-    budgets = ", ".join(f"{of['amount']:,.12g} {name.replace('-', ' ')}" for name, of in grid.variants.items())
-    chosen = f"each encoding has its best of {len(grid.rates)} rates, chosen on dev records with "
-    chosen += f"{grid.rate_share:.0%} of the first budget"
-    notes = [
-        f"{trial.examples:,} different training records, the same for all, in batches of {trial.batch}; the same trunk "
-        f"({trial.layers} x {trial.width}); budgets: {budgets}; "
-        + (chosen if len(grid.rates) > 1 else f"one learning rate, {min(grid.rates):g}")
-        + f"; {grid.seeds} seed{'' if grid.seeds == 1 else 's'}. Tested are the weights that did best on dev "
-        f"records, at {trial.looks} looks and at the end. Errors are of answers that are numbers.",
-        f"Masked in training, equally for all: {trial.ratio:.0%} of all numbers, and in {trial.asking:.0%} of the "
-        "records one of the tests' questions.",
-    ]
+    texts, source = SETTINGS["notes"], _source(grid)
+    rates = {"count": len(grid.rates), "share": grid.rate_share, "least": min(grid.rates)}
+    fields = {
+        "grid": grid,
+        "trial": trial,
+        "budgets": ", ".join(f"{of['amount']:,.12g} {name.replace('-', ' ')}" for name, of in grid.variants.items()),
+        "rates": texts["rates" if len(grid.rates) > 1 else "one rate"].format(**rates),
+        "plural": "" if grid.seeds == 1 else "s",
+        "source": source.rsplit("/", 1)[-1] + (texts["synthetic"] if source == "synthetic" else ""),
+    }
     if grid.task == "planets":
-        times = "all times" if trial.times is None else f"the first {trial.times} times"
-        notes.append(f"Records tell {times} of each system. The paper's own sets beyond training are not public.")
-        return notes
-    source = _source(grid)
-    synthetic = " (not measured: nothing about weather follows)" if source == "synthetic" else ""
-    notes.append(
-        f"Temperatures: {source.rsplit('/', 1)[-1]}{synthetic}. In brackets, 95 % intervals that draw whole days. "
-        "The unit of the paper's errors is not known. Seconds are those of trainings side by side; equal time goes by "
-        "steps that were timed alone. Centred: all temperatures of a record are told, for all encodings, as "
-        "differences from the mean of those that it tells, and the mean is added again before anything is measured."
-    )
-    return notes
+        fields["times"] = "all times" if trial.times is None else f"the first {trial.times} times"
+    return [texts[name].format(**fields) for name in ("trained", "masked", grid.task)]

@@ -42,14 +42,10 @@ def table1() -> dict[str, tuple[int, int]]:
 def grid_for(
     table: str, scale: str = "small", encodings: Sequence[str] = (), seeds: int | None = None, source: str | None = None
 ) -> Grid:
-    """The grid behind a table.
+    """The grid behind a table: one of `TABLES` but the first, which needs no training.
 
-    Args:
-        table: One of `TABLES` but the first, which needs no training.
-        scale: One of the scales of the table's group.
-        encodings: Encodings instead of the table's.
-        seeds: Seeds instead of the scale's.
-        source: A file of temperatures; None for synthetic ones.
+    `encodings` and `seeds` replace those of the table and its scale. `source` is a file of temperatures; None for
+    synthetic ones.
 
     Example:
         >>> grid_for("xval-table5", "paper").trial.width

@@ -1,15 +1,7 @@
 """Arithmetic: exercises without end, exact answers, and splits that share no operands.
 
-What is asked is the last number of each text, `123 * 456 = 56088`. The exercises of the papers are presets:
-
-| preset | exercise |
-|---|---|
-| `multiply-3`, `-4`, `-5` | xVal's Table 2: two whole numbers of so many digits (FoNE's 3-digit multiplication, too) |
-| `expressions-2`, `-3`, `-4` | xVal's Table 3: random trees of so many operands over + - * |
-| `wide-add`, `wide-multiply`, `wide-divide`, `wide-mean`, `wide-std`, `wide-power`, `wide` | BitTokens': up to 15
-significant digits, magnitudes from 1e-14 to 1e14, both uniform; `wide` mixes all |
-| `add-6`, `subtract-6-larger-first`, `add-60`, `decimal-add-6`, `decimal-multiply-3` | FoNE's, whose numbers have no
-sign; `subtract-6` has its operands in any order |
+What is asked is the last number of each text, `123 * 456 = 56088`. The exercises of the papers are the presets of
+`presets.yaml`.
 
 An answer is exact, or the nearest decimal of `significant` digits to what is. Exercises are drawn in blocks that depend
 on config, seed, split and place alone, so that any part of a stream can be had at any time. Which split an exercise
@@ -29,13 +21,14 @@ import numpy as np
 
 from numerate.config import Config
 from numerate.registry import UnknownNameError, near_names
+from numerate_lab.engine.paper_tables import load_yaml
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.number_formats import lengths_of, shares_of
 from numerate_lab.tasks.arithmetic.operand_draws import LISTS, OPERATIONS, ROOTS, Drawn, draw, solve
 from numerate_lab.tasks.asked_number.asked_number import Truth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["PRESETS", "ArithmeticConfig", "ArithmeticProblems", "Samples"]
 
@@ -191,18 +184,6 @@ class ArithmeticProblems:
         # For batches smaller than a block, and for texts and then their truth.
         self._block = functools.lru_cache(MOST_KEPT)(self._made)
 
-    def stream(
-        self, split: str, seed: int = 0, count: int | None = None, batch: int = BLOCK, start: int = 0
-    ) -> Iterator[Samples]:
-        """Exercises of a split in batches, without end unless `count` says how many; from the `start`-th on."""
-        if batch < 1 or start < 0:
-            raise ValueError(f"batch must be positive and start not negative, got {batch=}, {start=}")
-        end = None if count is None else start + count
-        while end is None or start < end:
-            stop = start + batch if end is None else min(start + batch, end)
-            yield self.samples(split, stop - start, seed, start)
-            start = stop
-
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Samples:
         """Exercises `start` to `start + count` of a split."""
         first, last = start // BLOCK, max(start, start + count - 1) // BLOCK
@@ -252,32 +233,9 @@ class ArithmeticProblems:
         return Samples(texts, operands, operations, solved.answers, solved.values, solved.precision, digits)
 
 
-def _presets() -> dict[str, ArithmeticConfig]:
-    whole: dict[str, tuple[int, dict[str, Any]]] = {f"multiply-{n}": (n, {"operations": ("*",)}) for n in (3, 4, 5)}
-    whole |= {f"add-{n}": (n, {"operations": ("+",)}) for n in (6, 60)}
-    whole |= {
-        "subtract-6": (6, {"operations": ("-",)}),
-        "subtract-6-larger-first": (6, {"operations": ("-",), "larger_first": True}),
-        "decimal-add-6": (6, {"operations": ("+",), "decimals": 3}),
-        "decimal-multiply-3": (3, {"operations": ("*",), "decimals": 2}),
-    }
-    found = {}
-    for name, (n, options) in whole.items():
-        beyond: dict[str, dict[str, Any]] = {"longer": {"digits": [n + 1, n + 1]}, "shorter": {"digits": [1, n - 1]}}
-        found[name] = ArithmeticConfig(**options, digits=(n, n), beyond=beyond)
-    for n in (2, 3, 4):
-        found[f"expressions-{n}"] = ArithmeticConfig(
-            operations=("+", "-", "*"), tree=True, operands=(n, n), numbers="normal", decimals=4, significant=15,
-            beyond={"longer": {"operands": [n + 1, n + 1]}, "larger": {"width": 10.0}},
-        )  # fmt: skip
-    wide: dict[str, Any] = {
-        "numbers": "log-uniform", "digits": (1, 15), "negative": 0.4, "significant": 15, "operands": (2, 5),
-        "beyond": {"larger": {"magnitude": [15, 18]}, "smaller": {"magnitude": [-18, -15]}},
-    }  # fmt: skip
-    kinds = {"-add": "+-", "-multiply": "*", "-divide": "/", "-power": "^", "": OPERATIONS}
-    kinds |= {f"-{name}": (name,) for name in LISTS}
-    return found | {f"wide{name}": ArithmeticConfig(operations=tuple(some), **wide) for name, some in kinds.items()}
-
-
-PRESETS = _presets()
+_SHARED = load_yaml("numerate_lab.tasks.arithmetic", "presets.yaml")
+PRESETS = {
+    name: ArithmeticConfig.from_dict(_SHARED["wide"] | own if name.startswith("wide") else own)
+    for name, own in _SHARED["presets"].items()
+}
 """The papers' exercises."""

@@ -18,8 +18,9 @@ from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
 from numerate.processing.static_shapes import Counts
 from numerate_lab.engine.encodings import encoding_of
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Answers, Column, Columns, Figures, TrialConfig
-from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk, values_of
+from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.arithmetic.problems import PRESETS
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared, scores
@@ -78,13 +79,7 @@ class AskedNumber(TrunkTask):
     finals_are_tries: ClassVar[bool] = True
     reader: ClassVar[str] = "standard"
     """The reader that finds the numbers of a text."""
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {
-            "examples": 2000, "amount": 4000, "batch": 100, "width": 32, "layers": 2, "heads": 2, "dev": 100,
-            "test": 200,
-        },
-        "small": {},
-    }  # fmt: skip
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("texts")
 
     @classmethod
     def trial(cls, name: str, options: Mapping[str, Any]) -> TrialConfig:
@@ -188,7 +183,7 @@ class AskedNumber(TrunkTask):
 
     def looked(self, figures: Figures) -> Figures:
         """The metrics of a learning curve."""
-        return {name: values_of(figures["dev"])[name] for name in ("exact_match", "log_smape", "r2")}
+        return {name: figures["dev"][name]["value"] for name in ("exact_match", "log_smape", "r2")}
 
     def shown(self) -> list[Column]:
         """Exact answers, R², log-sMAPE, median percentage error and invalid answers, of each test set."""

@@ -59,15 +59,10 @@ class Asked:
 
 
 def encode(model: NumberModel, texts: Sequence[str], truth: Truth, answer_slot: int, *, causal: bool) -> Asked:
-    """Encodes texts and marks what they ask for.
+    """Encodes texts with their answers, and marks the number at `answer_slot` of each, which is asked for.
 
-    Args:
-        model: Says how.
-        texts: With their answers.
-        truth: Of the same texts.
-        answer_slot: Which number of each text is asked for; -1 for the last.
-        causal: Whether the answer is predicted token by token: then `labels` say which tokens are learnt, those of
-            the answer and the one behind it.
+    With `causal`, the answer is predicted token by token: `labels` say which tokens are learnt, those of the answer and
+    the one behind it.
 
     Raises:
         ValueError: More than one text in a thousand is read otherwise than the task means it.
@@ -127,11 +122,7 @@ def _unscaled(model: NumberModel, values: Tensor) -> Tensor:
 def answers(model: NumberModel, asked: Asked, *, size: int = 1024, most_tokens: int = 32) -> list[float | str | None]:
     """The model's answer to each text: a value from its head, or a string from its tokens; None for no number.
 
-    Args:
-        model: In whatever mode; it is left in it.
-        asked: On the model's device.
-        size: Texts at once.
-        most_tokens: The most tokens of an answer that is predicted token by token.
+    Texts are on the model's device, `size` of them in a batch. Answers by tokens end after `most_tokens`.
     """
     given: list[float | str | None] = []
     with evaluating(model):

@@ -110,7 +110,7 @@ class MaskedNumbers(PredictionTask):
         return fit(model, self.config, batches.to, the_batch, words=False)
 
     @torch.no_grad()
-    def guess(self, model: NumberModel, split: str = "test", seed: int = 0) -> dict[str, np.ndarray]:
+    def ask(self, model: NumberModel, split: str, seed: int = 0) -> Columns:
         """Predictions of the numbers of a split and of wrong numbers in their places: `empty_columns`, filled in."""
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).guess(split, seed)
@@ -137,10 +137,6 @@ class MaskedNumbers(PredictionTask):
                 for name, (_, known) in wrong.items():
                     found[name][:, at] = np.where(known[at], _oddness(output.numbers, tables[name][rows]), np.nan)
         return found
-
-    def ask(self, model: NumberModel, split: str) -> Columns:
-        """Predictions as columns."""
-        return self.guess(model, split)
 
     def score(self, split: str, columns: Columns) -> Figures:
         """Figures of the predictions, see `number_guesses.figures`."""

@@ -76,14 +76,6 @@ class WordTrial(PredictionTrial):
         return dataclasses.replace(super().tried(rate, share), plain=None, shift=None)
 
 
-class _WordColumn(Column):
-    """A column whose metric is a group of words and a figure, as `unit nats`."""
-
-    def of(self, figures: Mapping[str, Any]) -> float | None:
-        group, _, name = self.metric.partition(" ")
-        return figures.get(self.split, {}).get(group, {}).get(name)
-
-
 @tasks.register("masked-words")
 class MaskedWords(PredictionTask):
     """One trial of masked words."""
@@ -155,10 +147,10 @@ class MaskedWords(PredictionTask):
     def shown(self) -> Sequence[Column]:
         """Nats and hit rate of all words, nats of unit words and of texts without numbers."""
         return (
-            _WordColumn("test", "all nats", "nats", ".4f"),
-            _WordColumn("test", "all hit@1", "hit@1 %", ".2f", "max"),
-            _WordColumn("test", "unit nats", "unit nats", ".4f"),
-            _WordColumn(PLAIN, "all nats", "plain nats", ".4f"),
+            Column("test", "all nats", "nats", ".4f"),
+            Column("test", "all hit@1", "hit@1 %", ".2f", "max"),
+            Column("test", "unit nats", "unit nats", ".4f"),
+            Column(PLAIN, "all nats", "plain nats", ".4f"),
         )
 
     def example_scores(self, split: str, columns: Columns) -> dict[str, np.ndarray]:

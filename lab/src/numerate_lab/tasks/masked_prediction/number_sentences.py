@@ -17,7 +17,7 @@ from numerate.numerals.style import render
 from numerate.reading import make_reader
 from numerate.reading.base import Reader
 from numerate.training.sources import SPLITS, SourceError, rows_of
-from numerate_lab.tasks.next_numeral.corpora import drawn_split
+from numerate_lab.tasks.next_numeral.corpora import drawn_split, text_field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -176,7 +176,7 @@ def sentence_of_row(row: Mapping[str, Any], where: str = "row", number: int = 0)
         >>> sentence_of_row({"comment": "Up 1,250.5 pct", "offset": 3, "length": 7}).numeral.value
         1250.5
     """
-    text = _text(row, where)
+    text = row[text_field(row, TEXT_FIELDS, where)]
     offset, length = (_whole(row, name, where) for name in ("offset", "length"))
     if length < 1 or offset < 0 or offset + length > len(text):
         raise SourceError(f"{where}: field 'offset': {offset} + {length} is not within a text of {len(text)}")
@@ -208,7 +208,7 @@ def _rows_of_split(rows: Iterable[tuple[int, tuple[str, Any]]], split: str) -> I
     names = {name: own for own, several in SPLITS.items() for name in several}
     has_field: bool | None = None
     for number, (where, row) in rows:
-        text, own = _text(row, where), row.get("split")
+        text, own = row[text_field(row, TEXT_FIELDS, where)], row.get("split")
         if has_field is None:
             has_field = own is not None
         if has_field != (own is not None) or (has_field and str(own) not in names):
@@ -216,18 +216,6 @@ def _rows_of_split(rows: Iterable[tuple[int, tuple[str, Any]]], split: str) -> I
             raise SourceError(f"{where}: field 'split' is {own!r}, {wanted}")
         if (names[str(own)] if has_field else drawn_split(text)) == split:
             yield number, (where, row)
-
-
-def _text(row: Any, where: str) -> str:
-    if not isinstance(row, dict):
-        raise SourceError(f"{where}: expected an object with fields, got {str(row)[:40]!r}")
-    field = next((name for name in TEXT_FIELDS if name in row), None)
-    if field is None:
-        raise SourceError(f"{where}: none of the fields {', '.join(TEXT_FIELDS)}, only {', '.join(row)[:80]}")
-    text = row[field]
-    if not isinstance(text, str):
-        raise SourceError(f"{where}: field {field!r} must be text, got {str(text)[:40]!r}")
-    return text
 
 
 def _whole(row: Mapping[str, Any], field: str, where: str) -> int:

@@ -19,7 +19,7 @@ from numerate.processing.scaling import Scaling
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
 from numerate.training.sources import SourceError, Texts
 from numerate_lab.engine.encodings import encoding_names, encoding_of
-from numerate_lab.engine.paper_tables import load_yaml
+from numerate_lab.engine.paper_tables import load_scales, load_yaml
 from numerate_lab.engine.task import Task, TrialConfig
 from numerate_lab.tasks.masked_prediction.number_sentences import plain_sentences, read_number_sentences
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
@@ -127,10 +127,7 @@ class PredictionTask(Task):
     """Base class of the tasks on sentences with one annotated number."""
 
     config: Any
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"epochs": 1, "batch": 16, "most_train": 48, "most_eval": 12, "max_tokens": 64},
-        "small": {"epochs": 6, "bf16": True},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("masked-prediction")
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:

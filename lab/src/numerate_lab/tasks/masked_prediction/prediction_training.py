@@ -44,17 +44,10 @@ def fit(
     model: NumberModel, config: PredictionTrial, batches: Callable[[torch.device], Dataset[Any]],
     collate: Callable[[list[Any]], dict[str, Any]], *, words: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
-    """Trains with `NumberTrainer` on prepared batches.
+    """Trains with `NumberTrainer` on prepared batches: `steps`, the mean `train_loss` and `seconds`.
 
-    Args:
-        model: The model.
-        config: Rates, epochs and seed.
-        batches: Returns the batches on a device.
-        collate: Makes the model's input from a batch.
-        words: Whether only words are predicted; the head then runs on labelled tokens only, one of seven.
-
-    Returns:
-        `steps`, the mean `train_loss` and `seconds`.
+    `batches` returns the batches on a device, `collate` makes the model's input from a batch. With `words`, only words
+    are predicted; the head then runs on labelled tokens only, one of seven.
     """
     import transformers
 

@@ -105,12 +105,7 @@ _spelling = functools.lru_cache(maxsize=2)(Spelling)
 
 
 class SpelledNumbers:
-    """Training and evaluation of one model that spells numbers.
-
-    Args:
-        task: The task with settings, data and workspace.
-        model: A model with a masked-LM head.
-    """
+    """Training and evaluation of a model with a masked-LM head that spells numbers, with a task's settings and data."""
 
     def __init__(self, task: PredictionTask, model: NumberModel) -> None:
         self.task, self.config, self.model = task, task.config, model

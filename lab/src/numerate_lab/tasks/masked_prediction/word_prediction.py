@@ -34,13 +34,9 @@ _ROWS = 64
 class MaskWords:
     """Collator of one prepared batch that masks random words on the device.
 
-    Masks are drawn for the words of the *text*, so that they are the same for every encoding.
-
-    Args:
-        mask_id: Id of [MASK], which replaces all masked words, as in the papers.
-        ratio: Share of masked words.
-        next_ratio: Share of masked tokens right after the annotated number; None for `ratio`.
-        seed: Random seed.
+    Masks are drawn for the words of the *text*, so that they are the same for every encoding. [MASK], with `mask_id`,
+    replaces all masked words, as in the papers: a share `ratio` of the words, and `next_ratio` (None for `ratio`) of
+    the tokens right after the annotated number.
     """
 
     def __init__(self, mask_id: int, ratio: float = 0.15, next_ratio: float | None = None, seed: int = 0) -> None:

@@ -163,15 +163,8 @@ def compare(
     The papers treat hit@1 of each word as independent: two-sample t-test, binomial test against the other hit rate, and
     a bootstrap of each. As both encodings see the same words, and words of a sentence are correlated, there is also a
     bootstrap of paired differences over sentences, and McNemar's test. Losses and hits are averaged over seeds first;
-    tests of right against wrong use the majority of seeds.
-
-    Args:
-        one: Scores of the first encoding, one per seed.
-        other: Scores of the second encoding. Words that are missing in any of them are excluded.
-        positions: Positions of the scores.
-        chosen: (N,) bool, the group of words; all by default.
-        level: Level of the intervals.
-        resamples: Bootstrap resamples.
+    tests of right against wrong use the majority of seeds. `one` and `other` have the scores of each seed; words that
+    are missing in any of them are excluded. The group of words is `chosen`, (N,) bool, or all.
 
     Returns:
         `count`, `nats` of both and their `ratio`, `nats_difference` and `hit_difference` (paired by sentence, `one`

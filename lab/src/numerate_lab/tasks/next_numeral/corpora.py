@@ -20,9 +20,9 @@ from numerate.training.text_files import SourceError, numbered_lines, parsed_jso
 from numerate_lab.tasks.synthetic.clinical import clinical_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["SPLITS", "CorpusError", "corpus_statistics", "drawn_split", "read_corpus"]
+__all__ = ["SPLITS", "CorpusError", "corpus_statistics", "drawn_split", "read_corpus", "text_field"]
 
 SPLITS = ("train", "dev", "test")
 SHARES = (0.7, 0.1, 0.2)
@@ -126,19 +126,25 @@ def corpus_statistics(texts: Iterable[str], vocabulary: WordVocabulary | None = 
     }
 
 
+def text_field(record: Any, fields: Sequence[str], where: str) -> str:
+    """The first of some fields that a record has; a `CorpusError` if there is none or it is not text."""
+    if not isinstance(record, dict):
+        raise CorpusError(f"{where}: expected a JSON object, got {str(record)[:40]!r}")
+    field = next((name for name in fields if name in record), None)
+    if field is None:
+        raise CorpusError(f"{where}: none of the fields {', '.join(fields)}, only {', '.join(record)[:80]}")
+    if not isinstance(record[field], str):
+        raise CorpusError(f"{where}: field {field!r} must be text, got {str(record[field])[:40]!r}")
+    return field
+
+
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
         where = f"{path}:{number}"
         record = parsed_json(line, where)
-        if not isinstance(record, dict):
-            raise CorpusError(f"{where}: expected a JSON object, got {line[:40]!r}")
-        field = next((name for name in _TEXT_FIELDS if name in record), None)
-        if field is None:
-            raise CorpusError(f"{where}: none of the fields {', '.join(_TEXT_FIELDS)}, only {', '.join(record)[:80]}")
-        if not isinstance(record[field], str):
-            raise CorpusError(f"{where}: field {field!r} must be text, got {str(record[field])[:40]!r}")
+        field = text_field(record, _TEXT_FIELDS, where)
         text = record[field]
         if field == "body" and isinstance(record.get("title"), str):
             text = f"{record['title']}\n{text}"

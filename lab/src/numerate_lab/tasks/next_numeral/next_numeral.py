@@ -30,6 +30,7 @@ from numerate.registry import heads
 from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate.training.results import write
 from numerate_lab.engine.encodings import encoding_names, encoding_of
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Answers, Column, Task, TrialConfig
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.next_numeral import number_line_errors as number_line
@@ -78,16 +79,6 @@ class Corpus:
 _corpus = functools.lru_cache(maxsize=2)(Corpus)
 
 
-class _NestedColumn(Column):
-    """A column whose metric is a path in the figures, as `numerals app`."""
-
-    def of(self, figures: Mapping[str, Any]) -> float | None:
-        found: Any = figures.get(self.split, {})
-        for key in self.metric.split():
-            found = found.get(key, {})
-        return found if isinstance(found, float) else None
-
-
 @tasks.register("next-numeral")
 class NextNumeral(Task):
     """One model on one corpus."""
@@ -96,10 +87,7 @@ class NextNumeral(Task):
     config: NextNumeralTrial
     tolerance = 1e-4
     """Stored predictions of earlier versions are float32."""
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"most_texts": 40, "vocabulary": 300, "batch": 20, "epochs": 4, "width": 16, "layers": 1},
-        "small": {"batch": 128, "epochs": 200},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("next-numeral")
 
     @classmethod
     def trial(cls, name: str, options: Mapping[str, Any]) -> TrialConfig:
@@ -269,10 +257,10 @@ class NextNumeral(Task):
     def shown(self) -> Sequence[Column]:
         """Adjusted perplexities, and the error of the median on the number line."""
         return (
-            _NestedColumn("perplexity", "numerals app", "numeral APP", ".2f"),
-            _NestedColumn("perplexity", "words app", "word APP", ".2f"),
-            _NestedColumn("number_line", "candidate MdAPE value", "MdAPE %", ".2f"),
-            _NestedColumn("number_line", "median MdAPE value", "MdAPE by the median %", ".2f"),
+            Column("perplexity", "numerals app", "numeral APP", ".2f"),
+            Column("perplexity", "words app", "word APP", ".2f"),
+            Column("number_line", "candidate MdAPE value", "MdAPE %", ".2f"),
+            Column("number_line", "median MdAPE value", "MdAPE by the median %", ".2f"),
         )
 
     def answers(self, split: str, columns: Columns) -> Answers | None:

@@ -47,27 +47,16 @@ class Motion:
 
 
 def move(
-    masses: Tensor,
-    positions: Tensor,
-    velocities: Tensor,
-    times: Tensor,
-    *,
-    order: int = ORDER,
-    tolerance: float = TOLERANCE,
-    max_steps: int = MAX_STEPS,
-    at_once: int | None = None,
-) -> Motion:
+    masses: Tensor, positions: Tensor, velocities: Tensor, times: Tensor, *, order: int = ORDER,
+    tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS, at_once: int | None = None,
+) -> Motion:  # fmt: skip
     """Lets bodies go at time 0, and says where they are at some times.
 
-    Args:
-        masses: (B, N).
-        positions: (B, N, D).
-        velocities: (B, N, D).
-        times: (B, T), not negative and rising; NaN behind a system's last one.
-        order: Of the Taylor series.
-        tolerance: Largest size of the last terms of velocities.
-        max_steps: A system that needs more ends with NaN: two bodies have hit each other.
-        at_once: How many systems go together: 1,024 on a CPU, 65,536 elsewhere.
+    A system that needs more than `max_steps` ends with NaN: two bodies have hit each other. `at_once` systems are
+    computed together, by default 1,024 on a CPU and 65,536 elsewhere. `order` and `tolerance` are as the constants.
+
+    Shape:
+        masses (B, N); positions and velocities (B, N, D); times (B, T), not negative and rising, NaN behind the last.
 
     Example:
         >>> masses, here, there = torch.tensor([[1.0, 0.0]]), torch.zeros(1, 2, 2), torch.zeros(1, 2, 2)
@@ -225,14 +214,9 @@ def from_elements(masses: Tensor, axes: Tensor, eccentricities: Tensor, angles: 
     before it, whether these are further in or not. The angle is the true longitude; perihelia lie at angle 0. The
     centre of mass of the whole is not brought to rest, and neither do the paper's data.
 
-    Args:
-        masses: (B, N), the star first.
-        axes: (B, N - 1) semi-major axes.
-        eccentricities: (B, N - 1), below 1.
-        angles: (B, N - 1) in radians.
-
-    Returns:
-        Positions and velocities, (B, N, 2) each.
+    Shape:
+        masses (B, N), the star first; semi-major axes, eccentricities below 1 and angles in radians (B, N - 1);
+        positions and velocities (B, N, 2).
 
     Example:
         >>> masses = torch.tensor([[1.0, 0.0]])

@@ -11,22 +11,21 @@ ask for what training has never seen:
 | `a1-gap` | planet0 is the innermost and moved out, to where no training planet is: from 1 to 1.1667 |
 
 Presets are `paper`, and `public-code`, which differs from it. Systems are drawn in blocks that depend on config, seed,
-split and place alone, so that any part of a split can be had at any time; a folder keeps them.
+split and place alone, so that any part of a split can be had at any time.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from numerate.config import Config
-from numerate.files import json_hash
 from numerate.reading.records import RecordsReader
 from numerate.registry import UnknownNameError, near_names
 from numerate_lab.tasks.asked_number.asked_number import Truth
@@ -106,11 +105,6 @@ class PlanetsConfig(Config):
         """The smallest semi-major axis that a planet other than the innermost can have: 1.1667 in the paper."""
         return self.inner + (self.outer[0] - self.inner) / (self.planets[1] - 1)
 
-    def digest(self) -> str:
-        """Names all systems drawn by this config, however they are written."""
-        fields = {key: value for key, value in self.to_dict().items() if key not in ("significant", "quote")}
-        return json_hash(fields)
-
 
 class PlanetSource(RecordSource):
     """Planet systems, and one number asked for in each; a `QuestionSource`.
@@ -118,7 +112,6 @@ class PlanetSource(RecordSource):
     Args:
         config: What is drawn; or a preset's name.
         asks: `stepsize`, or `a1`, `e1`, `m1`: the semi-major axis, eccentricity or mass of planet0.
-        cache: A folder that keeps blocks once they are made.
         device: Where motion is computed. Another device's blocks differ by rounding.
 
     Attributes:
@@ -138,10 +131,7 @@ class PlanetSource(RecordSource):
 
     splits = SPLITS
 
-    def __init__(
-        self, config: PlanetsConfig | str = "paper", asks: str = "stepsize", cache: str | Path | None = None,
-        device: str = "cpu",
-    ) -> None:  # fmt: skip
+    def __init__(self, config: PlanetsConfig | str = "paper", asks: str = "stepsize", device: str = "cpu") -> None:
         if isinstance(config, str):
             if config not in PRESETS:
                 raise UnknownNameError(f"unknown planets {config!r}: {near_names(config, list(PRESETS))}")
@@ -149,14 +139,13 @@ class PlanetSource(RecordSource):
         if asks not in FIELDS:
             raise UnknownNameError(f"planets can be asked for {', '.join(FIELDS)}, got {asks!r}")
         self.config, self.asks, self.device = config, asks, device
-        self.cache = None if cache is None else Path(cache)
         self.answer_path = FIELDS[asks]
         low, high = config.planets
         self.answer_slot = self._slot(high) if asks != "stepsize" or low == high else None
-        self._kept: dict[tuple[str, int, int], Systems] = {}
+        self._block = functools.lru_cache(MOST_KEPT)(self._made)
 
     def samples(self, split: str, count: int, seed: int = 0, start: int = 0) -> Systems:
-        """Systems `start` to `start + count` of a split; with a cache, later sessions find their blocks there."""
+        """Systems `start` to `start + count` of a split."""
         self.check_range(split, count, start)
         size, parts = self.config.block, []
         for number in range(start // size, max(start, start + count - 1) // size + 1):
@@ -184,22 +173,9 @@ class PlanetSource(RecordSource):
         """The index of the answer among the numbers of a record."""
         return {"m1": 0, "a1": 1, "e1": 2, "stepsize": 3 * planets}[self.asks]
 
-    def _block(self, split: str, seed: int, number: int) -> Systems:
-        """One block: from memory, the folder, or made."""
-        key, name = (split, seed, number), f"planets-{self.config.digest()}-{split}-{seed}-{number:06d}.npz"
-        if key not in self._kept:
-            path = None if self.cache is None else self.cache / name
-            while len(self._kept) >= MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            if path is not None and path.exists():
-                made = Systems.load(path, self.config)
-            else:
-                rng = np.random.default_rng([seed, zlib.crc32(split.encode()), number])
-                made = draw_block(self.config, split, rng, self.device)
-                if path is not None:
-                    made.save(path)
-            self._kept[key] = made
-        return self._kept[key]
+    def _made(self, split: str, seed: int, number: int) -> Systems:
+        rng = np.random.default_rng([seed, zlib.crc32(split.encode()), number])
+        return draw_block(self.config, split, rng, self.device)
 
 
 PRESETS = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.planets.planet_systems import PlanetsConfig, PlanetSource
 from numerate_lab.tasks.records.record_answers import likelihoods, scores
@@ -48,11 +49,7 @@ class Planets(RecordsTask):
     questions: ClassVar[dict[str, tuple[str, ...]]] = {
         "test": ("stepsize", "a1", "e1", "m1"), "stepsize-between": ("stepsize",), "a1-gap": ("a1",),
     }  # fmt: skip
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": RecordsTask.scales["tiny"]
-        | {"times": 4, "task_options": {"block": 48, "time": [3, 4], "points": [6, 8]}},
-        "small": RecordsTask.scales["small"] | {"times": 12},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("records", "planets")
 
     def make_records(self, split: str, count: int) -> Records:
         """Systems of a split; blocks are no larger than what is needed."""
@@ -81,15 +78,9 @@ class Planets(RecordsTask):
 def planet_records(
     source: PlanetSource, split: str, count: int, times: int | None = None, decimals: int = 4, seed: int = 0
 ) -> Records:
-    """Systems of a split as records.
+    """Systems of a split as records with `decimals` decimals; the source's `significant` digits do not matter.
 
-    Args:
-        source: Gives the systems; its `significant` digits do not matter.
-        split: One of its splits.
-        count: How many systems.
-        times: How many of the times of each system are told, the first ones; None for all.
-        decimals: Decimals of all numbers.
-        seed: The seed of the split.
+    Records tell the first `times` times of each system; None for all.
     """
     systems, config = source.samples(split, count, seed), source.config
     if times is not None:

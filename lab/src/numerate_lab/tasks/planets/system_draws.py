@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,9 @@ import numpy as np
 import torch
 
 from numerate_lab.tasks.planets.integrator import from_elements, move
-from numerate_lab.tasks.records.record_arrays import save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numerate_lab.tasks.planets.planet_systems import PlanetsConfig
 
@@ -70,29 +67,6 @@ class Systems:
         """(N, K, 3) masses, semi-major axes and eccentricities in the units of the records."""
         masses, eccentricities = self.masses * config.mass_unit, self.eccentricities * config.eccentricity_unit
         return np.stack([masses, self.axes, eccentricities], axis=2)
-
-    def save(self, path: Path) -> None:
-        """Writes the systems as npz."""
-        columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        columns["positions"] = self.positions[~np.isnan(self.positions)]  # a third are padding
-        save_arrays(path, columns)
-
-    @staticmethod
-    def load(path: Path, config: PlanetsConfig) -> Systems:
-        """Reads what `save` wrote; a file that is not whole is an error."""
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-                columns = {name: kept[name] for name in Systems.__dataclass_fields__}
-            flat, planets, points = columns["positions"], columns["planets"], columns["points"]
-            seen = np.arange(config.points[1])[:, None] < points[:, None, None]
-            there = seen & (np.arange(config.planets[1]) < planets[:, None, None])
-            columns["positions"] = np.full((*there.shape, 2), np.nan)
-            columns["positions"][there] = flat.reshape(-1, 2)
-            if len(planets) != config.block:
-                raise ValueError(f"{len(planets)} systems instead of {config.block}")
-        except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is no whole block of planets, please delete it: {error}") from None
-        return Systems(**columns)
 
 
 def stepsizes_of(config: PlanetsConfig) -> np.ndarray:

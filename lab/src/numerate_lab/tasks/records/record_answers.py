@@ -83,9 +83,7 @@ def missed_variance(dev: dict[str, Any]) -> float:
     """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all.
 
     A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
-
-    Args:
-        dev: By question, what `scores` found.
+    `dev` has the figures of `scores` by question.
 
     Example:
         >>> found = {"a": scores(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 2.0]))}
@@ -102,14 +100,7 @@ def missed_variance(dev: dict[str, Any]) -> float:
 
 @torch.no_grad()
 def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
-    """What the model says for one question to each of some rows.
-
-    Args:
-        model: Its mode (training or evaluation) is kept.
-        rows: On the model's device.
-        ask: One of the rows' questions.
-        size: Rows of a batch.
-    """
+    """The model's answers to one of the questions of rows on its device, in batches of `size` rows."""
     parts = []
     for batch, task in _asked(model, rows, ask, size):
         if model.head is None:
@@ -159,14 +150,8 @@ def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tenso
 def likelihoods(model: NumberModel, rows: Rows, ask: str, line: Tensor, decimals: int) -> Tensor:
     """How likely each of C values is to the model as the answer of each of N rows: (N, C), the largest of a row is 1.
 
-    Written numbers: the product of their tokens' probabilities. Heads: the density, or the mass.
-
-    Args:
-        model: Its mode (training or evaluation) is kept.
-        rows: N rows that fit into one batch; each asks for one number.
-        ask: The question.
-        line: (C,) float64 values of as many decimals.
-        decimals: Decimals of all numbers.
+    Written numbers: the product of their tokens' probabilities. Heads: the density, or the mass. The rows must fit into
+    one batch, and each must ask for one number; `line` is (C,) float64, values with this number of decimals.
     """
     ((_, task),) = _asked(model, rows, ask, len(rows))
     with evaluating(model):

@@ -11,7 +11,6 @@ import dataclasses
 import json
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +19,9 @@ from numerate.reading.records import RecordsReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["Records", "Shape", "record_text", "rounded", "save_arrays"]
+__all__ = ["Records", "Shape", "record_text", "rounded"]
 
 
 @dataclass(frozen=True)
@@ -121,16 +121,20 @@ class Records:
         rows = np.concatenate([place.repeat(part.shape[1]) for place, part in zip(self.rows, parts, strict=True)])
         return np.concatenate([part.reshape(-1) for part in parts])[np.argsort(rows, kind="stable")]
 
-    def save(self, path: str | Path) -> None:
-        """Writes them as npz."""
+    def save(self, path: Path) -> None:
+        """Writes them as npz to a temporary file beside the path, then renames it: readers never see a part."""
         header = json.dumps({"decimals": self.decimals, "shapes": [dataclasses.asdict(shape) for shape in self.shapes]})
         columns = {"header": np.array(header)}
         for name in ("numbers", "rows", "guesses"):
             columns |= {f"{name}{index}": column for index, column in enumerate(getattr(self, name))}
-        save_arrays(path, columns)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        with beside.open("wb") as file:
+            np.savez(file, **columns)  # type: ignore[arg-type]
+        beside.replace(path)
 
     @staticmethod
-    def load(path: str | Path) -> Records:
+    def load(path: Path) -> Records:
         """Reads what `save` wrote."""
         with np.load(path, allow_pickle=False) as kept:
             header: dict[str, Any] = json.loads(str(kept["header"]))
@@ -141,16 +145,6 @@ class Records:
             names = ("numbers", "rows", "guesses")
             columns = [tuple(kept[f"{n}{i}"] for i in range(len(shapes)) if f"{n}{i}" in kept) for n in names]
         return Records(shapes, columns[0], columns[1], header["decimals"], columns[2])
-
-
-def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes arrays as npz to a temporary file beside the path, then renames it: readers never see a part."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-    beside.replace(target)
 
 
 def record_text(record: Mapping[str, Any], quote: str) -> str:

@@ -151,14 +151,7 @@ class NumberWriter:
 
 
 def encode_rows(model: NumberModel, shape: Shape, numbers: Tensor, writer: NumberWriter) -> Rows:
-    """The rows of records of one shape.
-
-    Args:
-        model: Says how.
-        shape: Theirs.
-        numbers: (N, M) float64, rounded, on the writer's device.
-        writer: The model's, for as many decimals as they have.
-    """
+    """The rows of records of one shape with numbers (N, M) float64, rounded, on the device of the model's writer."""
     device = numbers.device
     between = _tokens_between(model, shape, writer.decimals)
     width = writer(numbers[:1, :1])[0].shape[-1]

@@ -63,12 +63,10 @@ def mean_squared_error(values: torch.Tensor, gold: torch.Tensor) -> Score:
 
 
 def check_settings(config: Config, least: Mapping[str, float], wrong: Mapping[str, bool]) -> None:
-    """Raises a `ValueError` for the first setting that is wrong.
+    """Raises a `ValueError` for the first setting that is wrong, also for a wrong `quote`.
 
-    Args:
-        config: Settings with a field `quote`.
-        least: Fields that are pairs of a least and a most value, and how small the least value may be.
-        wrong: Error messages, and whether each is due.
+    `least` names fields that are pairs of a least and a most value, and how small the least value may be; `wrong` has
+    error messages, and whether each is due.
     """
     values: Any = config
     for name, bound in least.items():

@@ -19,6 +19,7 @@ from numerate.config import ConfigError
 from numerate.processing.number_table import NumberTable
 from numerate.processing.record_tokenizer import record_tokenizer
 from numerate_lab.engine.encodings import Encoding, encoding_of
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Columns, Figures, TrialConfig
 from numerate_lab.engine.trunk_training import TrunkTask, TrunkTrial, attach_scaled, fresh_trunk
 from numerate_lab.tasks.records.record_answers import Predictions, answers, missed_variance, scores
@@ -102,13 +103,7 @@ class RecordsTask(TrunkTask):
     tolerance: ClassVar[float] = 1e-4  # results of version 0.2.0 keep float32
     questions: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Test set -> the questions of its records; dev has those of `test`."""
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {
-            "examples": 48, "amount": 64, "batch": 16, "width": 32, "layers": 1, "heads": 2, "dev": 16, "test": 32,
-            "looks": 1, "ratio": 0.05, "asking": 1.0,
-        },
-        "small": {"ratio": 0.05, "asking": 1.0, "looks": 4, "batch": 64},
-    }  # fmt: skip
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("records")
 
     def make_records(self, split: str, count: int) -> Records:
         """The records of a split."""
@@ -241,9 +236,7 @@ def encode_records(model: NumberModel, records: Records, device: torch.device) -
 class RecordBatches(Dataset[dict[str, "Tensor"]]):
     """Training batches, each of one shape, with masks drawn when they are fetched; the same rows for all encodings.
 
-    Args:
-        parts: Rows by shape.
-        config: Batch size, shares of masked numbers, and seed.
+    `parts` are rows by shape; batch size, shares of masked numbers and seed are the trial's.
     """
 
     def __init__(self, parts: list[Rows], config: RecordsTrial) -> None:

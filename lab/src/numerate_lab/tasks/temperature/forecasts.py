@@ -21,7 +21,6 @@ import torch
 
 from numerate import metrics
 from numerate.config import Config
-from numerate.metrics import Interval, Score
 from numerate.reading.records import RecordsReader
 from numerate_lab.tasks.asked_number.asked_number import Truth, compared
 from numerate_lab.tasks.records.record_arrays import rounded
@@ -32,6 +31,8 @@ from numerate_lab.tasks.temperature.weather_fields import DAY, TemperatureField,
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numerate.metrics import Interval, Score
 
 __all__ = ["BASELINES", "SPLITS", "TemperatureConfig", "TemperatureSource"]
 
@@ -184,15 +185,6 @@ class TemperatureSource(RecordSource):
             found[record] = found[record][:begin] + mark + found[record][end:]
         return found
 
-    def sizes(self, split: str, count: int, seed: int = 0, start: int = 0, processor: Any = None) -> dict[str, Score]:
-        """Means a record of `characters`, `numbers`, and with a model's processor `tokens`."""
-        samples = self.samples(split, count, seed, start)
-        texts = self.written(samples)
-        found = {"characters": [len(text) for text in texts], "numbers": [sample.numbers for sample in samples]}
-        if processor is not None:
-            found["tokens"] = [len(processor([text])["input_ids"][0]) for text in texts]
-        return {name: Score(float(np.mean(each)) if each else np.nan, len(each)) for name, each in found.items()}
-
     def baselines(self, split: str, count: int, seed: int = 0, start: int = 0) -> dict[str, np.ndarray]:
         """What each of BASELINES predicts for `truth` of the same arguments, (N,) each; from what records say alone."""
         rows = [np.zeros((len(BASELINES), 0))]
@@ -209,30 +201,19 @@ class TemperatureSource(RecordSource):
         kelvin = dataclasses.replace(found["mse"], value=found["mse"].value * self.kelvin**2)
         return found | {"mse_kelvin": kelvin}
 
-    def interval(
-        self, predicted: Any, truth: Truth, other: Any = None, days: int = 1, kelvin: bool = False, **options: Any
-    ) -> Interval:
-        """The mean squared error and how far it can be trusted: a bootstrap that draws whole days.
+    def interval(self, predicted: Any, truth: Truth, other: Any = None, **options: Any) -> Interval:
+        """The mean squared error in the units of the records, with an interval by a bootstrap that draws whole days.
 
-        Stations of one day share its weather, and records that overlap share even more.
-
-        Args:
-            predicted: (N,) as for `measure`.
-            truth: What was asked for.
-            other: Other predictions, (N,): then of the difference to them.
-            days: How many days stay together.
-            kelvin: In kelvin squared, not in the units of the records.
-            options: `resamples`, `level`, `seed` of `metrics.bootstrap`.
+        Stations of one day share its weather, and records that overlap share even more. `predicted` and `other` are
+        as for `measure`; with `other`, it is the difference to these predictions. `options` are those of
+        `metrics.bootstrap`.
         """
-        if days < 1:
-            raise ValueError(f"days must be positive, got {days=}")
-        unit = self.kelvin if kelvin else 1.0
-        one, two = (
-            None if given is None else torch.from_numpy((compared(given, truth)[0] - truth.values) ** 2) * unit**2
+        errors = [
+            torch.from_numpy((compared(given, truth)[0] - truth.values) ** 2)
             for given in (predicted, other)
-        )
-        assert one is not None  # noqa: S101 (for the type checker)
-        return metrics.bootstrap(one, two, torch.from_numpy(truth.groups["time"] // (DAY * days)), **options)
+            if given is not None
+        ]
+        return metrics.bootstrap(*errors, clusters=torch.from_numpy(truth.groups["time"] // DAY), **options)
 
     def _length(self, days: int, step: int) -> int:
         """How many times of the field a record goes over, its last one included."""

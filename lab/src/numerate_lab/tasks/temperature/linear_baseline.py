@@ -20,11 +20,7 @@ class TemperatureLine:
     """Least squares for a station's last change, one line for each step, from what a record tells.
 
     It sees the station's temperatures of the day before and one more, the means of all stations at those times, and the
-    hour of the day as two waves.
-
-    Args:
-        samples: Of training.
-        time: (T,) of the field, seconds since 1970.
+    hour of the day as two waves. `samples` are those of training, `time` (T,) the field's in seconds since 1970.
 
     Example:
         >>> from numerate_lab.tasks.temperature.forecasts import TemperatureSource

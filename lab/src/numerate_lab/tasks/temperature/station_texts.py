@@ -34,11 +34,6 @@ class Sample:
         stations, times = self.values.shape
         return 3 * stations + 4 + times * np.arange(1, stations + 1) - 1
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers the record has."""
-        return 3 * len(self.cells) + 4 + self.values.size
-
 
 def coordinates(lat: np.ndarray, lon: np.ndarray) -> np.ndarray:
     """Where places are, in degrees (S,), as numbers without a seam: sin lat, sin lon, cos lon; (S, 3).

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
+from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.records.record_answers import Predictions, scores
 from numerate_lab.tasks.records.record_arrays import Records, rounded
@@ -70,10 +71,7 @@ class Temperature(RecordsTask):
 
     Trial: ClassVar[type[TrialConfig]] = TemperatureTrial
     questions: ClassVar[dict[str, tuple[str, ...]]] = {"test": ("last",)}
-    scales: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": RecordsTask.scales["tiny"] | {"task_options": {"stations": [3, 4]}},
-        "small": RecordsTask.scales["small"] | {"task_options": {"stations": [8, 8], "days": [2, 3]}},
-    }
+    scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("records", "temperature")
 
     @functools.cached_property
     def source(self) -> TemperatureSource:
@@ -126,13 +124,8 @@ def temperature_records(
 ) -> Records:
     """Records of temperatures; asked for (`last`) are the last ones of all stations.
 
-    Args:
-        source: Gives the samples, and how many decimals numbers have.
-        split: One of its splits.
-        count: How many records.
-        centred: Tell all temperatures as differences from the mean of all but the last ones: what is learnt in May may
-            then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
-        seed: The seed of the split.
+    With `centred`, all temperatures are differences from the mean of all but the last ones: what is learnt in May may
+    then hold in June. (Of numbers masked in training, and not asked for in tests, the mean tells the sum.)
     """
     samples, decimals = source.samples(split, count, seed), source.config.decimals
 

@@ -70,11 +70,6 @@ class TemperatureField:
         """Places in the grid, row by row, whose temperature is known at all times; int64."""
         return np.flatnonzero(np.isfinite(self.t2m).all(0).ravel())
 
-    def save(self, path: str | Path) -> None:
-        """Writes the field as npz, for `read_field`."""
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, t2m=self.t2m, time=self.time, lat=self.lat, lon=self.lon)
-
 
 def read_field(path: str | Path) -> TemperatureField:
     """A field from a file: `.npz`, anything else is NetCDF.
@@ -152,13 +147,8 @@ def synthetic_field(
     """A made-up field: warmer in the south, warmest at three in the afternoon, more so on land; and weather.
 
     Weather is a sum of plane waves over the region that come and go within three days. All begins with March 2021.
-
-    Args:
-        days: How long.
-        hours: From one time to the next, which must divide 24.
-        shape: Rows and columns of a grid of quarter degrees, north to south and west to east.
-        seed: Another seed, other weather over another land.
-        waves: How many.
+    Times are `hours` apart, which must divide 24. `shape` is rows and columns of a grid of quarter degrees, north to
+    south and west to east. Another seed gives other weather over another land.
 
     Example:
         >>> synthetic_field(days=2, hours=3, shape=(4, 5)).t2m.shape
