@@ -227,7 +227,8 @@ class Rewriter:
             around = re.compile(rf"{number}?(?:{gap})?({some})(?:(?:{gap})?{number})?")
             return around.sub(lambda found: self._restore_around(found, queue, joint), text)
         if not self._beside:
-            return text.replace(self._marks[NUM], NUM)  # only numbers that are asked for have a mark
+            spaced = re.sub(f"(?<=\\w)(?={self._marks[NUM]})", " ", text) if self._joins_space else text
+            return spaced.replace(self._marks[NUM], NUM)  # only numbers that are asked for have a mark
         # The subwords already write the number: the [NUM] beside them is left out, unless it asks for a number.
         pattern = f"({gap})({some})()" if self._mark_last else f"()({some})({gap})"
 

@@ -9,6 +9,7 @@ a folder for each shard, with these `.npy` files:
 | `starts` | int64, rows + 1 | start of each row's tokens |
 | `slots` | int8 to int32 | `number_slots` |
 | `types` | uint8 | `token_type_ids`, if any is not 0 |
+| `scales` | int16 | `number_scale`, if any is not 0 |
 | `number_starts` | int64, rows + 1 | start of each row's numbers |
 | `bits`, `precision`, `given` | int64, int16, uint8 | the number table |
 | `char_starts` | int64, numbers + 1 | start of each number's characters |
@@ -44,7 +45,7 @@ SHARD_TOKENS = 1 << 22
 """Tokens of a shard, which are in memory until the shard is written."""
 BATCH = 256
 """Texts per call of the processor."""
-_TOKEN_FIELDS = ("input_ids", "token_type_ids", "attention_mask", "number_slots")
+_TOKEN_FIELDS = ("input_ids", "token_type_ids", "attention_mask", "number_slots", "number_scale")
 _TABLE_FIELDS = ("number_bits", "number_chars", "number_precision", "number_given")
 
 
@@ -154,9 +155,10 @@ class Shards(Dataset[dict[str, Any]]):
         begin, end = arrays["starts"][place : place + 2].tolist()
         ids = arrays["ids"][begin:end].astype(np.int64)
         row: dict[str, Any] = {"input_ids": ids}
-        if "token_type_ids" in self.fields:
-            types = arrays.get("types")
-            row["token_type_ids"] = np.zeros_like(ids) if types is None else types[begin:end].astype(np.int64)
+        for field, name in (("token_type_ids", "types"), ("number_scale", "scales")):
+            if field in self.fields:
+                column = arrays.get(name)
+                row[field] = np.zeros_like(ids) if column is None else column[begin:end].astype(np.int64)
         if "attention_mask" in self.fields:
             row["attention_mask"] = np.ones_like(ids)
         row["number_slots"] = arrays["slots"][begin:end].astype(np.int64)
@@ -203,7 +205,8 @@ class _Shard:
     def __init__(self) -> None:
         self.rows = self.tokens = 0
         self._parts: dict[str, list[np.ndarray]] = {
-            name: [] for name in ("ids", "slots", "types", "bits", "precision", "given", "chars", "char_lengths")
+            name: []
+            for name in ("ids", "slots", "types", "scales", "bits", "precision", "given", "chars", "char_lengths")
         }
         self._lengths: list[int] = []
         self._counts: list[int] = []
@@ -216,6 +219,7 @@ class _Shard:
             "ids": ids,
             "slots": np.asarray(row["number_slots"], dtype=np.int32),
             "types": np.asarray(row.get("token_type_ids", ()), dtype=np.uint8),
+            "scales": np.asarray(row.get("number_scale", ()), dtype=np.int16),
             **{name: row[f"number_{name}"] for name in ("bits", "precision", "given")},
             "chars": characters[written],
             "char_lengths": written.sum(axis=1),
@@ -231,10 +235,12 @@ class _Shard:
     def write(self, folder: Path) -> dict[str, int]:
         """Writes each array in the smallest type that holds it, and returns the shard's counts."""
         columns = {name: np.concatenate(parts) for name, parts in self._parts.items()}
-        ids, slots, types = columns["ids"], columns["slots"], columns.pop("types")
+        ids, slots = columns["ids"], columns["slots"]
         columns["ids"] = ids.astype(np.uint16) if ids.max(initial=0) < 1 << 16 else ids
         columns["slots"] = slots.astype(np.min_scalar_type(-int(np.abs(slots).max(initial=1))))
-        columns |= {"types": types} if types.any() else {}
+        for name in ("types", "scales"):
+            if not columns[name].any():
+                del columns[name]
         columns["starts"], columns["number_starts"] = _starts(self._lengths), _starts(self._counts)
         columns["char_starts"] = _starts(columns.pop("char_lengths"))
         folder.mkdir()
