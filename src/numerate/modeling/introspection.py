@@ -155,7 +155,7 @@ class LastState:
 
     Attributes:
         asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
-        change: A function applied to the state before the backbone's head reads it; None for none.
+        change: A function that the next `run` applies to the state before the backbone's head reads it; None for none.
         pick: Rows and columns, (N,) each, of the only tokens that the head reads; None for all.
     """
 
@@ -198,7 +198,7 @@ class LastState:
         try:
             output = backbone(**passed)
         finally:
-            self.opened, state, self.state = False, self.state, None
+            self.opened, self.change, state, self.state = False, None, self.state, None
         return output, state
 
     def remove(self) -> None:

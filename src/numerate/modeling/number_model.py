@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection, saving
 from numerate.modeling.generation import Generation, generate
-from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, number_vectors
+from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
-from numerate.modeling.options import PlacementOptions
+from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.ratio_features import RatioFeatures
@@ -83,11 +83,12 @@ class NumberModel(nn.Module):
         self._check(embedder, objective)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.head, self.objective = embedder, head, objective
-        dim = info.embedding_dim
+        dim, causal = info.embedding_dim, info.is_causal
         self.gate = ZeroGate(embedder.width) if options.gated and embedder is not None else None
-        self.reach = NeighbourFeatures(dim, options.reach) if options.reach else None
-        self.late_reach = NeighbourFeatures(dim, options.late_reach, info.hidden_dim) if options.late_reach else None
-        self.relations = RatioFeatures(dim, options.relations) if options.relations else None
+        near, late, related = (getattr(options, name) for name in NEIGHBOUR_OPTIONS)
+        self.reach = NeighbourFeatures(dim, near, causal=causal) if near else None
+        self.late_reach = NeighbourFeatures(dim, late, info.hidden_dim, causal) if late else None
+        self.relations = RatioFeatures(dim, related, causal) if related else None
         own = len(processor.own_tokens)
         self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
@@ -125,12 +126,11 @@ class NumberModel(nn.Module):
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
         if info.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
-        one_sided = info.is_causal or info.is_encoder_decoder
-        if embedder is None or embedder.width != info.embedding_dim or one_sided:
-            for name in ("reach", "late_reach", "relations"):
-                if count := getattr(self.options, name):
-                    need = "an embedder as wide as tokens, and a model that sees both sides"
-                    raise ValueError(f"{name}={count}: needs {need}")
+        narrow = embedder is None or embedder.width != info.embedding_dim
+        for name in NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else ():
+            if count := getattr(self.options, name):
+                need = "an embedder as wide as tokens" if narrow else "a model that is no encoder-decoder"
+                raise ValueError(f"{name}={count}: needs {need}")
 
     @classmethod
     def from_pretrained(
@@ -193,9 +193,10 @@ class NumberModel(nn.Module):
             raise ValueError("input_ids are needed: a processor's batch has them")
         fields: dict[str, Any] = {
             "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
-            "position_ids": position_ids, "sample_id": sample_id, "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
-            "number_precision": number_precision, "number_given": number_given, "number_scale": number_scale,
-            "number_wanted": number_wanted, "number_column": number_column,
+            "position_ids": position_ids, "sample_id": sample_id, "number_slots": number_slots,
+            "number_bits": number_bits, "number_chars": number_chars, "number_precision": number_precision,
+            "number_given": number_given, "number_scale": number_scale, "number_wanted": number_wanted,
+            "number_column": number_column,
         }  # fmt: skip
         passed: dict[str, Any] = {"start_positions": start_positions, "end_positions": end_positions}
         if self.info.is_encoder_decoder:
@@ -222,14 +223,10 @@ class NumberModel(nn.Module):
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
         numbers = number_vectors(self, fields)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
-        late = self.late_reach
-        self.last_state.change = None if late is None or numbers is None else lambda state: late(state, *numbers)
-        try:
-            output, hidden = introspection.run_with_embeddings(
-                self.backbone, self.info, self.last_state, plain, embeddings, **passed
-            )
-        finally:
-            self.last_state.change = None
+        self.last_state.change = late_change(self, numbers)
+        output, hidden = introspection.run_with_embeddings(
+            self.backbone, self.info, self.last_state, plain, embeddings, **passed
+        )
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
             inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
