@@ -168,6 +168,15 @@ def number_batch(model: Any, name: str, texts: list[str], side: str = "right") -
     return batch
 
 
+def open_features(model: Any) -> Any:
+    """The model with random maps of `reach` and `late_reach` and an open gate, which are 0 before training."""
+    torch.manual_seed(1)
+    for part in (model.reach, model.late_reach, model.gate):
+        for weight in () if part is None else part.parameters():
+            torch.nn.init.normal_(weight, mean=float(part is model.gate), std=0.3)
+    return model.eval()
+
+
 def task_labels(name: str, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Labels for the backbones that are no language models."""
     rows, length = batch["input_ids"].shape

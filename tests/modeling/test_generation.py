@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 import torch
 import transformers as hf
-from tiny_models import NUMBERS, PLAIN, bare_batch, new_backbone, tokenizer_of
+from tiny_models import NUMBERS, PLAIN, bare_batch, new_backbone, open_features, tokenizer_of
 
 import numerate
-from numerate.modeling.generation.rows import numeral_of
+from numerate.modeling.generation.rows import append_token, last_token, numeral_of
 from numerate.modeling.generation.search import choose_tokens, warp_scores
+from numerate.modeling.generation.stepping import next_token_logits
 from numerate.notation.base import END, NUM
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.scaling import Scaling
 
 NAMES = ("gpt2", "llama", "t5")
 PROMPTS = [*NUMBERS[:2], PLAIN[0]]
+FEATURES = {"reach": 1, "late_reach": 2, "relations": 3}
 PIECES = ("digits", "p10", "ieee", "numerologic", "scientific")
 
 
@@ -28,20 +30,22 @@ def speaking_model(name: str, notation: Any = "marker", eagerness: float = 2.0, 
     options = {"embedder": "log-value", "head": "log-sign"} | options
     options = options if notation in ("marker", "addback", "prefix") else {"head": None}
     model = numerate.attach(new_backbone(name), tokenizer_of(name), notation=notation, objective=None, **options).eval()
+    open_features(model)
     torch.nn.init.normal_(model.own_logits.weight, std=0.1)
     model.own_logits.bias.data.fill_(eagerness * (6 if name == "t5" and eagerness > 0 else 1))
     return model
 
 
 @pytest.mark.parametrize(
-    ("name", "notation"),
+    ("name", "notation", "options"),
     [
-        *((NAMES[i % 3], notation) for i, notation in enumerate(("marker", "addback", "prefix", *PIECES[:2], "keep"))),
-        *(("t5", "marker"), ("llama", "p10"), ("gpt2", "scientific"), ("t5", "prefix")),
+        *((NAMES[i % 3], one, {}) for i, one in enumerate(("marker", "addback", "prefix", *PIECES[:2], "keep"))),
+        *(("t5", "marker", {}), ("llama", "p10", {}), ("gpt2", "scientific", {}), ("t5", "prefix", {})),
+        *(("gpt2", "prefix", FEATURES), ("llama", "addback", FEATURES)),
     ],
 )
-def test_the_cache_changes_nothing(name: str, notation: str) -> None:
-    model = speaking_model(name, notation)
+def test_the_cache_changes_nothing(name: str, notation: str, options: dict[str, Any]) -> None:
+    model = speaking_model(name, notation, **options)
     # Three digits: where a numeral is written in subwords, the last one must not depend on float32's rounding.
     kept, again = (model.generate(PROMPTS, 10, use_cache=cached, significant_digits=3) for cached in (True, False))
     assert kept.ids == again.ids and list(map(len, kept.numbers)) == list(map(len, again.numbers))
@@ -52,13 +56,24 @@ def test_the_cache_changes_nothing(name: str, notation: str) -> None:
         assert any(kept.numbers), "some text must have a number"
 
 
+@pytest.mark.parametrize("options", [{}, FEATURES], ids=["plain", "features"])
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_generation_agrees_with_one_forward_pass(name: str) -> None:
+def test_generation_agrees_with_one_forward_pass(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each token and number again, by one `forward` over a batch that is built by hand."""
-    model = speaking_model(name, "marker")
+    steps: list[torch.Tensor] = []
+
+    def recorded(*arguments: Any) -> Any:
+        found = next_token_logits(*arguments)
+        steps.append(found[0])
+        return found
+
+    monkeypatch.setattr("numerate.modeling.generation.state.next_token_logits", recorded)
+    model = speaking_model(name, "marker", **options)
     done = model.generate(PROMPTS, 8)
     assert sum(map(len, done.numbers)) > 3
-    for prompt, ids, numbers in zip(PROMPTS, done.ids, done.numbers, strict=True):
+    for row, (prompt, ids, numbers) in enumerate(zip(PROMPTS, done.ids, done.numbers, strict=True)):
         given = model.processor(prompt, return_tensors="pt")
         length = given["input_ids"].shape[1]
         whole = torch.cat([given["input_ids"][0], torch.tensor(ids)])[None]
@@ -71,6 +86,8 @@ def test_generation_agrees_with_one_forward_pass(name: str) -> None:
         }  # fmt: skip
         with torch.no_grad():
             output = model(**batch, every_number=True)
+        stepwise = torch.stack([step[row] for step in steps[: len(ids)]])
+        torch.testing.assert_close(stepwise, output.logits[0, length - 1 : -1], rtol=1e-4, atol=1e-4)
         texts = [tokenizer_of(name).decode([index]) for index in range(len(tokenizer_of(name)))]
         for position, token in enumerate(whole[0].tolist()):  # tokens that would merge with a number are not allowed
             if token == model.processor.num_id:
@@ -84,6 +101,20 @@ def test_generation_agrees_with_one_forward_pass(name: str) -> None:
             assert number.value == pytest.approx(median, rel=1e-4), "written with six digits"
             assert number.distribution.median().item() == pytest.approx(median, rel=1e-4)
             assert number.text in done.texts[PROMPTS.index(prompt)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("recipe", ["float", "luna", "value-prefix", "in-place"])
+def test_cached_steps_over_a_text_give_the_logits_of_one_forward_pass(recipe: str) -> None:
+    torch.manual_seed(0)
+    model = open_features(numerate.attach(new_backbone("gpt2"), tokenizer_of("gpt2"), recipe, **FEATURES))
+    batch = dict(model.processor([NUMBERS[2] + " It fell 3, 4, 5 and 6%."], return_tensors="pt"))
+    whole, past = model(**batch).logits, None
+    for end in range(1, whole.shape[1] + 1):
+        fields = batch | {key: batch[key][:, :end] for key in ("input_ids", "attention_mask", "number_slots")}
+        fields = fields if past is None else last_token(fields, reach=2, relations=3)
+        logits, _, past = next_token_logits(model, fields, past)
+        torch.testing.assert_close(logits, whole[:, end - 1], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("beams", [1, 3])
@@ -190,10 +221,21 @@ def _split(law: Any, run: list[str]) -> list[list[str]]:
     return parts
 
 
-def test_prefix_writes_numerals_and_addback_reads_them() -> None:
+def test_prefix_writes_numerals_and_addback_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[Any] = []
+
+    def recorded(*arguments: Any) -> Any:
+        batches.append(append_token(*arguments))
+        return batches[-1]
+
+    monkeypatch.setattr("numerate.modeling.generation.state.append_token", recorded)
     model = speaking_model("gpt2", "prefix", eagerness=6.0)
     said = model.generate(PLAIN, 6)
-    for ids, text, numbers in zip(said.ids, said.texts, said.numbers, strict=True):
+    slots, given = batches[-1]["number_slots"].tolist(), batches[-1]["number_given"].tolist()
+    for row, (ids, text, numbers) in enumerate(zip(said.ids, said.texts, said.numbers, strict=True)):
+        written = [model.processor(number.text)["number_slots"] for number in numbers]  # [1, -1, ...]
+        expected = [slot * (k + 1) for k, one in enumerate(written) for slot in one]
+        assert [slot for slot in slots[row] if slot] == expected and given[row].count(GIVEN) == len(numbers)
         assert numbers and text.count(numbers[0].text) >= 1 and NUM not in text
         assert ids.count(model.processor.num_id) == len(numbers)
     model = speaking_model("llama", "addback", eagerness=6.0)

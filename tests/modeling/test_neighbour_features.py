@@ -54,6 +54,22 @@ def test_forward_equals_a_loop() -> None:
     assert torch.equal(found[slots != 0], embeddings[slots != 0]), "tokens of numbers do not change"
 
 
+def test_a_causal_model_is_reached_after_the_number_only() -> None:
+    slots = torch.tensor([[0, 1, 1, 0, -2, 2, 0, 0, 3, 0]])
+    table = NumberTable.of_values([1.0, 2.0, 3.0])[torch.arange(3)[None]]
+    reach = NeighbourFeatures(4, tokens=3, causal=True)
+    torch.nn.init.normal_(reach.maps)
+    embeddings, vectors = torch.randn(1, 10, 4), torch.randn(1, 3, 4)
+    expected = embeddings.clone()
+    # Token 4 writes the second number but has no vector of its own, so the first number reaches it.
+    for token, number, step in ((3, 0, 1), (4, 0, 2), (6, 1, 1), (7, 1, 2), (9, 2, 1)):
+        expected[0, token] += vectors[0, number] @ reach.maps[step - 1]
+    found = reach(embeddings, slots, table, vectors)
+    torch.testing.assert_close(found, expected)
+    last = reach(embeddings[:, -2:], slots, table, vectors)
+    torch.testing.assert_close(last, expected[:, -2:], msg="only the last tokens, as in cached generation")
+
+
 def test_the_maps_start_at_zero_and_are_trained() -> None:
     model, plain = near(), near(0)
     plain.load_state_dict(model.state_dict(), strict=False)
@@ -85,12 +101,6 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     batch = model.processor(TEXTS, padding=True, return_tensors="pt")
     with torch.no_grad():
         assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
-
-
-@pytest.mark.parametrize(("name", "options"), [("gpt2", {}), ("t5", {}), ("bert", {"recipe": "xval"})])
-def test_causal_models_and_narrow_embedders_are_refused(name: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="reach=2: needs an embedder as wide as tokens, and a model that sees both"):
-        numerate.attach(new_backbone(name), tokenizer_of(name), options.get("recipe", "in-place"), reach=2)
 
 
 def test_bad_sizes() -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from tiny_models import CAUSAL, NUMBERS, PLAIN, backbone_of, number_batch, tokenizer_of
+from tiny_models import CAUSAL, NUMBERS, PLAIN, backbone_of, number_batch, open_features, tokenizer_of
 
 import numerate
+from numerate.processing.slot_positions import first_tokens, last_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FEATURES: dict[str, Any] = {"reach": 1, "late_reach": 2, "relations": 1, "head": {"kind": "mixture", "ratios": True}}
+"""Everything through which a number affects other tokens and numbers."""
 
 
 def attached(name: str, recipe: str, **options: Any) -> Any:
@@ -17,8 +24,9 @@ def attached(name: str, recipe: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_numbers_are_predicted_from_the_text_before(name: str) -> None:
-    model = attached(name, "float", head="mixture", objective={"kind": "causal"}).train()
+@pytest.mark.parametrize("features", [{"head": "mixture"}, FEATURES], ids=["plain", "features"])
+def test_numbers_are_predicted_from_the_text_before(name: str, features: dict[str, Any]) -> None:
+    model = open_features(attached(name, "float", objective={"kind": "causal"}, **features)).train()
     seen, numbers = model.numbers_of(number_batch(model, name, NUMBERS))
     assert model.training, "the mode is restored"
     found = [(text, number) for text in NUMBERS for number in model.processor.reader.find(text)]
@@ -26,6 +34,41 @@ def test_numbers_are_predicted_from_the_text_before(name: str) -> None:
     # Each distribution is that of a number asked for at the end of the text before it.
     asked = torch.cat([model.predict(text[: number.start] + "[NUM]").median() for text, number in found])
     torch.testing.assert_close(seen.median(), asked, rtol=1e-4, atol=1e-9)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("recipe", ["float", "luna", "value-prefix", "in-place"])  # all places of a number's vector
+def test_a_number_affects_only_what_comes_after_it(recipe: str) -> None:
+    model = open_features(attached("gpt2", recipe, objective={"kind": "causal"}, **FEATURES))
+    batch = number_batch(model, "gpt2", NUMBERS[2:])
+    slots, count = batch["number_slots"], batch["number_bits"].shape[1]
+    first, last = first_tokens(slots, count, written=True)[0].tolist(), last_tokens(slots, count)[0].tolist()
+    before = model(**batch, every_number=True)
+    for k in range(count):
+        changed = batch | {key: batch[key].clone() for key in ("number_bits", "number_chars")}
+        changed["number_bits"][0, k] = torch.tensor(77.5, dtype=torch.float64).view(torch.int64)
+        changed["number_chars"][0, k] = changed["number_chars"][0, (k + 2) % count]
+        after = model(**changed, every_number=True)
+        torch.testing.assert_close(after.logits[0, : first[k]], before.logits[0, : first[k]])
+        torch.testing.assert_close(after.numbers[: k + 1].median(), before.numbers[: k + 1].median())
+        moved = (after.logits - before.logits)[0, last[k] :].abs().amax(-1)
+        assert bool((moved[1:3] > 1e-3).all()), f"number {k} does not change the tokens after it"
+        rest = (after.numbers[k + 1 :].median(), before.numbers[k + 1 :].median())
+        assert not (rest[0] == rest[1]).any(), f"number {k} does not change the numbers after it"
+
+
+def test_features_of_causal_models_are_trained_and_saved(tmp_path: Path) -> None:
+    model = open_features(attached("llama", "in-place", **FEATURES))
+    batch = number_batch(model, "llama", NUMBERS)
+    model.train()(**batch).loss.backward()
+    for weight in (model.reach.maps, model.late_reach.maps, model.relations.network[1].weight):
+        assert float(weight.grad.abs().sum()) > 0
+    assert (len(model.reach.maps), len(model.late_reach.maps), model.relations.steps) == (1, 2, [-1])
+    model.zero_grad(set_to_none=True)
+    model.eval().save_pretrained(tmp_path)
+    again = numerate.from_pretrained(tmp_path, backbone_of("llama"), tokenizer_of("llama")).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(again(**batch).logits, model(**batch).logits)
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
+from numerate.modeling.options import NEIGHBOUR_OPTIONS
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.processing.number_table import NumberTable
 
@@ -112,10 +113,26 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
         assert torch.allclose(model(**batch).logits, again(**batch).logits, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "recipe"), [("gpt2", "in-place"), ("t5", "in-place"), ("bert", "xval")])
-def test_causal_models_and_narrow_embedders_are_refused(name: str, recipe: str) -> None:
-    with pytest.raises(ValueError, match="relations=2: needs an embedder as wide as tokens, and a model that sees bo"):
-        numerate.attach(new_backbone(name), tokenizer_of(name), recipe, relations=2)
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4), st.integers(0, 3), st.floats(-1e6, 1e6))
+def test_causal_features_look_back_only(values: list[float], changed: int, value: float) -> None:
+    relations, slots = RatioFeatures(4, numbers=2, causal=True), torch.tensor([[1, 0, 2, 0, 3, -4, 4]])
+    one = relations.features(slots, table_of([values]))
+    both_sides = RatioFeatures(4, numbers=2).features(slots, table_of([values]))
+    assert torch.equal(one, both_sides[..., : one.shape[-1]]), "those of the two numbers before"
+    other = relations.features(slots, table_of([[*values[:changed], value, *values[changed + 1 :]]]))
+    assert torch.equal(one[:, :changed], other[:, :changed])
+
+
+def test_encoder_decoders_and_narrow_embedders_are_refused() -> None:
+    refused = {"t5": ("in-place", "a model that is no encoder-decoder"), "bert": ("xval", "an embedder as wide as tok")}
+    for name, (recipe, need) in refused.items():
+        for option in NEIGHBOUR_OPTIONS:
+            with pytest.raises(ValueError, match=f"{option}=2: needs {need}"):
+                numerate.attach(new_backbone(name), tokenizer_of(name), recipe, **{option: 2})
+    recipe = dataclasses.replace(numerate.load_recipe("in-place"), reach=1, relations=1)
+    options = numerate.attach(new_backbone("t5"), tokenizer_of("t5"), recipe).options
+    assert options.reach == options.relations == 0, "options of a recipe are left out"
 
 
 def test_bad_sizes() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.introspection import BackboneInfo, first_free_id
 from numerate.modeling.number_model import NumberModel
-from numerate.modeling.options import AttachOptions
+from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
 from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
 from numerate.modeling.saving import build_part
 from numerate.processing.processor import NumberProcessor
@@ -67,6 +67,9 @@ def attach(
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     plan = dataclasses.replace(_recipe(recipe, changes), **changes)
     info = BackboneInfo.of(backbone)
+    if info.is_encoder_decoder:  # a recipe serves all backbones: the options that they do not support are left out
+        unfit = [name for name in NEIGHBOUR_OPTIONS if getattr(plan, name) and name not in changes]
+        plan = dataclasses.replace(plan, **dict.fromkeys(unfit, 0))
     reader_options = changes.get("reader_options") if "reader" in changes else plan.reader_options
     processor = NumberProcessor(
         tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),

@@ -10,14 +10,14 @@ from numerate.modeling.placement import place, rows_at, vectors_of
 from numerate.processing.slot_positions import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor, nn
 
     from numerate.modeling.number_model import NumberModel
     from numerate.processing.number_table import NumberTable
 
-__all__ = ["NumberVectors", "decoder_inputs", "embed", "number_vectors"]
+__all__ = ["NumberVectors", "decoder_inputs", "embed", "late_change", "number_vectors"]
 
 NumberVectors = tuple["Tensor", "NumberTable", "Tensor"]
 """The slots (B, T), the number table (B, M) and the numbers' vectors (B, M, width) of a batch."""
@@ -38,6 +38,7 @@ def embed(
     """Token embeddings (B, T, D) of a batch with our own rows and the numbers' vectors in them.
 
     `words` is the backbone's embedding layer; `numbers`, the output of `number_vectors`, is computed here by default.
+    The slots may start before the T tokens: in cached generation, they cover the tokens in the cache, too.
     """
     ids: Tensor = fields["input_ids"]
     first_id = model.processor.first_id
@@ -50,8 +51,14 @@ def embed(
         return embeddings
     slots, table, vectors = numbers
     gated = vectors if model.gate is None else model.gate(vectors)
-    placed = place(embeddings, slots, table, gated, model.placement)
+    placed = place(embeddings, slots[:, -ids.shape[1] :], table, gated, model.placement)
     return placed if model.reach is None else model.reach(placed, slots, table, vectors)
+
+
+def late_change(model: NumberModel, numbers: NumberVectors | None) -> Callable[[Tensor], Tensor] | None:
+    """The function that adds vectors to the backbone's last hidden state, for `late_reach`; None if there are none."""
+    late = model.late_reach
+    return None if late is None or numbers is None else lambda state: late(state, *numbers)
 
 
 def decoder_inputs(model: NumberModel, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from numerate.processing.static_shapes import chosen_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -155,8 +157,10 @@ class LastState:
 
     Attributes:
         asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
-        change: A function applied to the state before the backbone's head reads it; None for none.
-        pick: Rows and columns, (N,) each, of the only tokens that the head reads; None for all.
+        change: A function that the next `run` applies to the state before the backbone's head reads it; None for none.
+        pick: Rows and columns, (N,) each, of the only tokens whose state is read; None for all.
+        labelled: Rows and columns of the only tokens that the backbone's head reads in the next `run`, while the whole
+            state is recorded; None for all.
     """
 
     def __init__(self, backbone: PreTrainedModel, info: BackboneInfo) -> None:
@@ -166,6 +170,7 @@ class LastState:
         self.opened, self.state = False, None
         self.change: Callable[[Tensor], Tensor] | None = None
         self.pick: tuple[Tensor, Tensor] | None = None
+        self.labelled: tuple[Tensor, Tensor] | None = None
         self._handle = None if self.asks else trunk.register_forward_hook(self)
 
     def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
@@ -176,15 +181,17 @@ class LastState:
         if self.pick is not None:
             rows, columns = self.pick
             state = state[rows, columns][:, None]
+        self.state = state
+        if self.labelled is not None:
+            state = chosen_rows(state, *self.labelled)[:, None]
         if state is not output[0]:
             output.last_hidden_state = state
-        self.state = state
         return output
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
         twin = object.__new__(LastState)
         memo[id(self)] = twin  # the copied model and the hook on its copied backbone share one object
-        twin.change = twin.pick = None
+        twin.change = twin.pick = twin.labelled = None
         twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
         return twin
 
@@ -199,6 +206,7 @@ class LastState:
             output = backbone(**passed)
         finally:
             self.opened, state, self.state = False, self.state, None
+            self.change = self.labelled = None
         return output, state
 
     def remove(self) -> None:

@@ -19,18 +19,21 @@ __all__ = ["NeighbourFeatures"]
 class NeighbourFeatures(nn.Module):
     """Adds the vector of each given number to the tokens before and after it, through a linear map for each distance.
 
-    The maps start at 0, so that nothing changes before training. Tokens of other numbers stay the same. Only for models
-    that attend to both sides: in a causal model, the tokens before a number would reveal it.
+    The maps start at 0, so that nothing changes before training. Tokens of other numbers stay the same.
 
     **Shape**
 
-    - Input: embeddings `(B, T, into)`, slots `(B, T)`, a table of `(B, M)` numbers, their vectors `(B, M, width)`
-    - Output: `(B, T, into)`
+    - Input: embeddings `(B, L, into)` of the last L of T tokens (L = T except in cached generation), slots `(B, T)`,
+      a table of `(B, M)` numbers, their vectors `(B, M, width)`
+    - Output: `(B, L, into)`
 
     Args:
         width: Width of the vectors.
         tokens: Number of tokens on each side.
         into: Width of the embeddings or hidden states; by default that of the vectors.
+        causal: Add the vector only after the number's last token: in a causal model, the tokens before a number would
+            reveal it. Subwords without a vector of their own are reached even if they write a number, because the
+            notation `addback` tells only after them that they do.
 
     Example:
         >>> from numerate.processing.number_table import NumberTable
@@ -42,25 +45,30 @@ class NeighbourFeatures(nn.Module):
         [1.0, 0.0, 0.0, 3.0, 0.0]
     """
 
-    def __init__(self, width: int, tokens: int, into: int | None = None) -> None:
+    def __init__(self, width: int, tokens: int, into: int | None = None, causal: bool = False) -> None:
         if tokens < 1 or width < 1:
             raise ValueError(f"tokens and width must be positive, got {tokens=}, {width=}")
         super().__init__()
-        self.tokens = tokens
-        self.maps = nn.Parameter(torch.zeros(2 * tokens, width, into or width))
+        self.tokens, self.causal = tokens, causal
+        self.maps = nn.Parameter(torch.zeros((2 - causal) * tokens, width, into or width))
 
     def forward(self, embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor) -> Tensor:
         """The embeddings with the mapped vectors added."""
         numbers = vectors.shape[1]
         if numbers == 0:
             return embeddings
-        first, last = first_tokens(slots, numbers, written=True), last_tokens(slots, numbers)
+        last = last_tokens(slots, numbers)
         steps = torch.arange(1, self.tokens + 1, device=slots.device)
-        reached = torch.cat([first[..., None] - steps, last[..., None] + steps], dim=-1)  # (B, M, 2 * tokens)
+        reached = last[..., None] + steps
+        if not self.causal:
+            first = first_tokens(slots, numbers, written=True)
+            reached = torch.cat([first[..., None] - steps, reached], dim=-1)  # (B, M, 2 * tokens)
         given = (table.given == GIVEN) & (last >= 0)
         reached = torch.where(given[..., None], reached, -1).flatten(1)
         moved = torch.einsum("bmw,swv->bmsv", vectors, self.maps.to(vectors.dtype)).flatten(1, 2)
         # A product with ones and zeros, for the reason given in `numerate.modeling.placement.place`.
-        chosen = torch.arange(slots.shape[1], device=slots.device)[:, None] == reached[:, None]
+        length = embeddings.shape[1]
+        chosen = torch.arange(slots.shape[1], device=slots.device)[-length:, None] == reached[:, None]
         rows = torch.bmm(chosen.to(moved.dtype), moved).to(embeddings.dtype)
-        return torch.where((slots == 0)[..., None], embeddings + rows, embeddings)
+        free = (slots <= 0 if self.causal else slots == 0)[:, -length:]
+        return torch.where(free[..., None], embeddings + rows, embeddings)

@@ -16,16 +16,17 @@ from torch import Tensor, nn
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection, saving
 from numerate.modeling.generation import Generation, generate
-from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, number_vectors
+from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
-from numerate.modeling.options import PlacementOptions
+from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import table_of
+from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,6 +58,8 @@ class NumberModel(nn.Module):
 
     Attributes:
         info: What we know of the backbone: its task, its widths, whether it is causal.
+        labelled_logits: Compute token logits in training steps only where there is a label, which saves most of the
+            time of a small masked language model; `logits` are then (N, 1, V). Off by default.
         on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
             precision drops from the output itself; None for nothing.
     """
@@ -83,11 +86,12 @@ class NumberModel(nn.Module):
         self._check(embedder, objective)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.head, self.objective = embedder, head, objective
-        dim = info.embedding_dim
+        dim, causal = info.embedding_dim, info.is_causal
         self.gate = ZeroGate(embedder.width) if options.gated and embedder is not None else None
-        self.reach = NeighbourFeatures(dim, options.reach) if options.reach else None
-        self.late_reach = NeighbourFeatures(dim, options.late_reach, info.hidden_dim) if options.late_reach else None
-        self.relations = RatioFeatures(dim, options.relations) if options.relations else None
+        near, late, related = (getattr(options, name) for name in NEIGHBOUR_OPTIONS)
+        self.reach = NeighbourFeatures(dim, near, causal=causal) if near else None
+        self.late_reach = NeighbourFeatures(dim, late, info.hidden_dim, causal) if late else None
+        self.relations = RatioFeatures(dim, related, causal) if related else None
         own = len(processor.own_tokens)
         self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
         self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
@@ -107,6 +111,7 @@ class NumberModel(nn.Module):
         # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
+        self.labelled_logits = False
         self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
         if objective is not None:
@@ -125,12 +130,11 @@ class NumberModel(nn.Module):
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
         if info.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
-        one_sided = info.is_causal or info.is_encoder_decoder
-        if embedder is None or embedder.width != info.embedding_dim or one_sided:
-            for name in ("reach", "late_reach", "relations"):
-                if count := getattr(self.options, name):
-                    need = "an embedder as wide as tokens, and a model that sees both sides"
-                    raise ValueError(f"{name}={count}: needs {need}")
+        narrow = embedder is None or embedder.width != info.embedding_dim
+        for name in NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else ():
+            if count := getattr(self.options, name):
+                need = "an embedder as wide as tokens" if narrow else "a model that is no encoder-decoder"
+                raise ValueError(f"{name}={count}: needs {need}")
 
     @classmethod
     def from_pretrained(
@@ -223,21 +227,20 @@ class NumberModel(nn.Module):
         plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
         numbers = number_vectors(self, fields)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
-        late = self.late_reach
-        self.last_state.change = None if late is None or numbers is None else lambda state: late(state, *numbers)
-        try:
-            output, hidden = introspection.run_with_embeddings(
-                self.backbone, self.info, self.last_state, plain, embeddings, **passed
-            )
-        finally:
-            self.last_state.change = None
+        self.last_state.change = late_change(self, numbers)
+        self.last_state.labelled = labelled = self._labelled(task)
+        output, hidden = introspection.run_with_embeddings(
+            self.backbone, self.info, self.last_state, plain, embeddings, **passed
+        )
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
             inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
             return backbone(**inputs, **passed)
 
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
-        return number_outputs(self, output, hidden, predicted, task, every=every_number, again=again, shares=shares)
+        return number_outputs(
+            self, output, hidden, predicted, task, every=every_number, again=again, shares=shares, labelled=labelled
+        )
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -254,7 +257,8 @@ class NumberModel(nn.Module):
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
             answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
-            batch |= {f"decoder_{key}": value for key, value in answer.items() if key.startswith("number_")}
+            table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
+            batch |= {f"decoder_{key}": value for key, value in table.items()}
         with evaluating(self), torch.no_grad():
             numbers = self(**batch, return_loss=False).numbers
         if numbers is None:
@@ -351,6 +355,16 @@ class NumberModel(nn.Module):
     def _needs_head(self) -> None:
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+
+    def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:
+        """Rows and columns of the only tokens whose logits a training step needs; None for all tokens."""
+        wanted = self.labelled_logits and self.training and task is not None and task.labels is not None
+        if not wanted or self.info.task != "masked-lm" or self.last_state.asks or has_fixed_shapes():
+            return None
+        if self.objective is None or self.objective.reads_logits or self.last_state.pick is not None:
+            return None
+        rows, columns = (task.labels != -100).nonzero(as_tuple=True)  # type: ignore[union-attr]
+        return rows, columns
 
     def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
         """What is learnt from a batch (or a decoder's fields); None if nothing is, or the backbone has its own loss."""

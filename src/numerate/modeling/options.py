@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from numerate.notation.base import Notation
     from numerate.reading.base import Reader
 
-__all__ = ["AttachArguments", "AttachOptions", "PlacementOptions", "fill_defaults"]
+__all__ = ["NEIGHBOUR_OPTIONS", "AttachArguments", "AttachOptions", "PlacementOptions", "fill_defaults"]
+
+NEIGHBOUR_OPTIONS = ("reach", "late_reach", "relations")
+"""Options through which a number affects tokens and numbers near it; encoder-decoders do not support them."""
 
 
 def _option(default: Any) -> Any:
@@ -37,16 +40,19 @@ def fill_defaults(config: Config) -> None:
 class PlacementOptions(Config):
     """How the vectors of numbers enter a backbone.
 
+    In a causal model, `reach`, `late_reach` and `relations` look back only: tokens and numbers are affected by the
+    numbers before them. Encoder-decoders do not support these three.
+
     Attributes:
         placement: What a number's vector does to the token embedding at its slot: `replace` it (the default), `add` to
             it, or `scale` it.
         gated: Multiply the vectors by a learnt gate that starts at 0, so that nothing changes before training.
         reach: On how many tokens on each side of a number its vector is added, too, through learnt maps that start
-            at 0. Only for backbones that attend to both sides.
+            at 0. In a causal model, only on tokens after the number.
         late_reach: The same in the backbone's last hidden state, which its language-model head reads: a frozen backbone
             need not carry the number's vector there.
         relations: To how many numbers on each side a number gets log-ratio features, which are added to its vector.
-            Only for backbones that attend to both sides.
+            In a causal model, only to numbers before it.
     """
 
     kind: ClassVar[str] = "placement-options"

@@ -32,6 +32,7 @@ Positions = tuple["Tensor", "Tensor", "Tensor"]
 def number_outputs(
     model: NumberModel, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None = None,
     *, every: bool = False, again: Callable[..., Any] | None = None, shares: Mapping[str, Tensor] | None = None,
+    labelled: tuple[Tensor, Tensor] | None = None,
 ) -> NumberOutput:  # fmt: skip
     """Appends the logits of our tokens, predicts the numbers and computes the loss.
 
@@ -45,18 +46,22 @@ def number_outputs(
         again: Runs another backbone on the same inputs, for objectives that need it; see `Pass.again`.
         shares: Counts that the losses are divided by, see `numerate.objectives.cross_entropy.mean_over`; by default
             those of the batch.
+        labelled: Rows and columns of the tokens that have logits (N, 1, V); None if all have.
     """
     items = dict(output)
     own, known, token_terms, number_terms = None, None, None, None
     head, objective, causal = model.head, model.objective, model.info.is_causal
     first_id = model.processor.first_id
     labels = task.labels if task is not None and model.info.is_language_model else None
-    if model.own_logits is not None and hidden is not None:
-        own = model.own_logits(hidden.to(model.own_logits.weight))
+    read = hidden
+    if labelled is not None and hidden is not None and labels is not None:
+        labels, read = labels[labelled][:, None], chosen_rows(hidden, *labelled)[:, None]
+    if model.own_logits is not None and read is not None:
+        own = model.own_logits(read.to(model.own_logits.weight))
         if head is not None and head.gates:  # it decides between words and numbers in its own way
             ids = torch.zeros_like(fields["input_ids"]) if labels is None else aligned(labels, causal)
             known = sum_and_pick(items["logits"], ids)
-            number = head.number_logit(hidden, own[..., 0], known[0])
+            number = head.number_logit(read, own[..., 0], known[0])
             own = torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
     if task is not None and labels is not None:
         token_terms = token_loss(items["logits"], labels, own, first_id, shift=causal, known=known, shares=shares)

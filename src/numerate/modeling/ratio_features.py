@@ -22,7 +22,7 @@ class RatioFeatures(nn.Module):
     """A vector for each number, computed from its ratios to the numbers before and after it and from their distance.
 
     A language model can hardly divide one number of a text by another, however they are embedded. A number that is not
-    given, 0 or not finite has no ratio. Only for models that attend to both sides.
+    given, 0 or not finite has no ratio.
 
     **Shape**
 
@@ -32,6 +32,7 @@ class RatioFeatures(nn.Module):
     Args:
         width: Width of the vectors.
         numbers: Number of neighbouring numbers on each side.
+        causal: Use the numbers before only, as a causal model must: it has not read those after.
 
     Example:
         >>> relations = RatioFeatures(8, numbers=1).eval()
@@ -41,23 +42,24 @@ class RatioFeatures(nn.Module):
         True
     """
 
-    def __init__(self, width: int, numbers: int) -> None:
+    def __init__(self, width: int, numbers: int, causal: bool = False) -> None:
         if numbers < 1 or width < 1:
             raise ValueError(f"numbers and width must be positive, got {numbers=}, {width=}")
         super().__init__()
         self.numbers = numbers
-        columns = 2 * numbers * (2 * _FREQUENCIES + 3)
+        self.steps = [step for step in range(-numbers, 1 if causal else numbers + 1) if step]
+        columns = len(self.steps) * (2 * _FREQUENCIES + 3)
         layers = [nn.Dropout(_DROPPED), nn.Linear(columns, width), nn.GELU()]
         self.network = nn.Sequential(*layers, nn.Dropout(_HIDDEN_DROPPED), nn.Linear(width, width))
 
     def features(self, slots: Tensor, table: NumberTable) -> Tensor:
-        """float64 (B, M, 2 · numbers · columns): per neighbour waves of the log-ratio, sign, 1 / distance, 1."""
+        """float64 (B, M, neighbours · columns): per neighbour waves of the log-ratio, sign, 1 / distance, 1."""
         values, count = table.values(), table.bits.shape[1]
         first = first_tokens(slots, count)
         known = (table.given == GIVEN) & values.isfinite() & (values != 0) & (first < slots.shape[1])
         logarithm = values.abs().where(known, 1.0).log10()
-        steps = [step for step in range(-self.numbers, self.numbers + 1) if step]
-        other = torch.arange(count, device=slots.device)[:, None] + torch.tensor(steps, device=slots.device)  # (M, S)
+        steps = torch.tensor(self.steps, device=slots.device)
+        other = torch.arange(count, device=slots.device)[:, None] + steps  # (M, S)
         there = (other >= 0) & (other < count)
         other = other.clamp(0, max(0, count - 1))
         both = known[..., None] & known[:, other] & there

@@ -122,6 +122,7 @@ class Objective(ABC):
         needs_labels: Whether a batch without labels is an error.
         draws: Whether batches without labels are masked at random; two passes over the same batch then agree only if
             it has `sample_id`s.
+        reads_logits: Whether `total` reads the logits of tokens without a label.
         epoch: Current pass over the data, for masks that depend on it; the trainer sets it.
         steps: Number of optimizer steps so far.
     """
@@ -129,6 +130,7 @@ class Objective(ABC):
     Config: ClassVar[type[ObjectiveConfig]]
     needs_labels: ClassVar[bool] = False
     draws: ClassVar[bool] = True
+    reads_logits: ClassVar[bool] = False
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config

@@ -68,6 +68,7 @@ class Distillation(Masked):
 
     Config = DistillationConfig
     config: DistillationConfig
+    reads_logits = True
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)

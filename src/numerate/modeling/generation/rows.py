@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from numerate.numerals.numeral import Numeral
-from numerate.processing.number_table import ASKED, GIVEN, PADDING, NumberTable
+from numerate.processing.number_table import PADDING, NumberTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,50 +91,59 @@ def numeral_of(value: float, digits: int) -> Numeral:
 
 
 def append_token(
-    fields: dict[str, Any], ids: Sequence[int], numerals: Sequence[Numeral | None], values: Sequence[float]
-) -> dict[str, Any]:
-    """The batch with one more token in each row, and its numeral where it has one, with its (scaled) value."""
+    fields: dict[str, Any], ids: Sequence[int], numerals: Sequence[Numeral | None], values: Sequence[float],
+    written: Sequence[bool],
+) -> dict[str, Any]:  # fmt: skip
+    """The batch with one more token in each row, and its numeral where it has one, with its (scaled) value.
+
+    `written` tells which rows' new token is a subword of their last number.
+    """
     device = fields["input_ids"].device
     token = torch.tensor(ids, device=device)[:, None]
     result = dict(fields)
     result["input_ids"] = torch.cat([fields["input_ids"], token], dim=1)
     result["attention_mask"] = torch.cat([fields["attention_mask"], torch.ones_like(token)], dim=1)
-    slot = torch.zeros_like(token)
-    if any(numeral is not None for numeral in numerals):
-        column = _column(numerals, values).to(device)
-        slot = (column.given == GIVEN).long() * (fields["number_bits"].shape[1] + 1)
-        for name, new in vars(column).items():
-            key = "number_chars" if name == "characters" else f"number_{name}"
-            old = fields[key]
-            if name == "characters":
-                width = max(old.shape[-1], new.shape[-1])
-                old, new = (torch.nn.functional.pad(one, (0, width - one.shape[-1])) for one in (old, new))
-            result[key] = torch.cat([old, new.to(old.dtype)], dim=1)
-    result["number_slots"] = torch.cat([fields["number_slots"], slot], dim=1)
+    count = fields["number_slots"].abs().amax(1)
+    slot = -count * torch.tensor(written, device=device)
+    new = [row for row, one in enumerate(numerals) if one is not None and math.isfinite(values[row])]
+    if new:
+        rows = torch.tensor(new, device=device)
+        place = count[rows]  # after the row's last number, so that neighbours in the table are neighbours in the text
+        slot[rows] = place + 1
+        more = max(0, int(slot.max()) - fields["number_bits"].shape[1])
+        table = NumberTable.of_numerals([numerals[row] for row in new])  # type: ignore[misc]
+        bits = torch.tensor([values[row] for row in new], dtype=torch.float64).view(torch.int64)
+        columns = {"bits": bits, "chars": table.characters, "precision": table.precision, "given": table.given}
+        for name, column in columns.items():
+            old, sizes = fields[f"number_{name}"], (0, more)
+            if name == "chars":
+                width = max(old.shape[-1], column.shape[-1])
+                column = pad(column, (0, width - column.shape[-1]))
+                sizes = (0, width - old.shape[-1], 0, more)
+            old = pad(old, sizes, value=PADDING if name == "given" else 0)
+            result[f"number_{name}"] = old.index_put((rows, place), column.to(old))
+    result["number_slots"] = torch.cat([fields["number_slots"], slot[:, None]], dim=1)
     return result
 
 
-def last_token(fields: dict[str, Any]) -> dict[str, Any]:
-    """The batch of each row's last token only; `attention_mask` still covers all tokens."""
-    slots = fields["number_slots"][:, -1:]
+def last_token(fields: dict[str, Any], reach: int = 0, relations: int = 0) -> dict[str, Any]:
+    """The batch of each row's last token only; `attention_mask` and `number_slots` still cover all tokens.
+
+    The table is cut to the numbers that the token depends on: those within `reach` tokens and, before each of them,
+    `relations` more.
+    """
+    slots = fields["number_slots"]
     result: dict[str, Any] = {key: fields[key] for key in ("attention_mask", "encoder_mask") if key in fields}
-    result["input_ids"] = fields["input_ids"][:, -1:]
-    result["number_slots"] = (slots > 0).long()
-    result |= dict.fromkeys(("number_bits", "number_chars", "number_precision", "number_given"))
-    if bool((slots > 0).any()):  # a new number is the last one of the table
-        result |= {key: fields[key][:, -1:] for key in result if key in fields and result[key] is None}
+    keys = ("number_bits", "number_chars", "number_precision", "number_given")
+    result |= {"input_ids": fields["input_ids"][:, -1:], "number_slots": slots} | dict.fromkeys(keys)
+    if bool((slots[:, -1 - reach :] != 0).any()):
+        kept = min(1 + reach + relations, fields["number_bits"].shape[1])
+        before = (slots.abs().amax(1, keepdim=True) - kept).clamp_min(0)
+        columns = before + torch.arange(kept, device=slots.device)
+        rows = torch.arange(len(slots), device=slots.device)[:, None]
+        result |= {key: fields[key][rows, columns] for key in keys}
+        result["number_slots"] = slots.sign() * (slots.abs() - before).clamp_min(0)
     return result
-
-
-def _column(numerals: Sequence[Numeral | None], values: Sequence[float]) -> NumberTable:
-    """A table with one number in each row: (B, 1)."""
-    empty = Numeral("", 0, 0, 0.0)
-    table = NumberTable.of_numerals([numeral or empty for numeral in numerals])
-    bits = torch.tensor(list(values), dtype=torch.float64).view(torch.int64)
-    given = torch.tensor([PADDING if numeral is None else GIVEN for numeral in numerals], dtype=torch.uint8)
-    given = torch.where(bits.view(torch.float64).isfinite(), given, torch.full_like(given, ASKED))
-    characters = table.characters if table.characters.shape[1] else torch.zeros(len(bits), 1, dtype=torch.uint8)
-    return NumberTable(bits[:, None], characters[:, None], table.precision[:, None], given[:, None])
 
 
 def select_rows(fields: dict[str, Any], rows: Tensor) -> dict[str, Any]:

@@ -106,8 +106,9 @@ class GenerationState:
 
     def next_scores(self) -> Tensor:
         """Log-probabilities of the tokens that are allowed to follow: (B, V)."""
-        fields = self.fields if self.past is None else last_token(self.fields)
-        cached = self.options.use_cache
+        cached, options = self.options.use_cache, self.model.options
+        reach = max(options.reach or 0, options.late_reach or 0)
+        fields = self.fields if self.past is None else last_token(self.fields, reach, options.relations or 0)
         logits, self.state, past = next_token_logits(self.model, fields, self.past, self.encoded, cached)
         self.past = past if cached else None
         masks = [self._mask(row) for row in self.rows]
@@ -135,7 +136,7 @@ class GenerationState:
             if self.past is not None:
                 self.past.reorder_cache(index)
         self.rows = [self.rows[parent].copy() for parent in parents]
-        predicted = []
+        predicted, written = [], [bool(row.forced) for row in self.rows]
         for index, (row, token, score) in enumerate(zip(self.rows, tokens, scores, strict=True)):
             if row.done:
                 tokens[index] = self.pad
@@ -155,7 +156,7 @@ class GenerationState:
         values = [0.0] * len(self.rows)
         if predicted:
             self._predict_numbers(predicted, numerals, values, scores)
-        self.fields = append_token(self.fields, tokens, numerals, values)
+        self.fields = append_token(self.fields, tokens, numerals, values, written)
 
     def _predict_numbers(
         self, indices: list[int], numerals: list[Any], values: list[float], scores: list[float]

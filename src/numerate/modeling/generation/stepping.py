@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from numerate.modeling.inputs import embed
+from numerate.modeling.inputs import embed, late_change, number_vectors
 from numerate.modeling.introspection import base_of
 from numerate.modeling.outputs import number_outputs
 from numerate.processing.scaling import EVERYTHING
@@ -55,7 +55,8 @@ def next_token_logits(
 
     Args:
         model: The model.
-        fields: The new tokens with their number table; `attention_mask` covers all tokens, those before included.
+        fields: The new tokens with their number table; `attention_mask` and `number_slots` cover all tokens, those
+            before included.
         past: The cache of the tokens before.
         encoded: The output of `encode`, for an encoder-decoder.
         cached: Whether to return a cache.
@@ -67,13 +68,14 @@ def next_token_logits(
     takes = inspect.signature(base_of(backbone).forward).parameters
     passed: dict[str, Any] = {"past_key_values": past, "use_cache": cached, "return_dict": True}
     passed |= {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
-    mask = fields["attention_mask"]
+    mask, numbers = fields["attention_mask"], number_vectors(model, fields)
+    model.last_state.change = late_change(model, numbers)
     if encoded is not None:
-        embeddings = embed(model, backbone.get_decoder().get_input_embeddings(), fields)
+        embeddings = embed(model, backbone.get_decoder().get_input_embeddings(), fields, numbers)
         passed |= {"encoder_outputs": encoded, "attention_mask": fields["encoder_mask"]}
         output, hidden = model.last_state.run(backbone, decoder_inputs_embeds=embeddings, **passed)
     else:
-        embeddings = embed(model, backbone.get_input_embeddings(), fields)
+        embeddings = embed(model, backbone.get_input_embeddings(), fields, numbers)
         if "position_ids" in takes:
             after = model.info.positions_after
             places = mask.cumsum(1) - 1 if after is None else mask.cumsum(1) * mask + after
