@@ -156,6 +156,7 @@ def train(options: Namespace) -> None:
     trainer = NumberTrainer(
         model, arguments, data_collator=the_batch, train_dataset=batches.to(device), optimizers=optimizer(model, options)
     )
+    model.labelled_logits = not options.all_logits
     begin = time.perf_counter()
     done = trainer.train()
     figures = {"prepared": round(prepared), "seconds": round(time.perf_counter() - begin), "loss": done.training_loss}
@@ -164,10 +165,10 @@ def train(options: Namespace) -> None:
         figures |= {"asked": numbers_of(model, options) if options.system == "gpt" else asked_of(model, options)}
     if words_before:
         figures["words"] = {"before": words_before, "after": words_of(model, options)}
-    if options.save:
-        model.save_pretrained(options.save, backbone=True)
     print(json.dumps({"system": options.system, "seed": options.seed} | _brief(figures)), flush=True)
     harness.write(options, figures)
+    if options.save:
+        model.half().save_pretrained(options.save, backbone=True)
 
 
 def optimizer(model: numerate.NumberModel, options: Namespace) -> tuple[Any, None]:
@@ -294,6 +295,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--epochs", type=float, default=6, help="epochs")
     parser.add_argument("--batch", type=int, default=512, help="sentences per step")
     parser.add_argument("--limit", type=int, default=None, help="use only so many sentences")
+    parser.add_argument("--all-logits", action="store_true", help="compute logits of tokens without a label, too")
     parser.add_argument("--save", default=None, help="folder to save the model to")
     options = parser.parse_args(given)
     if options.command == "texts":
