@@ -37,6 +37,8 @@ def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
         "ACCELERATE_USE_CPU": "1",
+        # accelerate's barriers name a GPU for each process, also on the CPU, where a GPU is visible.
+        "CUDA_VISIBLE_DEVICES": "",
     }
     return subprocess.run(
         [sys.executable, "-m", *launcher, *map(str, command)],
