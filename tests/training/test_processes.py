@@ -117,7 +117,7 @@ def test_sharded_training_equals_one_process(tmp_path: Path, alone: Path) -> Non
 @pytest.mark.slow
 def test_a_killed_process_ends_all_and_the_run_resumes(tmp_path: Path) -> None:
     # The launcher notices within about a second; without it, the other process would wait for half an hour.
-    done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path, timeout=60)
+    done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path)
     assert done.returncode not in (0, None) and "SIGKILL" in done.stderr
     assert not list(tmp_path.glob("*.json"))
     assert newest_whole(tmp_path / "killed") == tmp_path / "killed" / "checkpoint-4"
