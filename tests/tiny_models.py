@@ -123,9 +123,18 @@ WITHOUT_LM = ("classifier", "tagger", "answerer", "encoder", "gpt2-classifier", 
 
 
 @functools.cache
+def _shared_tokenizer(name: str) -> hf.PreTrainedTokenizerFast:
+    return TOKENIZERS[KINDS[name][3]]()
+
+
 def tokenizer_of(name: str) -> hf.PreTrainedTokenizerFast:
     """The tokenizer of one kind of backbone; shared, so leave it as it is."""
-    return TOKENIZERS[KINDS[name][3]]()
+    tokenizer = _shared_tokenizer(name)
+    # A tokenizer keeps the padding and truncation of its last call and saves them, so that another test's
+    # `padding_side="left"` would be the default of every tokenizer that is loaded from there.
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    return tokenizer
 
 
 def new_backbone(name: str, **options: Any) -> Any:

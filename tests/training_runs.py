@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import resource
+import signal
+import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -95,9 +99,39 @@ def in_a_child(work: Callable[[], None]) -> int:
     if process == 0:
         try:
             torch.set_num_threads(1)  # a child has no threads of its parent, and would wait for them
+            torch.cuda.is_available = lambda: False  # a forked process cannot use CUDA, not even its random state
             work()
         except BaseException:
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
     return process
+
+
+def kill_in_a_child(work: Callable[[], None], change: int | None = None, size: int | None = None) -> None:
+    """Forks a process that does endless work, and is killed before a change of the file system or within a file.
+
+    Both are counted, not timed, so that every machine kills at the same moment.
+
+    Args:
+        work: The work.
+        change: The process is killed before this change: the n-th file or folder opened, made, renamed or deleted.
+        size: The process is killed when it writes more than this number of bytes into one file.
+    """
+    changes = itertools.count(1)
+
+    def watch(event: str, _: Any) -> None:
+        if event in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir") and next(changes) == change:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def watched() -> None:
+        if size is not None:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        sys.addaudithook(watch)
+        work()
+
+    status = os.waitpid(in_a_child(watched), 0)[1]
+    assert os.WIFSIGNALED(status), "the work ended before it was killed"
+    assert os.WTERMSIG(status) == (signal.SIGKILL if size is None else signal.SIGXFSZ)

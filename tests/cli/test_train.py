@@ -119,7 +119,9 @@ def test_two_processes(tmp_path: Path, data: dict[str, str]) -> None:
         *("train", "luna", "--scale", "tiny", "--data", data["data"], "--dev", data["dev"], *CPU),
         *("--output-dir", str(tmp_path / "o")),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    # accelerate's barriers name a GPU for each process, also on the CPU, where a GPU is visible.
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("parameters are trained") == 1, "only the main process prints"
     written = json.loads((tmp_path / "o" / "run.json").read_text())

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import logging
 import os
-import random
-import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from training_runs import in_a_child
+from training_runs import kill_in_a_child
 
 from numerate.training import checkpoints
 from numerate.training.checkpoints import MANIFEST, atomic, damage, newest_whole, recover, rotate, staging
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -143,39 +142,32 @@ def test_rotation_goes_by_time_if_steps_started_again(tmp_path: Path) -> None:
     assert rotate(tmp_path, 1) == [old] and newest_whole(tmp_path) == new
 
 
-def kills(folder: Path, times: int) -> None:
-    """Kills a process that writes checkpoints at random moments; the newest must be complete each time."""
+def kills(folder: Path, changes: Iterable[int], sizes: Iterable[int]) -> None:
+    """Kills a process that writes checkpoints at given moments; the newest must be complete each time."""
 
     def work() -> None:
         start = max([int(path.name.rpartition("-")[2]) for path in folder.glob("checkpoint-*")], default=0)
         recover(folder)
-        for step in range(start + 1, start + 1000):
+        for step in itertools.count(start + 1):
             write(folder, step, size=300_000)
             rotate(folder, 2)
 
-    chance = random.Random(1)
-    for again in range(times):
-        process = in_a_child(work)
-        # The last process lives until it has saved, so that even a busy machine tests something.
-        end = time.monotonic() + 60
-        while again == times - 1 and newest_whole(folder) is None and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0.005, 0.06))
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+    for moment in (*({"size": size} for size in sizes), *({"change": change} for change in changes)):
+        kill_in_a_child(work, **moment)
         there = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-        assert newest_whole(folder) == (there[-1] if there else None)
-        assert all(damage(path) is None for path in there)
+        assert newest_whole(folder) == (there[-1] if there else None), moment
+        assert all(damage(path) is None for path in there), moment
+        assert "size" not in moment or not there, "no checkpoint has only small files"
     assert newest_whole(folder) is not None
 
 
 def test_killed_while_saving(tmp_path: Path) -> None:
-    kills(tmp_path, 10)
+    kills(tmp_path, changes=range(1, 100, 10), sizes=(100_000,))
 
 
 @pytest.mark.slow
-def test_killed_while_saving_often(tmp_path: Path) -> None:
-    kills(tmp_path, 100)
+def test_killed_at_a_hundred_moments_while_saving(tmp_path: Path) -> None:
+    kills(tmp_path, changes=range(1, 101), sizes=(1_000, 100_000, 299_999))
 
 
 def test_other_folders_are_no_checkpoints(tmp_path: Path) -> None:

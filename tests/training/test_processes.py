@@ -37,6 +37,8 @@ def launch(launcher: tuple[str, ...], *command: str | Path, timeout: float = 300
         "OMP_NUM_THREADS": "1",
         "GLOO_SOCKET_IFNAME": "lo",
         "ACCELERATE_USE_CPU": "1",
+        # accelerate's barriers name a GPU for each process, also on the CPU, where a GPU is visible.
+        "CUDA_VISIBLE_DEVICES": "",
     }
     return subprocess.run(
         [sys.executable, "-m", *launcher, *map(str, command)],
@@ -115,7 +117,7 @@ def test_sharded_training_equals_one_process(tmp_path: Path, alone: Path) -> Non
 @pytest.mark.slow
 def test_a_killed_process_ends_all_and_the_run_resumes(tmp_path: Path) -> None:
     # The launcher notices within about a second; without it, the other process would wait for half an hour.
-    done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path, timeout=60)
+    done = launch(TORCHRUN, HERE.parent / "two_process_runs.py", "killed", tmp_path)
     assert done.returncode not in (0, None) and "SIGKILL" in done.stderr
     assert not list(tmp_path.glob("*.json"))
     assert newest_whole(tmp_path / "killed") == tmp_path / "killed" / "checkpoint-4"

@@ -7,9 +7,8 @@ import os
 import random
 import resource
 import signal
-import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -21,6 +20,7 @@ from training_runs import (
     are_equal,
     arguments,
     in_a_child,
+    kill_in_a_child,
     losses_of,
     rows_of,
     state_of,
@@ -32,6 +32,9 @@ import numerate
 from numerate import metrics
 from numerate.processing.encoding import NumberCollator
 from numerate.training import CheckpointError, NumberTrainer, newest_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def test_evaluation_of_a_causal_model(tmp_path: Path) -> None:
@@ -279,8 +282,8 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-3"]
 
 
-def kills(folder: Path, times: int) -> None:
-    """Kills a saving trainer at random moments; the newest checkpoint must be complete and loadable."""
+def kills(folder: Path, changes: Iterable[int], sizes: Iterable[int]) -> None:
+    """Kills a saving trainer at given moments; the newest checkpoint must be complete and loadable each time."""
     trainer = ready_to_save(folder)
 
     def work() -> None:
@@ -289,26 +292,23 @@ def kills(folder: Path, times: int) -> None:
             trainer.state.global_step += 1
             trainer._save_checkpoint(trainer.model, None)
 
-    chance = random.Random(2)
-    for _ in range(times):
-        process = in_a_child(work)
-        time.sleep(chance.uniform(0.02, 0.25))
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+    for moment in (*({"size": size} for size in sizes), *({"change": change} for change in changes)):
+        kill_in_a_child(work, **moment)
         newest = max(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-        assert newest_whole(folder) == newest
+        assert newest_whole(folder) == newest, moment
         assert load_file(newest / "model.safetensors").keys() <= trainer.model.state_dict().keys()
         torch.load(newest / "optimizer.pt", weights_only=True)
+        assert "size" not in moment or newest.name == "checkpoint-3", "no checkpoint has only small files"
     assert newest.name != "checkpoint-3", "some were written"
 
 
 def test_killed_while_saving(tmp_path: Path) -> None:
-    kills(tmp_path, 3)
+    kills(tmp_path, changes=(3, 20, 80), sizes=(200_000,))  # the last one saves a checkpoint first
 
 
 @pytest.mark.slow
-def test_killed_while_saving_a_hundred_times(tmp_path: Path) -> None:
-    kills(tmp_path, 100)
+def test_killed_at_a_hundred_moments_while_saving(tmp_path: Path) -> None:
+    kills(tmp_path, changes=range(1, 101), sizes=range(1_000, 300_000, 30_000))
 
 
 @pytest.mark.slow
