@@ -14,11 +14,11 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from numerate.modeling.fitting import fit_parts
+from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
-from numerate.training.models import build_model, first_numbers
+from numerate.training.models import build_model
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
