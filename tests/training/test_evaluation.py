@@ -77,8 +77,8 @@ def test_training_evaluation_and_predict_ask_the_same(recipe: str) -> None:
 def test_a_percent_sign_stays_in_sight() -> None:
     model = model_of("in-place")
     batch = batch_of(model, TEXT.format(SHORT))
-    if "number_scale" not in batch:
-        pytest.skip("the processor does not mark percent signs")
+    sign = batch["input_ids"] == model.processor.tokenizer.convert_tokens_to_ids("%")
+    batch["number_scale"] = torch.where(sign & (batch["number_slots"] != 0), -4, 0)
     found = evaluation.asked_alone(model, batch)
     assert found[:, 3].tolist() == pytest.approx([7.0, 3.2, 45.7, 10_100.0])
     with torch.no_grad():
@@ -92,7 +92,7 @@ def test_rows_chunks_and_numbers_that_are_asked_in_the_text() -> None:
     found = evaluation.asked_alone(model, batch)
     percent = 3.2 if "number_scale" in batch else 0.032
     assert found[:, 3].tolist() == pytest.approx([7.0, percent, 45.7, 10_100.0, percent, 8.0])
-    torch.testing.assert_close(evaluation.asked_alone(model, batch, 1, passes=5), found[:4])
+    torch.testing.assert_close(evaluation.asked_alone(model, batch, 1, passes=5), found[:4], rtol=1e-5, atol=1e-5)
     assert evaluation.asked_alone(model, batch, 0).shape == (0, 4)
     assert evaluation.asked_alone(model, batch_of(model, "No number here.")).shape == (0, 4)
     counts = evaluation.measure(found)

@@ -196,7 +196,8 @@ class NumberModel(nn.Module):
             raise ValueError("input_ids are needed: a processor's batch has them")
         fields: dict[str, Any] = {
             "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
-            "position_ids": position_ids, "sample_id": sample_id, "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
+            "position_ids": position_ids, "sample_id": sample_id,
+            "number_slots": number_slots, "number_bits": number_bits, "number_chars": number_chars,
             "number_precision": number_precision, "number_given": number_given, "number_scale": number_scale,
             "number_wanted": number_wanted, "number_column": number_column,
         }  # fmt: skip
