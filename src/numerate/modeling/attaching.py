@@ -65,6 +65,8 @@ def attach(
     Example:
         >>> model = numerate.attach(backbone, tokenizer, recipe="luna")                        # doctest: +SKIP
         >>> model(**model.processor(["It cost $5."], return_tensors="pt")).loss                # doctest: +SKIP
+        >>> numerate.attach(backbone, tokenizer, fit=["It cost $5.", "It cost $7."]).fitted    # doctest: +SKIP
+        True
     """
     known = [field.name for field in dataclasses.fields(AttachOptions)]
     if unknown := [name for name in options if name not in known]:

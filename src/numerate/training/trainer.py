@@ -256,7 +256,8 @@ class NumberTrainer(AtomicCheckpoints):
         passes, batch = 0, self._prepare_inputs(inputs)
         if self.is_fsdp_enabled:  # all processes gather the weights in each forward pass
             count = -(-len(evaluation.asked_numbers(batch, self._real)[0]) // len(batch["input_ids"]))
-            passes = int(self.accelerator.gather(torch.tensor([count], device=self.args.device)).max())
+            counts: Any = self.accelerator.gather(torch.tensor([count], device=self.args.device))
+            passes = int(counts.max())
         with self.accelerator.autocast():
             self._found.append(evaluation.asked_alone(model, batch, self._real, passes=passes).cpu())
 
