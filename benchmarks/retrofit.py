@@ -97,7 +97,8 @@ def pretrain(model: numerate.NumberModel, rows: list[dict], held: list[dict], ar
             logging_steps=max(1, arguments.steps // 5), seed=arguments.seed, bf16=arguments.device == "cuda",
             use_cpu=arguments.device == "cpu", dataloader_pin_memory=False,
         )  # fmt: skip
-        trainer = NumberTrainer(model, options, NumberCollator(model.processor.tokenizer), rows, held)
+        collate = NumberCollator(model.processor.tokenizer)
+        trainer = NumberTrainer(model, options, collate, rows, held, number_learning_rate="same")
         trainer.train()
         return trainer.evaluate()
 

@@ -151,7 +151,9 @@ def test_training_arguments_are_checked(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="training: "):
         training_arguments(load_run("exponent", changes=["training.lr_scheduler_type=wobbly"]), tmp_path)
     settings, own = training_arguments(load_run("exponent", changes=[*CPU, "training.eval_seed=7"]), tmp_path)
-    assert own == {"eval_seed": 7} and settings.report_to == []
+    assert own == {"eval_seed": 7, "number_learning_rate": "same"} and settings.report_to == []
+    with pytest.raises(RunError, match="training: number_learning_rate must be a rate, 'same' or None, got 'fast'"):
+        training_arguments(load_run("luna", changes=["training.number_learning_rate=fast"]), tmp_path)
     assert settings.eval_strategy == "no" and not settings.load_best_model_at_end, "there is no dev set"
 
 

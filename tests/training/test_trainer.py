@@ -31,7 +31,7 @@ from transformers import TrainerCallback
 import numerate
 from numerate import metrics
 from numerate.processing.encoding import NumberCollator
-from numerate.training import CheckpointError, NumberTrainer, newest_whole
+from numerate.training import CheckpointError, NumberTrainer, evaluation, newest_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,9 +64,12 @@ def test_evaluation_of_a_masked_model(tmp_path: Path) -> None:
     keys = ("eval_loss", "eval_numbers", "eval_log_mae", "eval_mdape", "eval_coverage_90")
     assert [one[key] for key in keys] == [two[key] for key in keys], "the same masks each time"
     assert torch.equal(torch.get_rng_state(), before), "evaluation does not change the random state"
-    assert 0 < one["eval_numbers"] < sum(len(row["number_bits"]) for row in rows), "only masked numbers"
+    assert one["eval_numbers"] == sum(len(row["number_bits"]) for row in rows), "each number is asked for alone"
+    asked = evaluation.asked_alone(trainer.model, NumberCollator(trainer.model.processor.tokenizer)(rows))
+    assert one["eval_log_mae"] == pytest.approx(evaluation.measure(asked)["log_mae"], rel=1e-4)
     trainer.eval_seed = 1
-    assert trainer.evaluate(rows)["eval_loss"] != one["eval_loss"]
+    other = trainer.evaluate(rows)
+    assert other["eval_loss"] != one["eval_loss"] and other["eval_log_mae"] == one["eval_log_mae"]
     trainer.number_metrics = False
     assert "eval_numbers" not in trainer.evaluate(rows)
 

@@ -15,7 +15,7 @@ from numerate.processing.number_table import NumberTable
 from numerate_lab.tasks.masked_prediction.masked_word import MaskedWords, WordTrial
 from numerate_lab.tasks.masked_prediction.number_sentences import sentence_of_row
 from numerate_lab.tasks.masked_prediction.prediction_setup import _embed_twice, build, load_split
-from numerate_lab.tasks.masked_prediction.prediction_training import _groups
+from numerate_lab.tasks.masked_prediction.prediction_training import _optimizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,11 +104,13 @@ def test_learning_rates_by_part(config: WordTrial) -> None:
     for train, backbone_rate in (("head", None), ("all", 1e-4)):
         plan = dataclasses.replace(config, train=train, backbone_rate=backbone_rate, **options)
         model: Any = build(plan)
-        rates = {id(weight): group["lr"] for group in _groups(model, plan) for weight in group["params"]}
+        rates = {
+            id(weight): group["lr"] for group in _optimizer(model, plan).param_groups for weight in group["params"]
+        }
         assert {rates[id(w)] for part in (model.embedder, model.gate) for w in part.parameters()} == {1e-2}
         assert rates[id(model.own_rows)] == rates[id(model.backbone.cls.predictions.bias)] == 1e-3
         encoder = {rates.get(id(weight)) for weight in model.backbone.bert.parameters()}
         assert encoder == ({None} if train == "head" else {1e-4})
         assert len(rates) == sum(weight.requires_grad for weight in model.parameters())
     plain = dataclasses.replace(config, recipe="in-place", rate=1e-3)
-    assert [group["lr"] for group in _groups(build(plain), plain)] == [1e-3]
+    assert [group["lr"] for group in _optimizer(build(plain), plain).param_groups] == [1e-3]

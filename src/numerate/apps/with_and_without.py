@@ -242,7 +242,7 @@ def train_model(
         # Texts of a batch have similar lengths, which saves padding; the order of batches is random.
         collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
-            model, args, data_collator=the_batch, callbacks=list(callbacks),
+            model, args, data_collator=the_batch, callbacks=list(callbacks), number_learning_rate="same",
             train_dataset=BatchesByLength(pair.rows[name], collate, config.batch),
             eval_dataset=BatchesByLength(pair.held_out[name][:256], collate, 128),
         )  # fmt: skip

@@ -38,6 +38,7 @@ Plugins = Annotated[
 _NAMES = {
     "loss": "loss", "numbers": "numbers predicted",
     "log_mae": "mean error in orders of magnitude", "mdape": "median error in percent",
+    "within_2": "share within a factor of 2",
     "coverage_90": "share inside 90 % intervals", "texts": "texts", "tokens": "tokens",
 }  # fmt: skip
 

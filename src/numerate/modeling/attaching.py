@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from numerate.modeling.fitting import fit_to_texts
 from numerate.modeling.introspection import BackboneInfo, first_free_id
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
@@ -15,6 +16,7 @@ from numerate.reading import make_reader
 from numerate.registry import embedders, heads, near_names, notations, objectives
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Unpack
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -38,6 +40,7 @@ def attach(
     scaling: Scaling | None = None,
     implied_commas: bool = False,
     freeze: bool = False,
+    fit: Iterable[str] | None = None,
     **options: Unpack[AttachArguments],
 ) -> NumberModel:
     """Gives a Hugging Face model a sense of numbers; neither the model nor its tokenizer is changed.
@@ -53,6 +56,8 @@ def attach(
         scaling: Fitted scalers, one for each field of the data.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does; with `reader="records"`.
         freeze: Train only our own weights, not the backbone's.
+        fit: Training texts; head and embedder are fitted to the numbers of the first 5,000. `NumberTrainer` fits a
+            model that is not fitted yet to its training data.
         **options: Each overrides one option of the recipe, such as `reader`, `notation`, `embedder`, `placement`,
             `reach` or `head`; `numerate.modeling.options.AttachOptions` lists and explains them all. A part is a name,
             a dict with its `kind` and options, or the object itself.
@@ -60,6 +65,8 @@ def attach(
     Example:
         >>> model = numerate.attach(backbone, tokenizer, recipe="luna")                        # doctest: +SKIP
         >>> model(**model.processor(["It cost $5."], return_tensors="pt")).loss                # doctest: +SKIP
+        >>> numerate.attach(backbone, tokenizer, fit=["It cost $5.", "It cost $7."]).fitted    # doctest: +SKIP
+        True
     """
     known = [field.name for field in dataclasses.fields(AttachOptions)]
     if unknown := [name for name in options if name not in known]:
@@ -85,6 +92,8 @@ def attach(
         head=build_part(plan.head, heads, info.hidden_dim), objective=build_part(objective, objectives),
         recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
     )  # fmt: skip
+    if fit is not None:
+        fit_to_texts(model, fit)
     return model.freeze_backbone() if freeze else model
 
 

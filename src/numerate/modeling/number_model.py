@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection, saving
+from numerate.modeling.asking import asked_ids, refusal
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -66,6 +67,8 @@ class NumberModel(nn.Module):
 
     accepts_loss_kwargs = False
     """Tells the HF Trainer that our losses are means over the batch."""
+    fitted = False
+    """Whether head and embedder were fitted to data, or loaded; see `numerate.modeling.fitting`."""
 
     def __init__(
         self,
@@ -248,10 +251,16 @@ class NumberModel(nn.Module):
         Args:
             text: One text or more; for an encoder-decoder, the encoder's input.
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
+
+        Raises:
+            ValueError: No text has a `[NUM]`, or the model did not learn to predict hidden numbers.
         """
         self._needs_head()
+        if said := refusal(self):
+            raise ValueError(said)
         texts = [text] if isinstance(text, str) else list(text)
         batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
+        batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)

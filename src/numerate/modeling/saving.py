@@ -116,6 +116,7 @@ def load_model(
         raise ArtefactError(f"{folder}: {error}") from None
     check_layout(saved.layout, own_state(model.state_dict()), folder)
     model.load_state_dict(saved.tensors(), strict=False)
+    model.fitted = True
     return model
 
 

@@ -14,11 +14,12 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from numerate.modeling.fitting import fit_parts
+from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.registry import near_names
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
-from numerate.training.models import build_model, first_numbers
+from numerate.training.learning_rates import number_rate
+from numerate.training.models import build_model
 from numerate.training.progress import Lines, Progress
 from numerate.training.run import OWN_TRAINING, Run, RunError
 from numerate.training.shards import Shards
@@ -112,7 +113,9 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
         given |= {"eval_strategy": "no", "load_best_model_at_end": False}
     try:
         whole: dict[str, Any] = usual | given | {"output_dir": str(output_dir)}
-        return TrainingArguments(**whole), own
+        arguments = TrainingArguments(**whole)
+        number_rate(arguments.learning_rate, own.get("number_learning_rate"))  # refuses a wrong one
+        return arguments, own
     except (TypeError, ValueError, ImportError) as error:
         raise RunError(f"training: {' '.join(str(error).split())[:300]}") from None
 

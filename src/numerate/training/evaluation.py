@@ -1,8 +1,13 @@
-"""Number metrics of an evaluation: errors of predicted numbers and coverage of their intervals."""
+"""Number metrics of an evaluation: errors of predicted numbers and coverage of their intervals.
+
+A model that attends to both sides is asked for each number of a text alone, as people ask with `predict`: see
+`asked_alone`. A model that reads from left to right predicts all numbers of a text in one pass.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +15,12 @@ import torch
 from torch import Tensor
 
 from numerate import metrics
+from numerate.modeling.asking import asked_token
+from numerate.modeling.introspection import evaluating
 from numerate.objectives.base import labelled_numbers
+from numerate.objectives.hiding import hide_numbers
 from numerate.processing.number_table import GIVEN
-from numerate.processing.slot_positions import table_of
+from numerate.processing.slot_positions import first_tokens, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +29,8 @@ if TYPE_CHECKING:
     from numerate.objectives.base import Objective
 
 __all__ = [
-    "at_epoch", "fixed_draws", "gathered", "measure", "predicted_numbers", "real_rows", "seed_of", "watched",
-    "without_fill_ups",
+    "asked_alone", "asked_numbers", "at_epoch", "fixed_draws", "gathered", "measure", "predicted_numbers", "real_rows",
+    "seed_of", "watched", "without_fill_ups",
 ]  # fmt: skip
 
 LEVEL = 0.9
@@ -151,17 +159,80 @@ def predicted_numbers(
     return torch.stack([column.detach().double() for column in columns], dim=1)[counts]
 
 
+def asked_numbers(batch: Mapping[str, Any], rows: int | None = None) -> tuple[Tensor, Tensor]:
+    """Row and index, (N,) each, of the numbers that `asked_alone` asks for.
+
+    These are the given, finite numbers of the first `rows` rows that have a token; of `number_wanted`, if the batch has
+    it.
+    """
+    table, wanted, slots = table_of(batch), batch.get("number_wanted"), batch.get("number_slots")
+    if table is None or slots is None:
+        return (none := torch.zeros(0, dtype=torch.int64)), none
+    asked = (table.given == GIVEN) & table.values().isfinite()
+    asked = asked & (first_tokens(slots, asked.shape[1]) < slots.shape[1])
+    asked = asked if wanted is None else asked & wanted.to(asked.device).bool()
+    at, places = asked[:rows].nonzero(as_tuple=True)
+    return at, places
+
+
+@torch.no_grad()
+def asked_alone(model: NumberModel, batch: Mapping[str, Any], rows: int | None = None, *, passes: int = 0) -> Tensor:
+    """Predictions of each number of a batch from the rest of its text, and their gold values.
+
+    Only this one number is hidden, as in `predict("It rose [NUM]% to 45.7.")`: all words and all other numbers are
+    given, and its percent sign or scale word stays in the text. So the gold value of `3.2%` is 3.2.
+
+    Args:
+        model: A model with a head that attends to both sides; it is run in evaluation mode.
+        batch: A processor's batch of B texts, on the model's device.
+        rows: Only the numbers of the first `rows` rows are asked for, see `real_rows`.
+        passes: Least number of forward passes, of at most B rows each, for processes that share sharded weights.
+
+    Returns:
+        (N, 4) float64: median, lower and upper end of the 90 % interval, gold value; in the order of `asked_numbers`.
+
+    Example:
+        >>> batch = model.processor(["It rose 3.2% to 45.7."], return_tensors="pt")            # doctest: +SKIP
+        >>> measure(asked_alone(model, batch))                                                 # doctest: +SKIP
+        {'numbers': 2, 'log_mae': 0.31, 'mdape': 38.2, 'within_2': 0.5, 'coverage_90': 1.0}
+    """
+    size, left_out = len(batch["input_ids"]), ("labels", "number_wanted", "sample_id")
+    fields = {key: value for key, value in batch.items() if key not in left_out and isinstance(value, Tensor)}
+    left = model.info.takes_positions and model.processor.tokenizer.padding_side == "left"
+    vocabulary = dataclasses.replace(model.vocabulary, pads_left=left)
+    found = [torch.zeros(0, 4, dtype=torch.float64, device=model.device)]
+    every = torch.stack(asked_numbers(batch, rows))
+    with evaluating(model):
+        for start in range(0, max(every.shape[1], passes * size), size):
+            at, places = every[:, start : start + size]
+            if not len(at):  # a pass whose result is not used
+                model(**{key: value[:1] for key, value in fields.items()}, return_loss=False)
+                continue
+            some = {key: value.index_select(0, at) if len(value) == size else value for key, value in fields.items()}
+            one = torch.zeros_like(some["number_given"], dtype=torch.bool).scatter(1, places[:, None], True)
+            hidden = hide_numbers(some, one, vocabulary, token=asked_token(model), in_sight=torch.ones_like(one))
+            output = model(**hidden.inputs, return_loss=False)
+            row, number = output.number_index.unbind(1)
+            own = number == places[row]  # a text may ask for other numbers itself
+            gold = hidden.targets.values()[row, number]
+            columns = (output.numbers.median(), *output.numbers.interval(LEVEL), gold)
+            found.append(torch.stack([column.double() for column in columns], dim=1)[own])
+    return torch.cat(found)
+
+
 def measure(found: Tensor) -> dict[str, float]:
-    """Metrics of predictions (N, 4) of `predicted_numbers`; undefined metrics are omitted.
+    """Metrics of predictions (N, 4) of `predicted_numbers` or `asked_alone`; undefined metrics are omitted.
 
     Example:
         >>> measure(torch.tensor([[10.0, 5.0, 20.0, 100.0], [3.0, 1.0, 4.0, 3.0]]))
-        {'numbers': 2, 'log_mae': 0.5, 'mdape': 45.0, 'coverage_90': 0.5}
+        {'numbers': 2, 'log_mae': 0.5, 'mdape': 45.0, 'within_2': 0.5, 'coverage_90': 0.5}
     """
     median, low, high, gold = found.unbind(1)
+    near = torch.stack([median / 2, median * 2]).sort(0).values
     scores = {
         "log_mae": metrics.log_mae(median, gold),
         "mdape": metrics.mdape(median, gold),
+        "within_2": metrics.coverage(near[0], near[1], gold),
         "coverage_90": metrics.coverage(low, high, gold),
     }
     known = {name: float(score) for name, score in scores.items() if score.count}

@@ -8,12 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from numerate.modeling.attaching import attach
 from numerate.modeling.introspection import TASKS, base_of
-from numerate.processing.number_table import GIVEN, MAX_CHARACTERS, NumberTable
 from numerate.processing.processor import NumberProcessor
 from numerate.processing.scaling import Scaling
 from numerate.registry import UnknownNameError
@@ -25,15 +23,12 @@ from numerate.training.scratch import fetched, new_backbone, set_dropout, train_
 if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.training.run import Run
-    from numerate.training.shards import Shards
     from numerate.training.sources import Texts
 
-__all__ = ["build_model", "first_numbers"]
+__all__ = ["build_model"]
 
 MOST_NUMERALS = 1_000_000
 """Maximum number of numerals for fitting a scaling."""
-FITTED_ROWS = 5_000
-"""Number of texts whose numbers head and embedder are fitted to."""
 
 
 def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberModel:
@@ -70,18 +65,6 @@ def build_model(run: Run, start: str | Path, *, backbone: Any = None, tokenizer:
     if not learnt and (plan.scratch is not None or scaling is not None):
         _remember(run, start, tokenizer, scaling)
     return _frozen(model, run)
-
-
-def first_numbers(rows: Shards) -> NumberTable:
-    """The given numbers of the first `FITTED_ROWS` texts, for `numerate.modeling.fitting.fit_parts`: (N,)."""
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("bits", "chars", "precision", "given")}
-    for index in range(min(len(rows), FITTED_ROWS)):
-        row = rows[index]
-        given = row["number_given"] == GIVEN
-        for name, column in columns.items():
-            column.append(row[f"number_{name}"][given])
-    columns["chars"] = [np.pad(part, ((0, 0), (0, MAX_CHARACTERS - part.shape[1]))) for part in columns["chars"]]
-    return NumberTable(*(torch.from_numpy(np.concatenate(column)) for column in columns.values()))
 
 
 def _first_texts(run: Run) -> Texts:

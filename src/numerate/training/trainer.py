@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import logging
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from accelerate.utils import broadcast_object_list
 from torch import Tensor
-from transformers import Trainer, set_seed
+from transformers import set_seed
 
+from numerate.modeling.asking import refusal
+from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
+from numerate.objectives.masked import Masked
 from numerate.processing.encoding import NumberCollator
 from numerate.training import evaluation
-from numerate.training.checkpoints import CheckpointError, damage, newest_whole, publish, recover, rotate, staging
+from numerate.training.atomic_checkpoints import AtomicCheckpoints
+from numerate.training.checkpoints import recover
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
+from numerate.training.learning_rates import number_rate, set_rate
 from numerate.training.loss_normalisation import step_counts
-from numerate.training.objective import ObjectiveCallback, load_objective, save_objective
+from numerate.training.objective import ObjectiveCallback
 from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from torch import nn
 
 __all__ = ["NumberTrainer"]
 
-TRAINER_STATE = "trainer_state.json"
 _log = logging.getLogger(__name__)
 
 
-class NumberTrainer(Trainer):
-    """The stock Trainer with five changes.
+class NumberTrainer(AtomicCheckpoints):
+    """The stock Trainer with seven changes.
 
+    - Head and embedder are fitted to the numbers of the first 5,000 training texts, unless they were fitted or loaded.
+    - The parts of numerate have a learning rate of their own; see `number_learning_rate`.
     - Evaluation of batches without labels gives the objective's loss, with the same masks each time; models with a
-      number head also get `log_mae`, `mdape` and `coverage_90` (of 90 % intervals) over the predicted `numbers`, in
-      units of the batch: scaled values, if the processor scales.
+      number head also get `log_mae`, `mdape`, `within_2` and `coverage_90` (of 90 % intervals) over the predicted
+      `numbers`, in units of the batch: scaled values, if the processor scales. A model that attends to both sides is
+      asked for each number of a text alone, as `predict` asks.
     - A step of several batches (gradient accumulation or several processes) has the loss and gradient of all its texts
       in one batch, and not the mean of the batches' means; see `numerate.training.loss_normalisation`.
     - A step with a non-finite loss or gradient is skipped; see `NonFiniteGuard`. Mean losses in the log do not contain
@@ -53,7 +57,11 @@ class NumberTrainer(Trainer):
             their masks independent of the batch and the process.
         eval_dataset: Processed texts for evaluation.
         eval_seed: Random seed of the masks of an evaluation.
-        number_metrics: Whether evaluation computes number metrics, which takes time.
+        number_metrics: Whether evaluation computes number metrics. A model that attends to both sides needs a forward
+            pass over a text for each of its numbers.
+        number_learning_rate: Learning rate of the embedder, the head and all other weights outside of the backbone;
+            "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 1e-3 (and not below
+            `learning_rate`): these weights are new, those of the backbone are trained. The schedule scales both alike.
         nonfinite_limit: Number of consecutive bad steps that ends the run.
         callbacks: Callbacks of the stock Trainer.
         **options: Other options of the stock Trainer.
@@ -69,6 +77,7 @@ class NumberTrainer(Trainer):
         *,
         eval_seed: int = 0,
         number_metrics: bool = True,
+        number_learning_rate: float | str | None = None,
         nonfinite_limit: int = 3,
         callbacks: Sequence[Any] | None = None,
         **options: Any,
@@ -79,15 +88,16 @@ class NumberTrainer(Trainer):
         self._numbers = model if isinstance(model, NumberModel) else None
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
+        self.number_learning_rate = number_learning_rate
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
         self._real: int | None = None
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
-        self._writing_to: Path | None = None
         callbacks = [*(callbacks or ()), self.guard, *callback]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
+        number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
@@ -105,6 +115,10 @@ class NumberTrainer(Trainer):
             recover(folder)
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
             resume_from_checkpoint = self._complete(folder, resume_from_checkpoint)
+        elif self._numbers is not None and not self._numbers.fitted:
+            numbers = first_numbers(_in_order(self.train_dataset))
+            if len(numbers):
+                fit_parts(self._numbers, numbers)
         # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
@@ -115,20 +129,13 @@ class NumberTrainer(Trainer):
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
 
-    def _complete(self, folder: str, wanted: Any) -> str:
-        """The checkpoint to resume from; all processes take the choice of the main process."""
-        if wanted is not True:
-            wrong = damage(wanted) if (Path(wanted) / "manifest.json").exists() else None
-            if wrong is not None:
-                raise CheckpointError(
-                    f"cannot resume from {str(wanted)!r}: {wrong}; the newest complete one is {newest_whole(folder)}"
-                )
-            return str(wanted)
-        choice = [str(newest_whole(folder) or "") if self.args.should_save else ""]
-        broadcast_object_list(choice)
-        if not choice[0]:
-            raise CheckpointError(f"no complete checkpoint in {folder!r} to resume from")
-        return choice[0]
+    def create_optimizer(self, model: Any = None) -> Any:
+        """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""
+        is_given, optimizer = self.optimizer is not None, super().create_optimizer(model)
+        if not is_given and self._numbers is not None:
+            new = (weight for name, weight in self._numbers.named_parameters() if not name.startswith("backbone."))
+            set_rate(optimizer, new, number_rate(self.args.learning_rate, self.number_learning_rate))
+        return optimizer
 
     def get_batch_samples(self, *positional: Any, **options: Any) -> tuple[list[Any], Any]:
         """The batches of a step; also counts the terms of the step's loss on all processes."""
@@ -190,69 +197,6 @@ class NumberTrainer(Trainer):
         if self._signature_columns is not None and SAMPLE_ID not in self._signature_columns:
             self._signature_columns.append(SAMPLE_ID)
 
-    # Checkpoints.
-
-    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        """Lets the stock Trainer write into a temporary folder, and renames it when all is written."""
-        run = Path(super()._get_output_dir(trial))
-        target = run / f"checkpoint-{self.state.global_step}"
-        inside = staging(target)
-        if self.args.should_save:
-            shutil.rmtree(inside, ignore_errors=True)
-        self.accelerator.wait_for_everyone()
-        push, self.args.push_to_hub = self.args.push_to_hub, False  # pushed after the renaming
-        self._writing_to = inside
-        try:
-            with self.throughput.paused():
-                super()._save_checkpoint(model, trial)
-                if self._numbers is not None and self.args.should_save:
-                    save_objective(self._numbers, inside / target.name)
-                self._publish(inside / target.name, target)
-        except Exception as error:  # on a full disk, torch and safetensors raise different classes
-            shutil.rmtree(inside, ignore_errors=True)
-            said = f"{target} could not be written: {error}; the newest complete one is {newest_whole(run)}"
-            raise CheckpointError(said) from error
-        finally:
-            self._writing_to = None
-            self.args.push_to_hub = push
-        if push:
-            self._push_from_checkpoint(str(target))
-        if self.args.should_save:
-            best = self.state.best_model_checkpoint
-            rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
-
-    def save_pretrained(self, folder: str | Path, *, backbone: bool = False) -> None:
-        """Saves the model (with `backbone`, also a trained backbone) for `numerate.from_pretrained`.
-
-        All processes must call it; the main one writes.
-        """
-        # Sharded weights are gathered by all processes.
-        state = self.accelerator.get_state_dict(self.model) if self.is_fsdp_enabled else None
-        if self.args.should_save:
-            self._bare(self.model).save_pretrained(folder, backbone=backbone, state_dict=state)
-        self.accelerator.wait_for_everyone()
-
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        super()._load_from_checkpoint(resume_from_checkpoint, model)
-        if self._numbers is not None:
-            load_objective(self._numbers, resume_from_checkpoint)
-
-    def _get_output_dir(self, trial: Any) -> str:
-        return super()._get_output_dir(trial) if self._writing_to is None else str(self._writing_to)
-
-    def _publish(self, written: Path, target: Path) -> None:
-        if self.state.best_model_checkpoint == str(written):
-            self.state.best_model_checkpoint = str(target)
-            if self.args.should_save:
-                self.state.save_to_json(str(written / TRAINER_STATE))
-        self.accelerator.wait_for_everyone()
-        # The first process, and then the first process of every machine with its own disk.
-        for is_my_turn in (self.args.process_index == 0, self.args.local_process_index == 0):
-            if is_my_turn and written.exists():
-                publish(written, target)
-                written.parent.rmdir()
-            self.accelerator.wait_for_everyone()
-
     # Evaluation.
 
     def evaluate(self, *positional: Any, **options: Any) -> dict[str, float]:
@@ -284,8 +228,7 @@ class NumberTrainer(Trainer):
         seed = evaluation.seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
-        reads_on = whole.info.is_causal or whole.info.is_encoder_decoder
-        asking = {"every_number": True} if self._measures(whole) and reads_on else {}
+        asking = {"every_number": True} if self._measures(whole) and _reads_on(whole) else {}
         self._real = evaluation.real_rows(self.accelerator, inputs)
         # Texts with a `sample_id` get masks of their own epoch number, which is none of the training.
         with evaluation.fixed_draws(seed, self.args.device), evaluation.at_epoch(whole.objective, -1 - self.eval_seed):
@@ -298,17 +241,32 @@ class NumberTrainer(Trainer):
                     prepared = self._prepare_inputs(evaluation.without_fill_ups(inputs, self._real))
                     prepared |= asking | {"return_loss": True}
                     loss = self.compute_loss(model, prepared).detach().mean()
+                    self._ask(whole, inputs)
                 if prediction_loss_only:
                     return loss, None, None
             # Logits are those of the unmasked batch.
             rest = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         return rest[0] if loss is None else loss, *rest[1:]
 
+    def _ask(self, model: NumberModel, inputs: dict[str, Any]) -> None:
+        """Asks a model that attends to both sides for each number of a batch alone; the predictions are kept."""
+        learnt = isinstance(model.objective, Masked) and refusal(model) is None
+        if not self._measures(model) or _reads_on(model) or not learnt:
+            return
+        passes, batch = 0, self._prepare_inputs(inputs)
+        if self.is_fsdp_enabled:  # all processes gather the weights in each forward pass
+            count = -(-len(evaluation.asked_numbers(batch, self._real)[0]) // len(batch["input_ids"]))
+            counts: Any = self.accelerator.gather(torch.tensor([count], device=self.args.device))
+            passes = int(counts.max())
+        with self.accelerator.autocast():
+            self._found.append(evaluation.asked_alone(model, batch, self._real, passes=passes).cpu())
+
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """The loss; in evaluation the predicted numbers are kept."""
-        if model.training or not self._measures(whole := self._bare(model)):  # unwrapping is slow
+        """The loss; in evaluation, the numbers are kept that a model reading from left to right predicts."""
+        # Unwrapping is slow.
+        if model.training or not (self._measures(whole := self._bare(model)) and _reads_on(whole)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may remove labels
         with evaluation.watched(whole) as kept:
@@ -317,11 +275,20 @@ class NumberTrainer(Trainer):
         self._found += [] if found is None else [found.cpu()]
         return (loss, outputs) if return_outputs else loss
 
-    def _bare(self, model: Any) -> Any:
-        return self.accelerator.unwrap_model(model, keep_torch_compile=False)
-
     def _measures(self, model: Any) -> bool:
         return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
+
+
+def _reads_on(model: NumberModel) -> bool:
+    """Whether a model predicts all numbers of a text in one pass, since it does not attend to the tokens after them."""
+    return model.info.is_causal or model.info.is_encoder_decoder
+
+
+def _in_order(rows: Any) -> Iterable[Any]:
+    """The examples of a data set; of one with a length by their index, so that no iterator of it is started."""
+    if rows is None:
+        return ()
+    return (rows[index] for index in range(len(rows))) if hasattr(rows, "__len__") else rows
 
 
 def _without_skipped(mean: float, steps: int, skipped: int) -> float:

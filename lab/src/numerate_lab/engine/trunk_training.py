@@ -292,8 +292,9 @@ def take_steps(
             torch.set_float32_matmul_precision("high")
         kind = NumberTrainer if counts is None else functools.partial(CudaGraphTrainer, counts=counts)
         trainer = kind(
-            model, arguments, data_collator=the_batch, train_dataset=batches, callbacks=[Looks()], number_metrics=False
-        )
+            model, arguments, data_collator=the_batch, train_dataset=batches, callbacks=[Looks()],
+            number_metrics=False, number_learning_rate="same",
+        )  # fmt: skip
         trainer.remove_callback(transformers.PrinterCallback)
         start = time.perf_counter()
         trainer.train()

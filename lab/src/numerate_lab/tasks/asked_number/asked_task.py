@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import Dataset
 
 from numerate.metrics import right_digit_shares
+from numerate.modeling.fitting import fit_parts
 from numerate.notation.decimal_form import parse_numeral
 from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
@@ -223,11 +224,11 @@ def _fit(model: NumberModel, texts: list[str], answer_slot: int) -> None:
     batch = model.processor(texts[:2000], padding=True, return_tensors="pt")
     table = NumberTable(*(batch[f"number_{name}"] for name in ("bits", "chars", "precision", "given")))
     present = table.given == 1
-    if model.embedder is not None:
-        model.embedder.fit(table.values()[present])
+    targets = None
     if model.head is not None:
         place = present.sum(1) + answer_slot if answer_slot < 0 else torch.full((len(texts[:2000]),), answer_slot)
-        model.head.fit(table[torch.arange(len(place)), place.clamp_min(0)])
+        targets = table[torch.arange(len(place)), place.clamp_min(0)]
+    fit_parts(model, table[present], targets)
 
 
 class _Batches(Dataset[dict[str, "Tensor"]]):

@@ -13,6 +13,7 @@ import torch
 from numerate.config import ConfigError, check_names
 from numerate.embedders.option_checks import check_option, check_positive
 from numerate.modeling.attaching import attach, load_recipe, recipe_names
+from numerate.modeling.fitting import fit_parts
 from numerate.modeling.introspection import base_of
 from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
@@ -236,10 +237,7 @@ def build(config: PredictionTrial, what: Literal["words", "numbers"] = "words") 
     table = NumberTable.of_numerals(numerals)
     if scaling is not None:
         table = dataclasses.replace(table, bits=torch.from_numpy(scaling.apply(numerals)).view(torch.int64))
-    if model.embedder is not None:
-        model.embedder.fit(table.values())
-    if model.head is not None and what == "numbers":
-        model.head.fit(table)
+    fit_parts(model, table)
     if config.train == "head":
         _freeze_encoder(model)
     if config.embedded == "twice":

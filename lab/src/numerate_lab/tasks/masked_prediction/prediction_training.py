@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from numerate.modeling.introspection import base_of
+from numerate.training.learning_rates import set_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,18 +27,17 @@ if TYPE_CHECKING:
 __all__ = ["fit", "logits_at", "picks_states", "states_at"]
 
 
-def _groups(model: NumberModel, config: PredictionTrial) -> list[dict[str, Any]]:
-    """Parameter groups: the encoder and the parts that see number vectors have learning rates of their own."""
-    own_parts = (model.embedder, model.gate, model.reach, model.late_reach, model.relations)
-    parts = [("backbone", base_of(model.backbone).base_model), *(("number", part) for part in own_parts)]
-    owner = {id(w): name for name, part in parts if part is not None for w in part.parameters()}
-    rates = {"backbone": config.backbone_rate, "number": config.number_rate}
-    found: dict[float, list[torch.nn.Parameter]] = {}
-    for weight in model.parameters():
-        if weight.requires_grad:
-            own = rates.get(owner.get(id(weight), ""))
-            found.setdefault(config.rate if own is None else own, []).append(weight)
-    return [{"params": some, "lr": rate} for rate, some in found.items()]
+def _optimizer(model: NumberModel, config: PredictionTrial, **options: Any) -> torch.optim.Optimizer:
+    """AdamW; the encoder and the parts that see number vectors have learning rates of their own."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=config.rate, weight_decay=config.weight_decay, **options)
+    if config.backbone_rate is not None:
+        set_rate(optimizer, base_of(model.backbone).base_model.parameters(), config.backbone_rate)
+    if config.number_rate is not None:
+        parts = (model.embedder, model.gate, model.reach, model.late_reach, model.relations)
+        weights = (weight for part in parts if part is not None for weight in part.parameters())
+        set_rate(optimizer, weights, config.number_rate)
+    return optimizer
 
 
 def fit(
@@ -62,8 +62,7 @@ def fit(
             disable_tqdm=True, seed=config.seed, remove_unused_columns=False, dataloader_pin_memory=False,
             bf16=config.bf16 and torch.cuda.is_available(),
         )  # fmt: skip
-        groups, fused = _groups(model.to(arguments.device), config), arguments.device.type == "cuda"
-        optimizer = torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=fused)
+        optimizer = _optimizer(model.to(arguments.device), config, fused=arguments.device.type == "cuda")
         trainer = _trainer(picked=words and picks_states(model))(
             model, arguments, data_collator=collate, train_dataset=batches(arguments.device), number_metrics=False,
             optimizers=(optimizer, None),

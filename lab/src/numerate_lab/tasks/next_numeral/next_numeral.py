@@ -23,6 +23,7 @@ from numerate import metrics
 from numerate.backbones.word_tokenizer import WordVocabulary, count_types, is_numeral
 from numerate.config import ConfigError
 from numerate.modeling.attaching import attach
+from numerate.modeling.fitting import fit_parts
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import NumberTable
 from numerate.processing.slot_positions import first_tokens
@@ -143,10 +144,7 @@ class NextNumeral(Task):
             backbone, corpus.tokenizer, reader="plain", notation="marker", embedder=embedder, placement="replace",
             head=sized_head(config.head, known), objective={"kind": "causal", "per_token": True},
         )  # fmt: skip
-        numbers = corpus.train_numbers()
-        assert model.embedder is not None and model.head is not None  # noqa: S101 (for the type checker)
-        model.embedder.fit(numbers.values())
-        model.head.fit(numbers)
+        fit_parts(model, corpus.train_numbers())
         return model
 
     def batches(self, model: NumberModel, split: str, size: int) -> BatchesByLength:
@@ -183,6 +181,7 @@ class NextNumeral(Task):
             stops += [] if config.seconds is None else [time_limit(config.seconds)]
             trainer = NumberTrainer(
                 model, arguments, data_collator=the_batch, number_metrics=False, callbacks=stops,
+                number_learning_rate="same",
                 train_dataset=self.batches(model, "train", config.batch).to(arguments.device),
                 eval_dataset=self.batches(model, "dev", config.batch).to(arguments.device),
             )  # fmt: skip

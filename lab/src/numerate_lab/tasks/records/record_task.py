@@ -169,6 +169,7 @@ class RecordsTask(TrunkTask):
             model.embedder.fit(values)
         if model.head is not None:
             model.head.fit(NumberTable.of_values(values[:: max(1, len(values) // 20_000)].tolist()))
+        model.fitted = True
         return model.to(self.device)
 
     def batches(self, model: NumberModel) -> tuple[RecordBatches, float]:

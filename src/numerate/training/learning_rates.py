@@ -1,0 +1,61 @@
+"""Learning rates of the parts of a model: weights that are new may learn faster than a trained backbone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.config import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import torch
+    from torch import Tensor
+
+__all__ = ["number_rate", "set_rate"]
+
+FACTOR, LARGEST = 10.0, 1e-3
+"""Learning rate of new weights relative to the backbone's, and its maximum."""
+
+
+def number_rate(rate: float, wanted: float | str | None = None) -> float:
+    """The learning rate of the weights outside of the backbone.
+
+    Args:
+        rate: The backbone's learning rate.
+        wanted: A rate; "same" for `rate`; None for ten times `rate`, but at most 1e-3 and at least `rate`.
+
+    Example:
+        >>> number_rate(5e-5), number_rate(3e-4), number_rate(2e-3), number_rate(5e-5, "same"), number_rate(5e-5, 0.01)
+        (0.0005, 0.001, 0.002, 5e-05, 0.01)
+    """
+    if wanted is None:
+        return max(rate, min(FACTOR * rate, LARGEST))
+    if wanted == "same":
+        return rate
+    if isinstance(wanted, str) or wanted < 0:
+        raise ConfigError(f"number_learning_rate must be a rate, 'same' or None, got {wanted!r}")
+    return float(wanted)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, weights: Iterable[Tensor], rate: float) -> None:
+    """Gives some weights of a new optimizer another learning rate: their groups are split, with all other options.
+
+    Example:
+        >>> import torch
+        >>> old, new = torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(3))
+        >>> optimizer = torch.optim.AdamW([old, new], lr=1e-5)
+        >>> set_rate(optimizer, [new], 1e-3)
+        >>> [(group["lr"], len(group["params"])) for group in optimizer.param_groups]
+        [(1e-05, 1), (0.001, 1)]
+    """
+    chosen = {id(weight) for weight in weights}
+    for group in list(optimizer.param_groups):
+        own = [weight for weight in group["params"] if id(weight) in chosen]
+        if not own or group["lr"] == rate:
+            continue
+        if len(own) == len(group["params"]):
+            group["lr"] = rate
+        else:
+            group["params"] = [weight for weight in group["params"] if id(weight) not in chosen]
+            optimizer.add_param_group({**group, "params": own, "lr": rate})

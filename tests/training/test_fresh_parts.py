@@ -1,0 +1,104 @@
+"""Parts that are new to a backbone: fitted to the training numbers once, and with a learning rate of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from tiny_models import new_backbone, tokenizer_of
+from training_runs import Interrupt, are_equal, arguments, losses_of, model_of, rows_of, state_of, trainer_of
+
+import numerate
+from numerate.config import ConfigError
+from numerate.modeling.fitting import first_numbers
+from numerate.training import NumberTrainer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = [f"The tower is {height} metres tall." for height in range(1000, 1040)]
+
+
+def anchors(model: Any) -> torch.Tensor:
+    return model.head.anchors.view(torch.float64).clone()
+
+
+def test_the_trainer_fits_head_and_embedder_once(tmp_path: Path) -> None:
+    model = model_of()
+    before = anchors(model)
+    rows = rows_of(model, TEXTS)
+    trainer = NumberTrainer(model, arguments(tmp_path, max_steps=1), train_dataset=rows)
+    assert not model.fitted and torch.equal(anchors(model), before)
+    trainer.train()
+    fitted = anchors(model)
+    assert model.fitted and not torch.equal(fitted, before)
+    other = rows_of(model, ["It costs 3 or 4."] * 4)
+    NumberTrainer(model, arguments(tmp_path, max_steps=1), train_dataset=other).train()
+    assert torch.equal(anchors(model), fitted), "a trained head keeps its components"
+    model.save_pretrained(tmp_path / "saved", backbone=True)
+    again = numerate.from_pretrained(tmp_path / "saved")
+    NumberTrainer(again, arguments(tmp_path, max_steps=1), train_dataset=other).train()
+    assert torch.equal(anchors(again), fitted), "and so does a loaded one"
+
+
+def test_attach_fits_to_texts(tmp_path: Path) -> None:
+    trained = model_of()
+    NumberTrainer(trained, arguments(tmp_path, max_steps=1), train_dataset=rows_of(trained, TEXTS)).train()
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=iter(TEXTS))
+    assert model.fitted and torch.equal(anchors(model), anchors(trained)), "one place that fits"
+    with pytest.raises(TypeError, match="fit must be an iterable of texts, got one text: 'The tower"):
+        numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=TEXTS[0])
+
+
+def test_numbers_of_any_data_set() -> None:
+    model = model_of()
+    rows = rows_of(model, TEXTS)
+    values = sorted(float(height) for height in range(1000, 1040))
+    batch = model.processor(TEXTS, padding=True, return_tensors="pt")
+    for name, data in (("rows", rows), ("iterator", iter(rows)), ("batches", [batch]), ("texts", [{"text": "5"}])):
+        found = first_numbers(data).values().sort().values.tolist()
+        assert found == ([] if name == "texts" else values), name
+
+
+def rates(trainer: Any) -> dict[str, set[tuple[float, float]]]:
+    """Learning rate and weight decay of the backbone's weights, and of all others."""
+    names = {id(weight): name for name, weight in trainer.model.named_parameters()}
+    found: dict[str, set[tuple[float, float]]] = {"backbone": set(), "new": set()}
+    for group in trainer.optimizer.param_groups:
+        for weight in group["params"]:
+            own = "backbone" if names.pop(id(weight)).startswith("backbone.") else "new"
+            found[own].add((group["lr"], group["weight_decay"]))
+    assert not names, "every weight is in one group"
+    return found
+
+
+@pytest.mark.parametrize(("rate", "wanted", "new"), [(5e-5, None, 5e-4), (5e-5, "same", 5e-5), (1e-3, 2e-3, 2e-3)])
+def test_new_parts_have_a_learning_rate_of_their_own(
+    tmp_path: Path, rate: float, wanted: float | str | None, new: float
+) -> None:
+    more = {"number_learning_rate": wanted}
+    trainer = trainer_of(tmp_path, more=more, learning_rate=rate, weight_decay=0.1, max_steps=4)
+    trainer.create_optimizer_and_scheduler(4)
+    assert rates(trainer) == {"backbone": {(rate, 0.1), (rate, 0.0)}, "new": {(new, 0.1), (new, 0.0)}}
+    trainer.optimizer.step()
+    trainer.lr_scheduler.step()
+    later = {key: {lr for lr, _ in found} for key, found in rates(trainer).items()}
+    assert later == {"backbone": {0.75 * rate}, "new": {0.75 * new}}, "the schedule scales both alike"
+
+
+def test_a_wrong_rate_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="number_learning_rate must be a rate, 'same' or None, got 'fast'"):
+        trainer_of(tmp_path, more={"number_learning_rate": "fast"})
+
+
+def test_a_run_with_two_rates_resumes(tmp_path: Path) -> None:
+    options = {"learning_rate": 1e-4, "max_steps": 4, "save_strategy": "steps", "save_steps": 2}
+    whole = trainer_of(tmp_path / "whole", **options)
+    whole.train()
+    with pytest.raises(KeyboardInterrupt):
+        trainer_of(tmp_path / "cut", more={"callbacks": [Interrupt(3)]}, **options).train()
+    again = trainer_of(tmp_path / "cut", **options)
+    again.train(resume_from_checkpoint=True)
+    assert len(again.optimizer.param_groups) == 4 and losses_of(again) == losses_of(whole)
+    assert are_equal(state_of(again), state_of(whole))
