@@ -58,7 +58,7 @@ class NumberModel(nn.Module):
     Attributes:
         info: What we know of the backbone: its task, its widths, whether it is causal.
         on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
-            precision drops from the output itself; None for nothing.
+            precision drops from the output itself, and the task's targets (a `NumberTable` or None); None for nothing.
     """
 
     accepts_loss_kwargs = False
@@ -80,7 +80,7 @@ class NumberModel(nn.Module):
         self.info = info = BackboneInfo.of(backbone)
         self.options = options = PlacementOptions() if options is None else options
         self.placement = options.placement or "replace"
-        self._check(embedder, objective)
+        self._check(embedder, objective, processor)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.head, self.objective = embedder, head, objective
         dim = info.embedding_dim
@@ -107,7 +107,7 @@ class NumberModel(nn.Module):
         # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
-        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
+        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None, NumberTable | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
         if objective is not None:
             objective.bind(words)
@@ -115,7 +115,7 @@ class NumberModel(nn.Module):
         if options.late_reach and self.last_state.asks:
             raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
 
-    def _check(self, embedder: Embedder | None, objective: Objective | None) -> None:
+    def _check(self, embedder: Embedder | None, objective: Objective | None, processor: NumberProcessor) -> None:
         """Refuses parts and options that do not fit together or do not fit the backbone."""
         placement, info = self.placement, self.info
         if placement not in PLACEMENTS:
@@ -125,6 +125,10 @@ class NumberModel(nn.Module):
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
         if info.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
+        hides = objective is not None and getattr(objective.config, "joint", False) and processor.has_slots
+        if hides and objective is not None and objective.config.number_tokens is not None:
+            kind = processor.notation.config.kind
+            raise ValueError(f"number_tokens with notation {kind!r}: hidden numbers have no tokens, set joint=False")
         one_sided = info.is_causal or info.is_encoder_decoder
         if embedder is None or embedder.width != info.embedding_dim or one_sided:
             for name in ("reach", "late_reach", "relations"):
@@ -205,6 +209,7 @@ class NumberModel(nn.Module):
                 "number_bits": decoder_number_bits, "number_chars": decoder_number_chars,
                 "number_precision": decoder_number_precision, "number_given": decoder_number_given,
             }  # fmt: skip
+            kwargs.pop("decoder_number_scale", None)  # a decoder's numbers are not hidden
             passed["decoder_inputs_embeds"], predicted = decoder_inputs(self, decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
             task = self.task(predicted, labels, return_loss)

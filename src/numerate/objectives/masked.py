@@ -133,7 +133,7 @@ class Masked(Objective):
         plain = batch | {"input_ids": seen, "number_slots": slots, "labels": labels}
         hidden = hide_numbers(plain, given, vocabulary, token=token, in_sight=in_sight)
         labels = hidden.inputs.pop("labels")
-        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source)
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table)
 
     def _one_by_one(
         self, batch: dict[str, Any], vocabulary: Vocabulary, draws: Draws, slots: Tensor, words: Tensor,

@@ -226,10 +226,12 @@ def _mark_scale(
     """Writes twice the power of ten to the tokens of a percent sign or scale word, plus 1 if they must stay.
 
     They must stay if one of them also writes text behind the number, as `%,` does. Nothing is written if the first one
-    also writes digits.
+    also writes digits, or if truncation has cut off the digits.
     """
     begin, end, power = scale
-    if tokens is None or offsets[tokens[0]][0] < begin or any(abs(slots[t]) != number for t in range(*tokens)):
+    if tokens is None or tokens[0] == 0 or offsets[tokens[0]][0] < begin:
+        return
+    if any(abs(slots[token]) != number for token in range(tokens[0] - 1, tokens[1])):
         return
     stays = offsets[tokens[1] - 1][1] > end
     for token in range(*tokens):

@@ -114,6 +114,11 @@ class NumberProcessor:
         return not self._rewriter.only_marker
 
     @property
+    def has_slots(self) -> bool:
+        """Whether the notation marks where the vectors of numbers go, so that numbers are in the table."""
+        return self._rewriter.has_slots
+
+    @property
     def spells_numbers(self) -> bool:
         """Whether numbers are spelled in tokens of our own that are their slots, as `p10` and `digits` do."""
         return self._rewriter.slots_on_own

@@ -118,13 +118,14 @@ class Rewriter:
         self.any_mark = re.compile(f"[{mark(len(self.own_tokens) - 1)}-{mark(0)}]")
         self._cutting = re.compile(f"({self.any_mark.pattern})")
         sample = notation.write(Numeral("7", 0, 1, 7.0))
+        self.has_slots = any(piece.slot for piece in sample)
         self.writes_text = any(not piece.own for piece in sample)
         self.slots_on_text = any(piece.slot and not piece.own for piece in sample)
         self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
-        self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
+        self.text_beside_slot = self.has_slots and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
         self.shows_scale = self.slots_on_text or self.text_beside_slot
-        self._joins_space = joins_space and bool(sample) and not sample[0].own
+        self._joins_space = joins_space and self.has_slots and not sample[0].own
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"]
         self._beside = self.writes_text and any(piece.own for piece in sample)
         self._mark_last = bool(sample) and sample[-1].own
@@ -227,7 +228,7 @@ class Rewriter:
             around = re.compile(rf"{number}?(?:{gap})?({some})(?:(?:{gap})?{number})?")
             return around.sub(lambda found: self._restore_around(found, queue, joint), text)
         if not self._beside:
-            spaced = re.sub(f"(?<=\\w)(?={self._marks[NUM]})", " ", text) if self._joins_space else text
+            spaced = re.sub(f"(?<=[\\w,;:.)%])(?={self._marks[NUM]})", " ", text) if self._joins_space else text
             return spaced.replace(self._marks[NUM], NUM)  # only numbers that are asked for have a mark
         # The subwords already write the number: the [NUM] beside them is left out, unless it asks for a number.
         pattern = f"({gap})({some})()" if self._mark_last else f"()({some})({gap})"
