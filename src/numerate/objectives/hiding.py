@@ -80,17 +80,18 @@ def hide_numbers(
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
     index = (slots.abs() - 1).clamp_min(0)
     written = hidden.gather(1, index) & (slots != 0)
-    first = written & (first_tokens(slots, hidden.shape[1]).gather(1, index) == places)
+    # Before its sub-words, also where its own slot is behind them: a sign that stays in sight comes after the number.
+    first = written & (first_tokens(slots, hidden.shape[1], written=True).gather(1, index) == places)
     inputs, targets = dict(batch), table
     if scale is not None:
         stays = written & ((scale & 1) == 1)
         if in_sight is not None:
             stays = stays | (written & (scale != 0) & in_sight.gather(1, index))
         targets = _without_scale(table, slots, torch.where(stays, scale, 0))
-        written, slots = written & ~stays, torch.where(stays, 0, slots)
+        written, slots = written & ~stays, slots.masked_fill(stays, 0)
         inputs["number_scale"] = None
     token = vocabulary.num_id if token is None else token
-    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), slots
+    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), torch.where(first, index + 1, slots)
     inputs["number_given"] = torch.where(hidden, torch.full_like(table.given, ASKED), table.given)
     for name in ("number_bits", "number_chars", "number_precision"):
         if (column := batch.get(name)) is not None:
