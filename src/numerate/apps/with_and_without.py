@@ -284,7 +284,7 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
     unit: list[str] = []
     for part, batch in enumerate(_batches(model, pair.held_out[name], size)):
         objective.epoch = 0
-        task = model.task(batch, None, return_loss=True)
+        task: Any = model.task(batch, None, return_loss=True)
         output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
         table = task.targets
         if output.numbers is not None and table is not None:

@@ -59,7 +59,7 @@ class MarkedTokenizer:
         space = tokens("a " + mark(0))[len(word) : -1]
         if len(space) != 1:
             return None
-        begin = self.copy.convert_ids_to_tokens(space[0])
+        begin: Any = self.copy.convert_ids_to_tokens(space[0])
         digits = (token[len(begin) :] for token in self.copy.get_vocab() if token.startswith(begin))
         numbers = islice((text for text in digits if text.isdecimal() and text.isascii()), 8)
         return space[0] if any(len(tokens(f"a {number}")) == len(word) + 1 for number in numbers) else None
