@@ -29,19 +29,19 @@ import torch
 
 import numerate
 from numerate import metrics
-from numerate.modeling.fitting import fit_parts
-from numerate.numerals.numeral import Numeral
+from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.objectives.hiding import hide_numbers
 from numerate.processing.encoding import NumberCollator
 from numerate.reading import make_reader
-from numerate.training import NumberTrainer, results
+from numerate.training import NumberTrainer
 from numerate.training.device_batches import BatchesByLength, the_batch
-from numerate.training.models import first_numbers
 from numerate.training.shards import Shards, write_shards
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
+
+    from numerate.numerals.numeral import Numeral
 
 KINDS = ("quantity", "percent", "money", "ratio", "range", "year", "ordinal")
 TRAINED, ASKED, PLAIN = 190_000, 9_005, 4_000
@@ -154,7 +154,11 @@ def train(options: Namespace) -> None:
         dataloader_pin_memory=False, bf16=device.type == "cuda",
     )  # fmt: skip
     trainer = NumberTrainer(
-        model, arguments, data_collator=the_batch, train_dataset=batches.to(device), optimizers=optimizer(model, options)
+        model,
+        arguments,
+        data_collator=the_batch,
+        train_dataset=batches.to(device),
+        optimizers=optimizer(model, options),
     )
     model.labelled_logits = not options.all_logits
     begin = time.perf_counter()

@@ -34,11 +34,12 @@ EQUAL: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "causal": ("gpt2", 2, 2, {}),
 }
 """Name: model, steps, micro-batches a step, options of `attach`."""
+NUMBER_TOKENS = {"kind": "masked", "joint": False, "number_tokens": {"loss": "number"}}
 MORE: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "masked-accumulated": ("roberta", 10, 2, {}),
     "causal-one": ("gpt2", 10, 1, {}),
     "per-token": ("gpt2", 3, 2, {"objective": {"kind": "causal", "per_token": True}}),
-    "number-tokens": ("roberta", 3, 2, {"objective": {"kind": "masked", "number_tokens": {"loss": "number"}}}),
+    "number-tokens": ("roberta", 3, 2, {"objective": NUMBER_TOKENS}),
     "distillation": ("roberta", 3, 2, {"objective": {"kind": "distillation", "warmup": 2}}),
     "column": ("roberta", 3, 2, {"objective": {"kind": "column"}}),
 }  # fmt: skip

@@ -30,16 +30,16 @@ def learner(**options: Any) -> Any:
 def by_hand(model: Any, batch: dict[str, Any], teacher: Any) -> dict[str, float]:
     """L_REG, L_CLA, L_distill and counts, with loops over the masked positions."""
     task = model.objective.prepare(dict(batch), model.vocabulary)
-    ids, slots = task.inputs["input_ids"], batch["number_slots"]
+    ids, slots = task.inputs["input_ids"], task.inputs["number_slots"]
     with torch.no_grad():
         embeddings = model.embed(model.backbone.get_input_embeddings(), task.inputs)
-        passed = {"inputs_embeds": embeddings, "attention_mask": batch["attention_mask"]}
+        passed = {"inputs_embeds": embeddings, "attention_mask": task.inputs["attention_mask"]}
         output = model.backbone(**passed, output_hidden_states=True)
         wished = teacher(**passed).logits.softmax(-1)
         states, scores = output.hidden_states[-1], output.logits.log_softmax(-1)
         own = model.own_logits(states)
         whole = torch.cat([output.logits, own], dim=-1).log_softmax(-1)
-    values = batch["number_bits"].view(torch.float64)
+    values = task.targets.values()
     parts = {"reg": 0.0, "cla": 0.0, "distill": 0.0, "count": 0, "asked": 0}
     for row in range(ids.shape[0]):
         for place in range(ids.shape[1]):

@@ -85,7 +85,7 @@ def test_option_what() -> None:
         objectives["masked"].build(what=what, **every).prepare(dict(IN_PLACE), WORDS).inputs["input_ids"].tolist()
         for what in ("both", "numbers", "words")
     )
-    assert both == [[2, 4, 4, 4, 4, 3]] and numbers == [[2, 10, 4, 4, 11, 3]] and words == [[2, 4, 20, 21, 4, 3]]
+    assert both == [[2, 4, 100, 4, 3, 0]] and numbers == [[2, 10, 100, 11, 3, 0]] and words == [[2, 4, 20, 21, 4, 3]]
 
 
 def test_only_wanted_numbers_are_masked() -> None:
@@ -121,11 +121,13 @@ def test_shares_of_replaced_tokens() -> None:
     rows = many()
     task = objective.prepare(dict(rows), SIZED)
     ids, seen = rows["input_ids"], task.inputs["input_ids"]
-    drawn = task.labels != -100
-    assert torch.equal(seen[~drawn], ids[~drawn]) and torch.equal(task.labels[drawn], ids[drawn])
-    for part in (slice(0, 200), slice(200, 400)):  # numbers, words
+    drawn = torch.cat([task.scored, task.labels[:, 200:] != -100], dim=1)
+    assert (task.labels[:, :200] == -100).all(), "the head predicts numbers"
+    assert torch.equal(seen[~drawn], ids[~drawn])
+    assert torch.equal(task.labels[:, 200:][drawn[:, 200:]], ids[:, 200:][drawn[:, 200:]])
+    for part, token in ((slice(0, 200), 100), (slice(200, 400), 4)):  # numbers, words
         at = drawn[:, part]
-        hidden, same = (seen[:, part] == 4)[at].double().mean(), (seen[:, part] == ids[:, part])[at].double().mean()
+        hidden, same = (seen[:, part] == token)[at].double().mean(), (seen[:, part] == ids[:, part])[at].double().mean()
         assert hidden.item() == pytest.approx(0.8, abs=0.015)
         assert same.item() == pytest.approx(0.1 + 0.1 / 56, abs=0.015)
     # A masked or replaced number has no vector; one that is kept has its vector, and is predicted, too.
@@ -148,8 +150,7 @@ def test_random_words_are_not_special_tokens() -> None:
 def test_slot_can_be_masked_as_in_luna() -> None:
     options: dict[str, Any] = {"ratio": 0.0, "number_ratio": 1.0, "hide_slot": True}
     task = objectives["masked"].build(**options).prepare(dict(BEHIND), SIZED)
-    assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 4, 4, 11, 3]]
-    assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100, -100]], "[NUM] is no target"
+    assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 11, 3, 0, 0]] and (task.labels == -100).all()
     task = objectives["masked"].build(**options, joint=False).prepare(dict(BEHIND), SIZED)
     assert task.inputs["input_ids"].tolist() == [[2, 10, 20, 21, 4, 11, 3]] and task.scored.tolist() == [[True]]
     stays = objectives["masked"].build(**options, joint=False, replace=[0.0, 0.0]).prepare(dict(BEHIND), SIZED)

@@ -62,11 +62,11 @@ def test_contract(name: str) -> None:
     assert objective.prepare(bare, WORDS).targets is None
 
 
-def test_masked_hides_whole_numbers() -> None:
+def test_masked_hides_a_number_as_one_token() -> None:
     objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0)
     task = objective.prepare(dict(IN_PLACE), WORDS)
-    assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 4, 11, 3]]
-    assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100]]
+    assert task.inputs["input_ids"].tolist() == [[2, 10, 100, 11, 3, 0]]
+    assert task.inputs["attention_mask"].tolist() == [[1, 1, 1, 1, 1, 0]] and (task.labels == -100).all()
     assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]]
 
 
@@ -79,7 +79,10 @@ def test_masked_keeps_num_tokens_and_predicts_their_numbers() -> None:
     task = objective.prepare(dict(MARKED), without_head)
     assert task.scored is not None and not task.scored[1].any() and (task.inputs["number_given"][1] == GIVEN).all()
     task = objective.prepare(dict(IN_PLACE), without_head)
-    assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100]]
+    assert torch.equal(task.inputs["input_ids"], IN_PLACE["input_ids"]) and (task.labels == -100).all()
+    spelled = Vocabulary(4, 100, (0, 2, 3), predicts_numbers=False, spells_numbers=True)
+    task = objective.prepare(dict(IN_PLACE), spelled)
+    assert task.labels.tolist() == [[-100, -100, 20, 21, -100, -100]], "masked one by one, as published"
 
 
 def test_masked_hides_the_subwords_beside_a_slot() -> None:
@@ -87,11 +90,11 @@ def test_masked_hides_the_subwords_beside_a_slot() -> None:
         behind = batch([[2, 10, 20, 21, 100, 11, 3]], [[0, 0, -1, -1, 1, 0, 0]], [[5.5]])
         objective = objectives["masked"].build(ratio=0.0, number_ratio=1.0, joint=joint)
         task = objective.prepare(dict(behind), WORDS)
-        assert task.inputs["input_ids"].tolist() == [[2, 10, *([4, 4] if joint else [20, 21]), 100, 11, 3]], joint
+        seen = [2, 10, 100, 11, 3, 0, 0] if joint else [2, 10, 20, 21, 100, 11, 3]
+        assert task.inputs["input_ids"].tolist() == [seen], joint
         assert task.inputs["number_given"].tolist() == [[ASKED]] and task.scored.tolist() == [[True]], joint
-        # Without a head the subwords alone can give the number back.
         task = objective.prepare(dict(behind), Vocabulary(4, 100, (0, 2, 3), predicts_numbers=False))
-        assert task.scored.tolist() == [[joint]], joint
+        assert task.scored.tolist() == [[False]], "without a head, numbers are not hidden"
         words = objectives["masked"].build(ratio=1.0, number_ratio=0.0, joint=joint).prepare(dict(behind), WORDS)
         assert words.inputs["input_ids"].tolist() == [[2, 4, *([20, 21] if joint else [4, 4]), 100, 4, 3]], joint
 

@@ -73,7 +73,7 @@ def rates(trainer: Any) -> dict[str, set[tuple[float, float]]]:
     return found
 
 
-@pytest.mark.parametrize(("rate", "wanted", "new"), [(5e-5, None, 5e-4), (5e-5, "same", 5e-5), (1e-3, 2e-3, 2e-3)])
+@pytest.mark.parametrize(("rate", "wanted", "new"), [(1e-5, None, 1e-4), (5e-5, "same", 5e-5), (1e-3, 2e-3, 2e-3)])
 def test_new_parts_have_a_learning_rate_of_their_own(
     tmp_path: Path, rate: float, wanted: float | str | None, new: float
 ) -> None:

@@ -22,7 +22,6 @@ from numerate.modeling.attaching import attach, load_recipe
 from numerate.modeling.fitting import fit_parts
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import GIVEN, NumberTable
-from numerate.processing.slot_positions import table_of
 from numerate.registry import objectives
 from numerate.training.run import TokenizerPlan
 from numerate.training.scratch import train_tokenizer
@@ -169,7 +168,7 @@ class WithAndWithout:
         )  # fmt: skip
         objective = {
             "kind": "masked", "number_ratio": config.number_ratio, "ratio": config.word_ratio,
-            "number_weight": config.number_weight, "seed": config.seed,
+            "number_weight": config.number_weight, "seed": config.seed, "scale_in_sight": 0.0,
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
         recipes = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
@@ -285,9 +284,9 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
     unit: list[str] = []
     for part, batch in enumerate(_batches(model, pair.held_out[name], size)):
         objective.epoch = 0
-        task = objective.prepare(batch, model.vocabulary)
+        task: Any = model.task(batch, None, return_loss=True)
         output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
-        table = table_of(batch)
+        table = task.targets
         if output.numbers is not None and table is not None:
             rows, places = output.number_index.unbind(1)
             kept = (table.given == GIVEN)[rows, places]
@@ -295,7 +294,7 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
             numbers.append([column.double()[kept].cpu() for column in columns])
             for row, place in zip(rows[kept].tolist(), places[kept].tolist(), strict=True):
                 unit.append(pair.numerals[name][part * size + row][place].unit or "")
-        hidden = (task.labels != -100) & (batch["number_slots"] == 0)
+        hidden = (task.labels != -100) & (task.inputs["number_slots"] == 0)
         gold, scores = task.labels[hidden], output.logits[hidden].float().log_softmax(-1)
         surprise = -scores.gather(1, gold[:, None])[:, 0]
         is_unit = torch.isin(gold.cpu(), pair.unit_ids)
@@ -318,7 +317,7 @@ def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[N
         raise ValueError(f"place must be an index below {len(values)}, the count of numbers in {text!r}, got {place=}")
     wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
     wanted[0, place] = True
-    alone: Any = objectives["masked"].build(what="numbers")
+    alone: Any = objectives["masked"].build(what="numbers", scale_in_sight=0.0)
     task = alone.prepare(batch | {"number_wanted": wanted}, model.vocabulary)
     output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
-    return output.numbers, float(values[place])
+    return output.numbers, float(task.targets.values()[0, place])

@@ -62,7 +62,7 @@ class NumberModel(nn.Module):
         labelled_logits: Compute token logits in training steps only where there is a label, which saves most of the
             time of a small masked language model; `logits` are then (N, 1, V). Off by default.
         on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
-            precision drops from the output itself; None for nothing.
+            precision drops from the output itself, and the task's targets (a `NumberTable` or None); None for nothing.
     """
 
     accepts_loss_kwargs = False
@@ -86,7 +86,7 @@ class NumberModel(nn.Module):
         self.info = info = BackboneInfo.of(backbone)
         self.options = options = PlacementOptions() if options is None else options
         self.placement = options.placement or "replace"
-        self._check(embedder, objective)
+        self._check(embedder, objective, processor)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         self.embedder, self.head, self.objective = embedder, head, objective
         dim, causal = info.embedding_dim, info.is_causal
@@ -115,7 +115,7 @@ class NumberModel(nn.Module):
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
         self._frozen: list[nn.Parameter] = []
         self.labelled_logits = False
-        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None], Any] | None = None
+        self.on_numbers: Callable[[NumberDistribution | None, Tensor | None, NumberTable | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
         if objective is not None:
             objective.bind(words)
@@ -123,7 +123,7 @@ class NumberModel(nn.Module):
         if options.late_reach and self.last_state.asks:
             raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
 
-    def _check(self, embedder: Embedder | None, objective: Objective | None) -> None:
+    def _check(self, embedder: Embedder | None, objective: Objective | None, processor: NumberProcessor) -> None:
         """Refuses parts and options that do not fit together or do not fit the backbone."""
         placement, info = self.placement, self.info
         if placement not in PLACEMENTS:
@@ -138,6 +138,10 @@ class NumberModel(nn.Module):
             if count := getattr(self.options, name):
                 need = "an embedder as wide as tokens" if narrow else "a model that is no encoder-decoder"
                 raise ValueError(f"{name}={count}: needs {need}")
+        hides = objective is not None and getattr(objective.config, "joint", False) and processor.has_slots
+        if hides and objective is not None and objective.config.number_tokens is not None:
+            kind = processor.notation.config.kind
+            raise ValueError(f"number_tokens with notation {kind!r}: hidden numbers have no tokens, set joint=False")
 
     @classmethod
     def from_pretrained(
@@ -212,6 +216,7 @@ class NumberModel(nn.Module):
                 "number_bits": decoder_number_bits, "number_chars": decoder_number_chars,
                 "number_precision": decoder_number_precision, "number_given": decoder_number_given,
             }  # fmt: skip
+            kwargs.pop("decoder_number_scale", None)  # a decoder's numbers are not hidden
             passed["decoder_inputs_embeds"], predicted = decoder_inputs(self, decoder, labels)
             passed["decoder_attention_mask"] = decoder_attention_mask
             task = self.task(predicted, labels, return_loss)

@@ -84,7 +84,8 @@ def number_outputs(
     if not is_recorded():  # a recorded CUDA graph returns tensors only
         result.numbers, result.number_index = _predicted_numbers(model, hidden, fields, every)
         if model.on_numbers is not None:
-            model.on_numbers(result.numbers, result.number_index)
+            targets = None if task is None else task.targets
+            model.on_numbers(result.numbers, result.number_index, targets)
     return result
 
 

@@ -59,7 +59,8 @@ class Task:
     Attributes:
         inputs: The batch as the model sees it.
         labels: (B, T) token ids to predict, -100 elsewhere; None if no tokens are predicted.
-        targets: The number table before masking; None if there are no numbers.
+        targets: The numbers to predict; None if there are no numbers.
+        numbers: The number table before masking, if it differs from `targets`: by percent signs left in sight.
         scored: (B, M) which numbers are predicted.
         source: (B, T) the place in the original batch of each token of `inputs`, -1 for padding at a vacated place;
             None if no token was moved.
@@ -70,6 +71,7 @@ class Task:
     targets: NumberTable | None = None
     scored: Tensor | None = None
     source: Tensor | None = None
+    numbers: NumberTable | None = None
 
 
 @dataclass(frozen=True, eq=False)

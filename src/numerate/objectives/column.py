@@ -83,7 +83,7 @@ class _Columns(NamedTuple):
 
     @classmethod
     def of(cls, task: Task) -> _Columns | None:
-        slots, table = task.inputs.get("number_slots"), task.targets
+        slots, table = task.inputs.get("number_slots"), task.numbers or task.targets
         if slots is None or table is None or not table.bits.shape[1]:
             return None
         place = first_tokens(slots, table.bits.shape[1])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hidden", "gather_rows", "hide_numbers"]
 
-_FILL = {"labels": -100}
+_FILL = {"labels": -100, "special_tokens_mask": 1}
 """What vacated places of a (B, T) field get instead of 0; `input_ids` get the padding's id."""
 
 
@@ -77,42 +77,39 @@ def hide_numbers(
     attention, scale = batch.get("attention_mask"), batch.get("number_scale")
     if table is None:
         raise ValueError(f"the batch has no number table; it has {', '.join(batch)}")
-    _check(attention, batch.get("position_ids"))
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
     index = (slots.abs() - 1).clamp_min(0)
     written = hidden.gather(1, index) & (slots != 0)
-    first = written & (first_tokens(slots, hidden.shape[1]).gather(1, index) == places)
+    # Before its sub-words, also where its own slot is behind them: a sign that stays in sight comes after the number.
+    first = written & (first_tokens(slots, hidden.shape[1], written=True).gather(1, index) == places)
     inputs, targets = dict(batch), table
     if scale is not None:
         stays = written & ((scale & 1) == 1)
         if in_sight is not None:
             stays = stays | (written & (scale != 0) & in_sight.gather(1, index))
         targets = _without_scale(table, slots, torch.where(stays, scale, 0))
-        written, slots = written & ~stays, torch.where(stays, 0, slots)
+        written, slots = written & ~stays, slots.masked_fill(stays, 0)
         inputs["number_scale"] = None
     token = vocabulary.num_id if token is None else token
-    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), slots
+    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), torch.where(first, index + 1, slots)
     inputs["number_given"] = torch.where(hidden, torch.full_like(table.given, ASKED), table.given)
     for name in ("number_bits", "number_chars", "number_precision"):
         if (column := batch.get(name)) is not None:
             inputs[name] = column.masked_fill(hidden if column.dim() == 2 else hidden[..., None], 0)
     if not vocabulary.several_tokens:
         return Hidden(inputs, targets, places)
+    _check(attention, batch.get("position_ids"))
     if attention is None:
         attention = inputs["attention_mask"] = torch.ones_like(ids)
     source = _closed_up(~(written & ~first), attention[:, :1] == 0)
     for name, values in inputs.items():
-        if isinstance(values, torch.Tensor) and (name in _TOKEN_FIELDS):
+        of_numbers = name.startswith("number_") and name != "number_slots"  # (B, M), and M may equal T
+        if isinstance(values, torch.Tensor) and values.shape[:2] == ids.shape and not of_numbers:
             fill = vocabulary.pad_id if name == "input_ids" else _FILL.get(name, 0)
             inputs[name] = gather_rows(values, source, fill)
     if vocabulary.pads_left and inputs.get("position_ids") is None:
         inputs["position_ids"] = (inputs["attention_mask"].cumsum(1) - 1).clamp_min(0)
     return Hidden(inputs, targets, source)
-
-
-_TOKEN_FIELDS = frozenset(
-    ("input_ids", "attention_mask", "token_type_ids", "position_ids", "number_slots", "labels"),
-)
 
 
 def _check(attention: Tensor | None, positions: Tensor | None) -> None:

@@ -99,8 +99,9 @@ class Masked(Objective):
             slots = torch.zeros_like(ids)
         special = torch.isin(ids, _specials(vocabulary, ids.device))
         attention = batch.get("attention_mask")
-        has_mask = attention is not None and attention.dim() == 2
-        present = attention.bool() if has_mask else torch.ones_like(ids, dtype=torch.bool)
+        if attention is None or attention.dim() != 2:
+            attention = torch.ones_like(ids)
+        present = attention.bool()
         if not config.joint:
             slots = slots.clamp_min(0)
         draws = Draws(batch.get("sample_id"), present.cumsum(1) - 1, ids.device, config.seed, self.epoch)
@@ -113,19 +114,16 @@ class Masked(Objective):
         hides = vocabulary.predicts_numbers and (config.joint or not vocabulary.several_tokens)
         if masked is None or not hides:
             return self._one_by_one(batch, vocabulary, draws, slots, words, masked)
-        seen, given, word = ids, masked, None
+        token: Any = vocabulary.mask_id if config.hide_slot else vocabulary.num_id
+        given, seen = masked, torch.where(words, vocabulary.mask_id, ids)
         if config.replace != (1.0, 0.0):
             token_fate, number_fate = draws.tokens(), draws.numbers(masked.shape[1])
             given = masked & (number_fate < sum(config.replace))
-            if config.replace[1]:
-                word = _random_words(draws.tokens(), vocabulary)
+            word = _random_words(draws.tokens(), vocabulary) if config.replace[1] else None
             seen = self._replaced(ids, words, token_fate, word, vocabulary)
-        else:
-            seen = torch.where(words, vocabulary.mask_id, ids)
-        token: Any = vocabulary.mask_id if config.hide_slot else vocabulary.num_id
-        if word is not None:
-            at_random = (masked & (number_fate >= config.replace[0])).gather(1, (slots.abs() - 1).clamp_min(0))
-            token = torch.where(at_random, word, token)
+            if word is not None:
+                at_random = (masked & (number_fate >= config.replace[0])).gather(1, (slots.abs() - 1).clamp_min(0))
+                token = torch.where(at_random, word, token)
         in_sight = None
         if batch.get("number_scale") is not None and config.scale_in_sight:
             in_sight = draws.numbers(masked.shape[1]) < config.scale_in_sight
@@ -133,7 +131,7 @@ class Masked(Objective):
         plain = batch | {"input_ids": seen, "number_slots": slots, "labels": labels}
         hidden = hide_numbers(plain, given, vocabulary, token=token, in_sight=in_sight)
         labels = hidden.inputs.pop("labels")
-        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source)
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table)
 
     def _one_by_one(
         self, batch: dict[str, Any], vocabulary: Vocabulary, draws: Draws, slots: Tensor, words: Tensor,
@@ -152,7 +150,7 @@ class Masked(Objective):
             hidden = hidden | (of_number & ~own)
         labels = torch.where(hidden, ids, torch.full_like(ids, -100))
         covered = hidden | silent if config.hide_slot else hidden
-        given, seen = masked, torch.where(covered, vocabulary.mask_id, ids)
+        given, seen = masked, torch.where(covered, vocabulary.mask_id, ids)  # type: ignore[call-overload]
         if config.replace != (1.0, 0.0):
             fate = draws.tokens()
             if masked is not None:

@@ -149,7 +149,7 @@ class NumberCollator:
         tensors = [torch.as_tensor(cell) for cell in cells]
         if tensors[0].dim() == 0:
             return torch.stack(tensors)
-        table = name.startswith("number_") and name != "number_slots"
+        table = name.startswith("number_") and name not in ("number_slots", "number_scale")
         length = max(len(tensor) for tensor in tensors)
         if not table:  # slots are indices into the table, so it is always padded on the right
             length = -(-length // self.multiple) * self.multiple

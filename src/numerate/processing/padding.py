@@ -181,10 +181,13 @@ def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.nda
     return [row + right for right, row in zip(padding, rows, strict=True)]
 
 
-def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tuple[dict[str, Any], list[Any]]:
+def align(
+    batch: Any, changed: list[list[list[Rewritten]]], split: bool, space: int | None = None
+) -> tuple[dict[str, Any], list[Any]]:
     """Adds slots and scales to a tokenizer's batch and maps its offsets back; returns the fields and the numbers.
 
     `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
+    `space` is the token of a space that counts as part of the number behind it; see `Rewriter`.
     """
     data, found = dict(batch.data), []
     data["number_slots"], data["number_scale"] = [], []
@@ -206,6 +209,11 @@ def align(batch: Any, changed: list[list[list[Rewritten]]], split: bool) -> tupl
                         written = _tokens_of(encoding, sequence, index if split else None, *word.beside[number])
                         for token in range(*written) if written is not None else ():
                             slots[token] = slots[token] or -len(present)
+                        start = start if written is None else written[0]
+                    if numeral is not None and not split and start and encoding.ids[start - 1] == space:
+                        # A token of its own, unless another space belongs to the number's first token.
+                        joined = encoding.tokens[start].startswith(encoding.tokens[start - 1])
+                        slots[start - 1] = slots[start - 1] or (0 if joined else -len(present))
                     if word.scales and (scale := word.scales[number]) is not None:
                         part = _tokens_of(encoding, sequence, index if split else None, *scale[:2])
                         _mark_scale(slots, scales, part, encoding.offsets, scale, len(present))
@@ -226,16 +234,21 @@ def _mark_scale(
     """Writes twice the power of ten to the tokens of a percent sign or scale word, plus 1 if they must stay.
 
     They must stay if one of them also writes text behind the number, as `%,` does. Nothing is written if the first one
-    also writes digits.
+    also writes digits, or if truncation has cut off the digits.
     """
     begin, end, power = scale
-    if tokens is None or offsets[tokens[0]][0] < begin or any(abs(slots[t]) != number for t in range(*tokens)):
+    if tokens is None:
         return
-    stays = offsets[tokens[1] - 1][1] > end
-    for token in range(*tokens):
+    first, last = tokens
+    while first and abs(slots[first - 1]) == number and offsets[first - 1][0] >= begin:
+        first -= 1  # the space before a word, which may be a token without characters
+    if not first or offsets[first][0] < begin or any(abs(slots[token]) != number for token in range(first - 1, last)):
+        return
+    stays = offsets[last - 1][1] > end
+    for token in range(first, last):
         scales[token] = 2 * power + stays
     if stays:  # the number's vector does not belong on the text behind it
-        slots[tokens[1] - 1] = -number
+        slots[last - 1] = -number
 
 
 def _original(

@@ -91,7 +91,7 @@ class NumberProcessor:
         # In a copy of the tokenizer, our tokens are private characters, which no text contains by accident.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(
-            self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joins_space()
+            self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joined_space()
         )
         rewriter = self._rewriter
         self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
@@ -112,6 +112,11 @@ class NumberProcessor:
     def several_tokens(self) -> bool:
         """Whether a number may have other tokens than [NUM]."""
         return not self._rewriter.only_marker
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether the notation marks where the vectors of numbers go, so that numbers are in the table."""
+        return self._rewriter.has_slots
 
     @property
     def spells_numbers(self) -> bool:
@@ -280,7 +285,7 @@ class NumberProcessor:
         else:
             inputs = [[words[0].text for words in some] for some in changed]
         batch = self._marked.copy(*inputs, is_split_into_words=split, **options)
-        data, found = align(batch, changed, split)
+        data, found = align(batch, changed, split, self._rewriter.space)
         if not self._rewriter.shows_scale or self.written or self.scaling is not None:
             del data["number_scale"]  # the value in the table does not depend on the sign or word
         first = self._marked.first_added

@@ -102,13 +102,13 @@ class Rewriter:
         own_tokens: Our tokens, [NUM] first.
         implied_commas: Leave out a comma between two numerals.
         leading: The space to insert before sections of text.
-        joins_space: Whether the tokenizer makes one token of a space and the digits after it. Then the space before a
-            number that is asked for is part of its [NUM], as it would be part of the number.
+        space: Id of a space, if the tokenizer makes one token of a space and the digits after it. Then the space before
+            a number that is asked for is part of its [NUM], as it would be part of the number.
     """
 
     def __init__(
         self, notation: Notation, own_tokens: Sequence[str], implied_commas: bool = False,
-        leading: Leading | None = None, joins_space: bool = False,
+        leading: Leading | None = None, space: int | None = None,
     ) -> None:  # fmt: skip
         self.notation, self.own_tokens = notation, tuple(own_tokens)
         self.implied_commas, self.leading = implied_commas, leading
@@ -118,13 +118,14 @@ class Rewriter:
         self.any_mark = re.compile(f"[{mark(len(self.own_tokens) - 1)}-{mark(0)}]")
         self._cutting = re.compile(f"({self.any_mark.pattern})")
         sample = notation.write(Numeral("7", 0, 1, 7.0))
+        self.has_slots = any(piece.slot for piece in sample)
         self.writes_text = any(not piece.own for piece in sample)
         self.slots_on_text = any(piece.slot and not piece.own for piece in sample)
         self.slots_on_own = any(piece.slot and piece.own and piece.text != NUM for piece in sample)
-        self.text_beside_slot = any(piece.slot for piece in sample) and any(not (p.own or p.slot) for p in sample)
+        self.text_beside_slot = self.has_slots and any(not (p.own or p.slot) for p in sample)
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
         self.shows_scale = self.slots_on_text or self.text_beside_slot
-        self._joins_space = joins_space and bool(sample) and not sample[0].own
+        self.space = space if self.has_slots and not sample[0].own else None
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"]
         self._beside = self.writes_text and any(piece.own for piece in sample)
         self._mark_last = bool(sample) and sample[-1].own
@@ -138,7 +139,7 @@ class Rewriter:
         items: list[tuple[int, int, Numeral | str | None]] = [(n.start, n.end, n) for n in numerals]
         if NUM in text:
             asked = (match.span() for match in _ASKED.finditer(text))
-            joined = " " if self._joins_space else "\0"
+            joined = "\0" if self.space is None else " "
             items += [(begin - text.startswith(joined, max(begin - 1, 0)), end, None) for begin, end in asked]
             items.sort(key=lambda item: item[0])
         places = self.leading.places(text) if self.leading is not None else ()
@@ -227,7 +228,7 @@ class Rewriter:
             around = re.compile(rf"{number}?(?:{gap})?({some})(?:(?:{gap})?{number})?")
             return around.sub(lambda found: self._restore_around(found, queue, joint), text)
         if not self._beside:
-            spaced = re.sub(f"(?<=\\w)(?={self._marks[NUM]})", " ", text) if self._joins_space else text
+            spaced = re.sub(f"(?<=[\\w,;:.)%])(?={self._marks[NUM]})", " ", text) if self.space is not None else text
             return spaced.replace(self._marks[NUM], NUM)  # only numbers that are asked for have a mark
         # The subwords already write the number: the [NUM] beside them is left out, unless it asks for a number.
         pattern = f"({gap})({some})()" if self._mark_last else f"()({some})({gap})"

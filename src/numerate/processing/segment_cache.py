@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
@@ -49,13 +49,20 @@ class MarkedTokenizer:
         self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
         self._frames: dict[bool, Frame] = {}
 
-    def joins_space(self) -> bool:
-        """Whether a space and the digits after it are one token, while a space before a mark is a token of its own."""
-        one, digit, marked = (
-            len(self.copy.backend_tokenizer.encode(text, add_special_tokens=False))
-            for text in ("a", "a 7", "a " + mark(0))
-        )
-        return digit == one + 1 and marked > one + 1
+    def joined_space(self) -> int | None:
+        """The token of a space before a mark, if a space and digits after it may be one token; else None."""
+
+        def tokens(text: str) -> list[int]:
+            return self.copy.backend_tokenizer.encode(text, add_special_tokens=False).ids
+
+        word = tokens("a")
+        space = tokens("a " + mark(0))[len(word) : -1]
+        if len(space) != 1:
+            return None
+        begin: Any = self.copy.convert_ids_to_tokens(space[0])
+        digits = (token[len(begin) :] for token in self.copy.get_vocab() if token.startswith(begin))
+        numbers = islice((text for text in digits if text.isdecimal() and text.isascii()), 8)
+        return space[0] if any(len(tokens(f"a {number}")) == len(word) + 1 for number in numbers) else None
 
     def follow(self) -> None:
         """Copies settings that users may have changed on their tokenizer."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
     from numerate.objectives.base import Objective
+    from numerate.processing.number_table import NumberTable
 
 __all__ = [
     "asked_alone", "asked_numbers", "at_epoch", "fixed_draws", "gathered", "measure", "predicted_numbers", "real_rows",
@@ -114,13 +115,13 @@ def gathered(found: Sequence[Tensor], accelerator: Any) -> Tensor:
 
 
 @contextlib.contextmanager
-def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
-    """A context manager that collects the number distributions of each forward pass, and their index.
+def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None, NumberTable | None]]]:
+    """A context manager that collects the number distributions of each forward pass, their index and their targets.
 
     They are attributes of the output, too, but mixed precision rebuilds the output and drops them.
     """
-    kept: list[tuple[Any, Tensor | None]] = []
-    before, model.on_numbers = model.on_numbers, lambda numbers, index: kept.append((numbers, index))
+    kept: list[tuple[Any, Tensor | None, NumberTable | None]] = []
+    before, model.on_numbers = model.on_numbers, lambda *found: kept.append(found)
     try:
         yield kept
     finally:
@@ -128,8 +129,9 @@ def watched(model: NumberModel) -> Iterator[list[tuple[Any, Tensor | None]]]:
 
 
 def predicted_numbers(
-    model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None, rows: int | None = None
-) -> Tensor | None:
+    model: NumberModel, batch: Mapping[str, Any], numbers: Any, index: Tensor | None,
+    targets: NumberTable | None = None, rows: int | None = None,
+) -> Tensor | None:  # fmt: skip
     """Predictions and gold values of the predicted numbers of a batch.
 
     Args:
@@ -138,6 +140,8 @@ def predicted_numbers(
         numbers: Its output: distributions of the masked numbers, or with `every_number` of all numbers in the batch.
             With labels, only the labelled ones count.
         index: (N, 2) row and number of each distribution.
+        targets: The objective's number table, which differs from the batch's where a percent sign or scale word was
+            left in sight; by default the batch's.
         rows: Only the first `rows` rows count, see `real_rows`.
 
     Returns:
@@ -154,7 +158,7 @@ def predicted_numbers(
         scored = labelled_numbers(fields, labels).scored
         wanted = wanted if scored is None else wanted & scored
     at, places = index.unbind(1)
-    columns = (numbers.median(), *numbers.interval(LEVEL), table.values()[at, places])
+    columns = (numbers.median(), *numbers.interval(LEVEL), (targets or table).values()[at, places])
     counts = wanted[at, places] if rows is None else wanted[at, places] & (at < rows)
     return torch.stack([column.detach().double() for column in columns], dim=1)[counts]
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.attaching import load_recipe, recipe_names
+from numerate.objectives.base import Vocabulary
+from numerate.objectives.masked import Masked
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
 
 if TYPE_CHECKING:
@@ -55,6 +57,16 @@ class Encoding:
     def has_head(self) -> bool:
         """Whether a head gives the answer, and not tokens."""
         return self.options.get("head") is not None
+
+    def shown(self) -> str:
+        """What a masked answer shows: "nothing" or "its length"; see `Masked.shown`.
+
+        Example:
+            >>> encoding_of("keep").shown(), encoding_of("in-place").shown()
+            ('its length', 'nothing')
+        """
+        tokens = Vocabulary(None, 0, (), predicts_numbers=self.has_head, spells_numbers=not self.has_head)
+        return "nothing" if self.causal else Masked().shown(tokens)
 
     def levelled(self, size: float) -> Encoding:
         """The same with vectors of this size at first, where numbers are vectors that are added to words.

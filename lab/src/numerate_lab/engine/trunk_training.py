@@ -236,6 +236,8 @@ def attach_scaled(
     size = float(words.detach().square().mean().sqrt())
     encoding = encoding.levelled(config.embedding_scale * size) if config.embedding_scale else encoding
     model = attach(backbone, tokenizer, **encoding.options, **options)
+    if not encoding.has_head:  # xVal's appendix B.3 masks the sub-words of `keep` one by one, as those of `p10`
+        model.vocabulary = dataclasses.replace(model.vocabulary, spells_numbers=True)
     if config.embedding_scale:
         torch.nn.init.normal_(model.own_rows, std=size)
     return model

@@ -204,9 +204,7 @@ class AskedNumber(TrunkTask):
         name, encoding = self.config.encoding, encoding_of(self.config.encoding)
         if encoding.causal:
             return [f"{name}: tokens are predicted one by one, by a trunk that sees earlier tokens only."]
-        if encoding.options["notation"] == {"kind": "keep", "slot": True}:
-            return [f"{name}: the number of hidden sub-words tells the answer's length."]
-        return []
+        return [f"{name}: the masked tokens show {shown}."] if (shown := encoding.shown()) != "nothing" else []
 
     def answers(self, split: str, columns: Columns) -> Answers | None:
         """Predicted and right answers, with the power of ten of their last digit."""

@@ -104,7 +104,7 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
     parts = []
     for batch, task in _asked(model, rows, ask, size):
         if model.head is None:
-            parts.append(Predictions(_filled_in(model, batch, task)))
+            parts.append(Predictions(_filled_in(model, task)))
             continue
         numbers: Any = model(**task.inputs, return_loss=False).numbers
         # A scalar's spread is a setting, not something that it has learnt.
@@ -113,7 +113,7 @@ def answers(model: NumberModel, rows: Rows, ask: str, size: int) -> Predictions:
             continue
         levels = torch.linspace((1 - LEVEL) / 2, (1 + LEVEL) / 2, QUANTILES, dtype=torch.float64, device=model.device)
         found = numbers.quantile(levels.expand(len(numbers), -1))
-        gold = batch["number_bits"].view(torch.float64)[batch["number_wanted"]]
+        gold = task.targets.values()[batch["number_wanted"]]
         error = metrics.crps(numbers, gold, nodes=32)
         parts.append(Predictions(found.mean(1).cpu(), found[:, [0, -1]].cpu(), error.value, error.count))
     return Predictions.joined(parts)
@@ -128,11 +128,11 @@ def _asked(model: NumberModel, rows: Rows, ask: str, size: int) -> Iterator[tupl
             yield batch, model.objective.prepare(batch, model.vocabulary)
 
 
-def _filled_in(model: NumberModel, batch: dict[str, Tensor], task: Any) -> Tensor:
+def _filled_in(model: NumberModel, task: Any) -> Tensor:
     """Every token of the answers at once, as in xVal; their values, NaN for what is none."""
     logits = model(**task.inputs, return_loss=False).logits
     hidden = task.labels != -100
-    chosen, slots = logits.argmax(-1)[hidden].tolist(), batch["number_slots"][hidden].tolist()
+    chosen, slots = logits.argmax(-1)[hidden].tolist(), task.inputs["number_slots"][hidden].tolist()
     tokens: dict[tuple[int, int], tuple[int, ...]] = {}
     for row, slot, token in zip(hidden.nonzero()[:, 0].tolist(), slots, chosen, strict=True):
         tokens[row, slot] = (*tokens.get((row, slot), ()), token)
