@@ -22,7 +22,8 @@ TEXTS = ["It weighs 45.7 kg and costs $1,200 or 3 %.", "12 dogs", "No number her
 
 def near(reach: int = 2, name: str = "bert") -> Any:
     torch.manual_seed(0)
-    return numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", reach=reach).eval()
+    plain = {"late_reach": 0, "relations": 0}
+    return numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", reach=reach, **plain).eval()
 
 
 def opened(model: Any) -> Any:
