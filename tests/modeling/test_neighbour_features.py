@@ -111,7 +111,9 @@ def test_bad_sizes() -> None:
 
 def late(tokens: int = 2) -> Any:
     torch.manual_seed(0)
-    return numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens, relations=0).eval()
+    return numerate.attach(
+        new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens, relations=0
+    ).eval()
 
 
 def opened_late(model: Any) -> Any:
