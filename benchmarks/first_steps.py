@@ -111,9 +111,9 @@ def trained_model(options: Namespace) -> numerate.NumberModel:
 def answers(model: numerate.NumberModel) -> list[Answer]:
     """The model's answers to all questions."""
     found = model.predict(list(QUESTIONS))
-    columns = zip(found.median().tolist(), *(end.tolist() for end in found.interval(0.9)), strict=True)
-    rows = zip(QUESTIONS.items(), columns, strict=True)
-    return [Answer(text, *three, least <= three[0] <= most) for (text, (least, most)), three in rows]
+    lows, highs = found.interval(0.9)
+    rows = zip(QUESTIONS.items(), found.median().tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return [Answer(text, half, low, high, least <= half <= most) for (text, (least, most)), half, low, high in rows]
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -303,7 +303,8 @@ def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
         is_unit = torch.isin(gold.cpu(), pair.unit_ids)
         words.append([surprise.cpu(), (scores.argmax(1) == gold).cpu(), is_unit])
     surprise, hit, is_unit = (torch.cat(column) for column in zip(*words, strict=True))
-    return Outcome(*torch.cat(numbers).unbind(1), unit, surprise, hit, is_unit)
+    median, low, high, gold = torch.cat(numbers).unbind(1)
+    return Outcome(median, low, high, gold, unit, surprise, hit, is_unit)
 
 
 @torch.no_grad()
