@@ -1,10 +1,10 @@
-"""The README's path on real sentences: attach, train for a few minutes on a CPU, and ask everyday questions.
+"""The README's path on real sentences: attach, a short training on a CPU, and everyday questions.
 
-    python benchmarks/first_steps.py                      # about eight minutes on two idle cores
+    python benchmarks/first_steps.py                      # 10 to 15 minutes on one core
     python benchmarks/first_steps.py --steps 3 --json /tmp/first-steps.json
 
 A pre-trained MiniLM of ../shared/models gets the default recipe and is trained with `NumberTrainer` on short sentences
-with numbers of Wikipedia: half of them from `units`, half from `wiki`. Each question has one [NUM]; the answer is the
+with numbers from Wikipedia: half of them from `units`, half from `wiki`. Each question has one [NUM]; the answer is the
 median of the predicted distribution and its 90 % interval, beside a range of plausible answers that was written down
 before the first training.
 """
@@ -47,8 +47,8 @@ QUESTIONS = {
 """Questions, each with the range of plausible answers."""
 UNANSWERED = {"The car weighs [NUM] kg.", "The man is [NUM] ft tall."}
 """Questions without a plausible answer after so short a training."""
-OBJECTIVE = {"kind": "masked", "what": "numbers", "number_ratio": 0.5}
-"""No masked words and many hidden numbers: the training is too short to learn both."""
+OBJECTIVE = {"kind": "masked", "number_ratio": 0.5}
+"""More hidden numbers than by default, because the training is short."""
 LONGEST = 120
 """Characters of a training sentence, at most: the questions are short, and short sentences train faster."""
 _SENTENCE = re.compile(r"(?<= [.!?]) (?=[A-Z\"(])")
