@@ -121,7 +121,7 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
     one = next(iter(outcomes.values()))
     figures = pair.baselines(one.gold, one.unit) | {name: found.figures() for name, found in outcomes.items()}
     words, units = int((~one.is_unit).sum()), int(one.is_unit.sum())
-    title = f"Held-out texts: {len(one.gold):,} masked numbers, {words:,} masked words, {units:,} masked units"
+    title = f"Held-out texts: {len(one.gold):,} numbers, {words:,} masked words, {units:,} masked units"
     console.print(replace(demo_table(figures).transposed(), title=title, notes=()).rich())
     asked: dict[str, dict[str, Any]] = {}
     for text, place in ASKED.items():

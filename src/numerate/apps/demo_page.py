@@ -34,7 +34,7 @@ NOTES = (
     "log-MAE: mean absolute error of log10; MdAPE: median absolute error in percent; 90 % covers: share of the true "
     "numbers inside the 90 % intervals. Sub-words of numbers do not count as words.",
     "Both models have the same initial weights, head, texts, order, masks and steps; only one gets the numbers' "
-    "values. Where a number is masked, both still see how many sub-words it had, and so roughly how many digits.",
+    "values. Each number is asked for alone, as one [NUM]: neither model sees its digits or its length.",
 )
 
 
@@ -79,9 +79,9 @@ def demo_page(
         for name, (seen, gold) in answers.items()
     ]
     sections = {
-        "Masked numbers and words": [demo_table(figures)],
+        "Hidden numbers and masked words": [demo_table(figures)],
         "Learning": [
-            learning_curves(curves_of(logs, "eval_log_mae"), ylabel="log-MAE of masked numbers, held-out texts"),
+            learning_curves(curves_of(logs, "eval_log_mae"), ylabel="log-MAE of hidden numbers, held-out texts"),
             learning_curves(curves_of(logs, "loss"), ylabel="training loss"),
         ],
         "Predicted against true": [

@@ -3,7 +3,8 @@
 Both have the recipe's reader, notation and slots, the same head and objective, the same initial weights wherever they
 share them, the same texts in the same order with the same masks, and the same number of steps. The number-blind model
 has no embedder: it reads numbers only as the sub-words that they are written with. An optional third model sees no
-values at all: every number is the same token to it.
+values at all: every number is the same token to it. A number that is predicted is one [NUM] in all models, so that none
+sees its digits or its length. Its percent sign or scale word is hidden with it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from numerate.config import Config
 from numerate.embedders.option_checks import check_option, check_positive
 from numerate.modeling.attaching import attach, load_recipe
 from numerate.modeling.fitting import fit_parts
+from numerate.objectives.hiding import hide_numbers
 from numerate.processing.encoding import NumberCollator
-from numerate.processing.number_table import GIVEN, NumberTable
-from numerate.registry import objectives
+from numerate.processing.number_table import NumberTable
+from numerate.training.evaluation import asked_alone, asked_numbers
 from numerate.training.run import TokenizerPlan
 from numerate.training.scratch import train_tokenizer
 
@@ -39,8 +41,6 @@ __all__ = [
 
 BLIND, SENSE, VALUELESS = "number-blind", "number sense", "no values"
 """Names of the models: without number values, with number values, and with the same token for every number."""
-LEVEL = 0.9
-"""Nominal coverage of the intervals that are measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,8 @@ class ComparisonConfig(Config):
     """Sizes of the models and settings of their training.
 
     Attributes:
-        recipe: Recipe of the model with number values; the number-blind model is the same without its embedder.
+        recipe: Recipe of the model with number values; the number-blind model is the same without its embedder, its
+            `reach`, `late_reach` and `relations`.
         embedder: Replaces the recipe's embedder.
         head: Number head of all models.
         gated: Whether the number vectors start behind a zero gate; replaces the recipe's setting.
@@ -58,7 +59,7 @@ class ComparisonConfig(Config):
         steps: Optimizer steps.
         batch: Texts per step.
         rate: Peak learning rate; it rises over the first tenth of the steps and falls to 0.
-        number_ratio: Share of the numbers that are masked.
+        number_ratio: Share of the numbers that are hidden in training.
         word_ratio: Share of the words that are masked.
         length: Maximum number of tokens of a text.
         number_weight: Weight of the number loss relative to the token loss.
@@ -93,7 +94,7 @@ class ComparisonConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Predictions of one model for the N masked numbers and W masked words of the held-out texts.
+    """Predictions of one model for the N numbers and W masked words of the held-out texts.
 
     Attributes:
         median: (N,) float64, median of the predicted distribution.
@@ -169,12 +170,13 @@ class WithAndWithout:
         )  # fmt: skip
         objective = {
             "kind": "masked", "number_ratio": config.number_ratio, "ratio": config.word_ratio,
-            "number_weight": config.number_weight, "seed": config.seed, "scale_in_sight": 0.0,
+            "number_weight": config.number_weight, "seed": config.seed,
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
-        recipes = {BLIND: replace(recipe, embedder=None, gated=False), SENSE: recipe}
+        blind = replace(recipe, embedder=None, gated=False, reach=0, late_reach=0, relations=0)
+        recipes = {BLIND: blind, SENSE: recipe}
         if config.valueless:
-            recipes[VALUELESS] = replace(recipes[BLIND], notation={"kind": "marker"})
+            recipes[VALUELESS] = replace(blind, notation={"kind": "marker"})
         for name, one in recipes.items():
             torch.manual_seed(config.seed)
             backbone = BertForMaskedLM(shape)
@@ -199,7 +201,8 @@ class WithAndWithout:
     def _encoded(self, name: str, texts: Sequence[str], first: int = 0) -> tuple[list[dict[str, Any]], list[Any]]:
         """Texts as rows of a data set, each with the id that its masks are drawn from, and their numerals."""
         batch = self.models[name].processor(list(texts), truncation=True, max_length=self.config.length)
-        rows = [{key: batch[key][row] for key in batch} | {"sample_id": first + row} for row in range(len(texts))]
+        keys = [key for key in batch if key != "number_scale"]  # so that signs and scale words are hidden, too
+        rows = [{key: batch[key][row] for key in keys} | {"sample_id": first + row} for row in range(len(texts))]
         return rows, [list(row) for row in batch.numerals]
 
     def baselines(self, gold: Tensor, unit: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -277,31 +280,31 @@ def _batches(model: NumberModel, rows: Sequence[dict[str, Any]], size: int) -> I
 
 @torch.no_grad()
 def measure_model(pair: WithAndWithout, name: str, size: int = 128) -> Outcome:
-    """Masks the held-out texts (with the same masks for every model) and collects the predictions of one model."""
+    """Collects the predictions of one model for the held-out texts.
+
+    Each number is asked for alone, with all words and all other numbers in sight. Words are masked, with the same masks
+    for every model.
+    """
     model = pair.models[name].eval()
     objective: Any = model.objective
-    numbers: list[list[Tensor]] = []
+    numbers: list[Tensor] = []
     words: list[list[Tensor]] = []
     unit: list[str] = []
     for part, batch in enumerate(_batches(model, pair.held_out[name], size)):
+        numbers.append(asked_alone(model, batch).cpu())
+        at, places = (index.tolist() for index in asked_numbers(batch))
+        kept = pair.numerals[name][part * size : (part + 1) * size]
+        unit += [kept[row][place].unit or "" for row, place in zip(at, places, strict=True)]
         objective.epoch = 0
         task: Any = model.task(batch, None, return_loss=True)
         output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
-        table = task.targets
-        if output.numbers is not None and table is not None:
-            rows, places = output.number_index.unbind(1)
-            kept = (table.given == GIVEN)[rows, places]
-            columns = [output.numbers.median(), *output.numbers.interval(LEVEL), table.values()[rows, places]]
-            numbers.append([column.double()[kept].cpu() for column in columns])
-            for row, place in zip(rows[kept].tolist(), places[kept].tolist(), strict=True):
-                unit.append(pair.numerals[name][part * size + row][place].unit or "")
         hidden = (task.labels != -100) & (task.inputs["number_slots"] == 0)
         gold, scores = task.labels[hidden], output.logits[hidden].float().log_softmax(-1)
         surprise = -scores.gather(1, gold[:, None])[:, 0]
         is_unit = torch.isin(gold.cpu(), pair.unit_ids)
         words.append([surprise.cpu(), (scores.argmax(1) == gold).cpu(), is_unit])
-    median, low, high, gold = (torch.cat(column) for column in zip(*numbers, strict=True))
     surprise, hit, is_unit = (torch.cat(column) for column in zip(*words, strict=True))
+    median, low, high, gold = torch.cat(numbers).unbind(1)
     return Outcome(median, low, high, gold, unit, surprise, hit, is_unit)
 
 
@@ -313,12 +316,11 @@ def ask_model(pair: WithAndWithout, name: str, text: str, place: int) -> tuple[N
     """
     model = pair.models[name].eval()
     batch = dict(model.processor([text], return_tensors="pt").to(model.device))
+    batch.pop("number_scale", None)
     values = batch["number_bits"].view(torch.float64)[0]
     if not 0 <= place < len(values):
         raise ValueError(f"place must be an index below {len(values)}, the count of numbers in {text!r}, got {place=}")
     wanted = torch.zeros_like(batch["number_given"], dtype=torch.bool)
     wanted[0, place] = True
-    alone: Any = objectives["masked"].build(what="numbers", scale_in_sight=0.0)
-    task = alone.prepare(batch | {"number_wanted": wanted}, model.vocabulary)
-    output = model(**{key: value for key, value in task.inputs.items() if value is not None}, return_loss=False)
-    return output.numbers, float(task.targets.values()[0, place])
+    output = model(**hide_numbers(batch, wanted, model.vocabulary).inputs, return_loss=False)
+    return output.numbers, float(values[place])

@@ -122,7 +122,7 @@ def demo(
 ) -> None:
     """Train a small BERT without and with a sense of numbers, and compare their predictions.
 
-    Takes a few minutes on two cores. Prints how well each predicts masked numbers and words, and draws plots.
+    Takes a few minutes on two cores. Prints how well each predicts hidden numbers and masked words, and draws plots.
     """
     from numerate.apps.demo import run_demo, show_sample
 
