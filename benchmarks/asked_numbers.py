@@ -50,6 +50,7 @@ HEAD = {"kind": "mixture", "ratios": True, "components": 32}
 BOTH = {"kinds": KINDS, "relations": 1, "late_reach": 2, "head": HEAD, "embedder": "log-fourier", "placement": "add"}
 KEEP = BOTH | {"notation": {"kind": "keep", "slot": True}}
 SYSTEMS: dict[str, dict[str, Any]] = {
+    "default": {},
     "in-place": KEEP | {"gated": True},
     "in-place, gate open": KEEP | {"gated": False},
     "marker": BOTH | {"notation": "marker", "gated": False},
@@ -167,6 +168,7 @@ def train(options: Namespace) -> None:
     model.eval()
     if options.system != "words":
         figures |= {"asked": numbers_of(model, options) if options.system == "gpt" else asked_of(model, options)}
+        print(json.dumps(figures), flush=True)
     if words_before:
         figures["words"] = {"before": words_before, "after": words_of(model, options)}
     print(json.dumps({"system": options.system, "seed": options.seed} | _brief(figures)), flush=True)
@@ -287,9 +289,48 @@ def _brief(figures: dict[str, Any]) -> dict[str, Any]:
     return figures | {"words": means}
 
 
+def make_table(options: Namespace) -> None:
+    """Joins the results of several runs to one file, and prints the table."""
+    runs = [json.loads(Path(name).read_text(encoding="utf-8")) for name in options.runs]
+    rows = [["system", "rate, of new parts", "seed", "way", "log-MAE", "inside 90 %", "within a factor of 2",
+             "one number only", "words: number-free", "words: units"]]  # fmt: skip
+    for run in runs:
+        config, figures = run["config"], run["figures"]
+        figures["words"] = changes = _changes(figures.pop("words", {}))
+        for way, parts in figures.get("asked", {}).items():
+            every, alone = parts["all"], parts.get("one number")
+            cells = [
+                f"{every[name]:.{digits}f}" for name, digits in (("log_mae", 4), ("coverage_90", 3), ("within_2", 3))
+            ]
+            words = [f"{change['mean']:+.4f} ± {change['error']:.4f}" for change in changes.values()] or ["–", "–"]
+            rates = f"{config['rate']:g}, {config['fresh'] or config['rate']:g}"
+            first = [config["system"], rates, str(config["seed"]), way]
+            rows.append([*first, *cells, f"{alone['log_mae']:.4f}" if alone else "–", *words])
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * 4 + "---:|" * 6)
+    print("\n".join(lines))
+    if options.json:
+        from numerate.training import results
+
+        results.write(options.json, config={"command": "table"}, figures=runs)
+        Path(options.json).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _changes(words: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Mean change of the nats of masked words, after minus before, paired by text, and its standard error."""
+    changes = {}
+    for name, before in words.get("before", {}).items():
+        paired = np.array(words["after"][name]) - np.array(before)
+        paired = paired[~np.isnan(paired)]
+        error = float(paired.std(ddof=1) / np.sqrt(len(paired)))
+        changes[name] = {"mean": float(paired.mean()), "error": error, "before": float(np.nanmean(before))}
+    return changes
+
+
 def main(given: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
-    parser.add_argument("command", choices=("texts", "encode", "train"), help="what to do")
+    parser.add_argument("command", choices=("texts", "encode", "train", "table"), help="what to do")
+    parser.add_argument("runs", nargs="*", help="results of `train`, for `table`")
     parser.add_argument("--folder", default="asked-numbers", help="folder of texts and encoded sentences")
     parser.add_argument("--model", default=str(shared_texts.SHARED / "models/minilm-mlm"), help="masked language model")
     parser.add_argument("--system", default="in-place", choices=SYSTEMS, help="which system")
@@ -304,6 +345,8 @@ def main(given: Sequence[str] | None = None) -> None:
     options = parser.parse_args(given)
     if options.command == "texts":
         make_texts(options)
+    elif options.command == "table":
+        make_table(options)
     elif options.command == "encode":
         rows_of(options, new_model(options))
     else:

@@ -53,7 +53,11 @@ def model_of(name: str, **options: Any) -> Any:
     """A tiny model without dropout; each time the same."""
     torch.manual_seed(0)
     backbone = new_backbone(name, **dict.fromkeys(DROPOUT[name], 0.0))
-    return numerate.attach(backbone, tokenizer_of(name), "in-place", **options)
+    model = numerate.attach(backbone, tokenizer_of(name), "in-place", **options)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):  # of ratio features
+            module.p = 0.0
+    return model
 
 
 def mixed(count: int) -> list[str]:

@@ -22,7 +22,8 @@ TEXTS = ["It weighs 45.7 kg and costs $1,200 or 3 %.", "12 dogs", "No number her
 
 def near(reach: int = 2, name: str = "bert") -> Any:
     torch.manual_seed(0)
-    return numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", reach=reach).eval()
+    plain = {"late_reach": 0, "relations": 0}
+    return numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", reach=reach, **plain).eval()
 
 
 def opened(model: Any) -> Any:
@@ -110,7 +111,9 @@ def test_bad_sizes() -> None:
 
 def late(tokens: int = 2) -> Any:
     torch.manual_seed(0)
-    return numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens).eval()
+    return numerate.attach(
+        new_backbone("bert"), tokenizer_of("bert"), "in-place", late_reach=tokens, relations=0
+    ).eval()
 
 
 def opened_late(model: Any) -> Any:

@@ -125,7 +125,7 @@ def test_a_causal_model_never_sees_the_number_it_predicts() -> None:
     one, other = (number_batch(model, "gpt2", [f"The tower is {x} metres tall."]) for x in ("1.5", "2.5"))
     assert one["input_ids"].shape == other["input_ids"].shape
     seen = []
-    model.head.loss = lambda hidden, numbers: seen.append(hidden) or hidden.sum(-1)  # type: ignore[method-assign]
+    model.head.loss = lambda hidden, *_: seen.append(hidden) or hidden.sum(-1)  # type: ignore[method-assign]
     with torch.no_grad():
         for batch in (one, other):
             model(**batch, return_loss=True)

@@ -74,9 +74,12 @@ def attach(
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     plan = dataclasses.replace(_recipe(recipe, changes), **changes)
     info = BackboneInfo.of(backbone)
-    if info.is_encoder_decoder:  # a recipe serves all backbones: the options that they do not support are left out
-        unfit = [name for name in NEIGHBOUR_OPTIONS if getattr(plan, name) and name not in changes]
-        plan = dataclasses.replace(plan, **dict.fromkeys(unfit, 0))
+    embedder = build_part(plan.embedder, embedders, info.embedding_dim)
+    narrow = embedder is None or embedder.width != info.embedding_dim
+    unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if info.has_encoder else ("late_reach",)
+    # Options of a recipe that do not fit the backbone or the embedder are left out; given ones are refused.
+    dropped = [name for name in unfit if getattr(plan, name) and name not in changes]
+    plan = dataclasses.replace(plan, **dict.fromkeys(dropped, 0))
     reader_options = changes.get("reader_options") if "reader" in changes else plan.reader_options
     processor = NumberProcessor(
         tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),
@@ -88,8 +91,8 @@ def attach(
         objective = None if objective == "masked" and tokenizer.mask_token_id is None else objective
     model = NumberModel(
         backbone, processor, options=plan, citation=plan.citation,
-        embedder=build_part(plan.embedder, embedders, info.embedding_dim),
-        head=build_part(plan.head, heads, info.hidden_dim), objective=build_part(objective, objectives),
+        embedder=embedder, head=build_part(plan.head, heads, info.hidden_dim),
+        objective=build_part(objective, objectives),
         recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
     )  # fmt: skip
     if fit is not None:

@@ -78,6 +78,7 @@ class BackboneInfo:
         positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
         pools_by_ids: Whether it finds the last token of a text by its ids, as causal classifiers do.
         takes_positions: Whether it takes `position_ids`, and does not derive them from token ids.
+        has_encoder: Whether it has an encoder (or decoder) below its head, whose last state can be changed.
     """
 
     task: str
@@ -89,6 +90,7 @@ class BackboneInfo:
     positions_after: int | None
     pools_by_ids: bool
     takes_positions: bool
+    has_encoder: bool
 
     @classmethod
     def of(cls, backbone: PreTrainedModel) -> BackboneInfo:
@@ -109,6 +111,7 @@ class BackboneInfo:
             embedding_dim=embedding_dim, hidden_dim=_hidden_dim(inner, embedding_dim),
             positions_after=after, pools_by_ids=causal and task == "sequence-classification",
             takes_positions=after is None and "position_ids" in inspect.signature(inner.forward).parameters,
+            has_encoder=both or task == "encoder" or inner.base_model is not inner,
         )  # fmt: skip
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
@@ -166,7 +169,7 @@ class LastState:
     def __init__(self, backbone: PreTrainedModel, info: BackboneInfo) -> None:
         inner: Any = base_of(backbone)
         trunk = inner.get_decoder() if info.is_encoder_decoder else inner.base_model
-        self.asks = trunk is inner and info.task != "encoder"
+        self.asks = not info.has_encoder
         self.opened, self.state = False, None
         self.change: Callable[[Tensor], Tensor] | None = None
         self.pick: tuple[Tensor, Tensor] | None = None

@@ -101,7 +101,10 @@ def hide_numbers(
     _check(attention, batch.get("position_ids"))
     if attention is None:
         attention = inputs["attention_mask"] = torch.ones_like(ids)
-    source = _closed_up(~(written & ~first), attention[:, :1] == 0)
+    leaves = written & ~first
+    source = _closed_up(~leaves, attention[:, :1] == 0)
+    if inputs.get("position_ids") is not None:  # a gap would show how many tokens left
+        inputs["position_ids"] = (inputs["position_ids"] - leaves.cumsum(1)).clamp_min(0)
     for name, values in inputs.items():
         of_numbers = name.startswith("number_") and name != "number_slots"  # (B, M), and M may equal T
         if isinstance(values, torch.Tensor) and values.shape[:2] == ids.shape and not of_numbers:

@@ -91,8 +91,9 @@ class NumberProcessor:
         # In a copy of the tokenizer, our tokens are private characters, which no text contains by accident.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(
-            self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joined_space()
-        )
+            self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joined_space(),
+            self._marked.joins_punctuation,
+        )  # fmt: skip
         rewriter = self._rewriter
         self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
         lowest = self._marked.first_added

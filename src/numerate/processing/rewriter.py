@@ -14,12 +14,15 @@ from numerate.numerals.numeral import Numeral
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMAS", "MAX_MARKS", "Leading", "Rewriter", "Rewritten", "mark", "mark_index"]
+__all__ = ["BOUNDARY", "COMMAS", "MAX_MARKS", "Leading", "Rewriter", "Rewritten", "mark", "mark_index"]
 
 _LAST = 0x10FFFD
 MAX_MARKS = 0xFFFE
 """The largest number of tokens of our own: the size of a plane of private characters."""
 _ASKED = re.compile(re.escape(NUM))
+BOUNDARY = "\U0001d200"
+"""A rare character at which the tokenizer splits a text and which it then removes: the text that touches a number
+(`1960s`, `£2`) has tokens of its own, so that it stays when the number is hidden."""
 COMMAS = (",", ", ")
 """Texts between two numbers that are left out if commas are implied."""
 
@@ -104,11 +107,12 @@ class Rewriter:
         leading: The space to insert before sections of text.
         space: Id of a space, if the tokenizer makes one token of a space and the digits after it. Then the space before
             a number that is asked for is part of its [NUM], as it would be part of the number.
+        joins_punctuation: Whether the tokenizer may make one token of digits and ASCII punctuation.
     """
 
     def __init__(
         self, notation: Notation, own_tokens: Sequence[str], implied_commas: bool = False,
-        leading: Leading | None = None, space: int | None = None,
+        leading: Leading | None = None, space: int | None = None, joins_punctuation: bool = False,
     ) -> None:  # fmt: skip
         self.notation, self.own_tokens = notation, tuple(own_tokens)
         self.implied_commas, self.leading = implied_commas, leading
@@ -126,13 +130,14 @@ class Rewriter:
         self.only_marker = [(piece.text, piece.own, piece.slot) for piece in sample] == [(NUM, True, True)]
         self.shows_scale = self.slots_on_text or self.text_beside_slot
         self.space = space if self.has_slots and not sample[0].own else None
+        self._isolates, self._joins_punctuation = self.shows_scale and not implied_commas, joins_punctuation
         self._keeps = [piece.text for piece in notation.write(Numeral("7.0", 0, 3, 7.0))] == ["7.0"]
         self._beside = self.writes_text and any(piece.own for piece in sample)
         self._mark_last = bool(sample) and sample[-1].own
 
     def clean(self, text: str) -> str:
         """Replaces characters that equal our marks by U+FFFD."""
-        return text if text.isascii() else self.any_mark.sub("\ufffd", text)
+        return text if text.isascii() else self.any_mark.sub("\ufffd", text).replace(BOUNDARY, "\ufffd")
 
     def rewrite(self, text: str, numerals: Sequence[Numeral]) -> Rewritten:
         """Rewrites the (sorted, disjoint) numerals of a cleaned text, and each literal `[NUM]`, which asks for one."""
@@ -150,7 +155,10 @@ class Rewriter:
             items.sort(key=lambda item: item[:2])
         if not items:
             return Rewritten(text)
-        if self._keeps and not places and items[-1][2] is not None and NUM not in text:
+        if self._isolates and (touching := self._touching(text, numerals)):
+            items += [(place, place, BOUNDARY) for place in touching]
+            items.sort(key=lambda item: item[:2])
+        if self._keeps and len(items) == len(numerals):
             slots: Any = items if self.slots_on_text else []
             return Rewritten(text, slots, scales=[_scale(n, begin) for begin, _, n in slots])
         result = Rewritten(text)
@@ -182,6 +190,13 @@ class Rewriter:
         pieces.append(text[done:])
         result.text = "".join(pieces)
         return result
+
+    def _touching(self, text: str, numerals: Sequence[Numeral]) -> list[int]:
+        """Offsets at which a number touches text that may be in one token with it."""
+        sides = [(n.start, text[n.start - 1]) for n in numerals if n.start]
+        sides += [(n.end, text[n.end]) for n in numerals if n.end < len(text)]
+        may_join = (char.isalnum() or not char.isascii() or self._joins_punctuation for _, char in sides)
+        return sorted({at for (at, char), joins in zip(sides, may_join, strict=True) if joins and not char.isspace()})
 
     def sections(self, text: str) -> tuple[list[str], list[int]]:
         """The sections of a rewritten text, and the indices of the marks between them."""

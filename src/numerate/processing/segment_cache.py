@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
 from numerate.processing.padding import Frame
-from numerate.processing.rewriter import COMMAS, Leading, mark
+from numerate.processing.rewriter import BOUNDARY, COMMAS, Leading, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +37,7 @@ class MarkedTokenizer:
         copy: The copy.
         leading: The space to insert into texts, see `lead_only_once`.
         first_added: The id of the first mark.
+        joins_punctuation: Whether it may make one token of digits and ASCII punctuation.
         joint: The text that it writes between two tokens when decoding.
     """
 
@@ -46,6 +47,7 @@ class MarkedTokenizer:
         backend = self.copy.backend_tokenizer
         self.leading = lead_only_once(backend, (t.content for t in backend.get_added_tokens_decoder().values()))
         self.first_added = add_marks(backend, number)
+        self.joins_punctuation = split_at_boundaries(backend)
         self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
         self._frames: dict[bool, Frame] = {}
 
@@ -158,6 +160,13 @@ def add_marks(backend: Tokenizer, number: int) -> int:
     if first is None or last != first + number - 1 or first <= highest:
         raise ValueError(f"the tokenizer gave our {number} tokens the ids {first} to {last}, above {highest=}")
     return first
+
+
+def split_at_boundaries(backend: Tokenizer) -> bool:
+    """Makes a tokenizer split texts at `BOUNDARY` and remove it; returns whether it may join digits and punctuation."""
+    old, split = backend.pre_tokenizer, pre_tokenizers.Split(BOUNDARY, "removed")
+    backend.pre_tokenizer = split if old is None else pre_tokenizers.Sequence([split, old])  # type: ignore[assignment]
+    return len(backend.pre_tokenizer.pre_tokenize_str("$7,")) < 3  # type: ignore[union-attr]
 
 
 def _next_id(backend: Tokenizer) -> int:
