@@ -160,7 +160,6 @@ class WithAndWithout:
         self.tokenizer: Any = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
         recipe = load_recipe(config.recipe)
         recipe = replace(recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder)
-        recipe = replace(recipe, relations=0, late_reach=0)  # the models differ in nothing but the numbers' vectors
         # BERT's initial scale, 0.02, is made for states of width 768; a model as narrow as this hardly learns from it.
         shape = BertConfig(
             vocab_size=len(self.tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
