@@ -73,7 +73,7 @@ class LaterCounts:
     """
 
     def __init__(self, *masks: Tensor) -> None:
-        self._copied: torch.cuda.Event | None = None
+        self._copied: torch.Event | None = None
         if masks and masks[0].is_cuda and not has_fixed_shapes():
             counts = torch.stack([mask.count_nonzero() for mask in masks])
             self._counts = counts.to("cpu", non_blocking=True)
