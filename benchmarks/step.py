@@ -2,19 +2,27 @@
 
     python benchmarks/step.py                            # CPU: BERT of 4 layers x 256, 8 numbers in 128 tokens
     python benchmarks/step.py --device cuda --size base --bf16 --compile --json results/step-gpu.json
+    python benchmarks/step.py --device cuda --size base --bf16 --batch 128 --numbers 19 --recipe in-place
+    python benchmarks/step.py --recipe in-place --count-operations
 
 Every model takes one step per round, in turn; the figures are ratios of the medians over all rounds to the median of
 the bare model. The bare model runs twice: the ratio of both shows the noise. An accelerator is synchronised after
 `--in-a-row` steps, because training does not wait for it at every step and hides work of the host.
+
+With `--recipe`, a recipe's model with the objective `masked` is measured instead, on texts whose numbers are written in
+several tokens; the bare model reads the same tokens, and both compute logits for all of them. With
+`--count-operations`, nothing is timed: the operations of a step are counted by part (see `operations.py`).
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from typing import TYPE_CHECKING
 
 import harness
+import operations
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
@@ -34,7 +42,9 @@ EMBEDDERS = {
     "char-lstm 1M": {"kind": "char-lstm", "size": "1M"},
 }
 BARS = {"float": 1.15, "log-fourier": 1.15, "char-lstm 1M": 1.3}
-GPU_BAR = 1.05
+GPU_BAR, RECIPE_BAR = 1.05, 1.10
+NUMBER_RATIO = 0.3
+"""Share of the numbers that a recipe's model predicts in a step."""
 VOCABULARY = 30522
 TOKENS_PER_NUMBER = 4
 """Mean number of BERT tokens of a number in real text (`numerate audit`: 4.09)."""
@@ -49,11 +59,17 @@ def word(index: int) -> str:
     return "w" + letters
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer(digits: bool = False) -> PreTrainedTokenizerFast:
+    """A tokenizer of `word`s; with `digits`, numbers are written digit by digit."""
     words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
     words |= {word(index): index for index in range(5, VOCABULARY)}
+    split: list[pre_tokenizers.PreTokenizer] = [pre_tokenizers.WhitespaceSplit()]
+    if digits:
+        words = {token: index for token, index in words.items() if index < VOCABULARY - 12}
+        words |= {token: VOCABULARY - 12 + index for index, token in enumerate("0123456789.%")}
+        split += [pre_tokenizers.Punctuation(), pre_tokenizers.Digits(individual_digits=True)]
     inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    inner.pre_tokenizer = pre_tokenizers.Sequence(split)
     return PreTrainedTokenizerFast(
         tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", mask_token="[MASK]", cls_token="[CLS]",
         sep_token="[SEP]",
@@ -80,6 +96,24 @@ def make_batch(model: numerate.NumberModel, rows: int, length: int, numbers: int
     return batch | {"labels": labels}
 
 
+def recipe_batch(
+    model: numerate.NumberModel, rows: int, length: int, numbers: int, seed: int
+) -> dict[str, torch.Tensor]:
+    """Texts of words and numbers, a fifth of them percentages, that are cut at `length` tokens."""
+    generator = torch.Generator().manual_seed(seed)
+    texts = []
+    for _ in range(rows):
+        count = max(numbers, length - TOKENS_PER_NUMBER * numbers)
+        words = [word(int(i)) for i in torch.randint(5, VOCABULARY - 12, (count,), generator=generator)]
+        values = (10 ** (torch.rand(numbers, generator=generator, dtype=torch.float64) * 4 - 1)).tolist()
+        places = sorted(torch.randperm(count, generator=generator)[:numbers].tolist(), reverse=True)
+        for index, (place, value) in enumerate(zip(places, values, strict=True)):
+            words.insert(place, f"{value:.3g}" + "%" * (index % 5 == 0))
+        texts.append(" ".join(words))
+    encoded = model.processor(texts, return_tensors="pt", padding=True, truncation=True, max_length=length)
+    return {key: value for key, value in encoded.items() if isinstance(value, torch.Tensor)}
+
+
 class Contestant:
     """A model, its optimizer and its batch; `step` runs some training steps and returns the seconds of one."""
 
@@ -90,6 +124,13 @@ class Contestant:
         self.run = torch.compile(self.model) if arguments.compile else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=self.cuda)
         self.in_a_row = arguments.in_a_row
+
+    def count(self) -> operations.OperationCounter:
+        """The operations of one step."""
+        autocast = torch.autocast("cuda" if self.cuda else "cpu", torch.bfloat16, enabled=self.bf16)
+        operations.count_step(self.model, self.batch, autocast)  # fills caches
+        self.optimizer.zero_grad(set_to_none=True)
+        return operations.count_step(self.model, self.batch, autocast)
 
     def step(self) -> float:
         if self.cuda:
@@ -107,13 +148,25 @@ class Contestant:
 
 
 def contestants(arguments) -> list[Contestant]:
-    words = tokenizer()
+    words = tokenizer(digits=arguments.recipe is not None)
     config = BertConfig(vocab_size=VOCABULARY, max_position_embeddings=512, **SIZES[arguments.size])
 
     def backbone() -> BertForMaskedLM:
         torch.manual_seed(0)
         return BertForMaskedLM(config)
 
+    if arguments.recipe is not None:
+        objective = {"kind": "masked", "number_ratio": NUMBER_RATIO}
+        model = numerate.attach(
+            backbone(), words, arguments.recipe, objective=objective, **json.loads(arguments.attach)
+        )
+        batch = recipe_batch(model, arguments.batch, arguments.length, arguments.numbers, seed=1)
+        task = model.task(dict(batch), None, return_loss=True)
+        # The same padding and the same number of labels: hidden numbers leave shorter texts.
+        plain = {key: task.inputs[key].clamp_max(VOCABULARY - 1) for key in ("input_ids", "attention_mask")}
+        plain["labels"] = task.labels
+        bare = [Contestant(name, backbone(), plain, arguments) for name in ("bare", "bare again")]
+        return [*bare[: 1 + (not arguments.brief)], Contestant(arguments.recipe, model, batch, arguments)]
     result = []
     for name in arguments.embedder or EMBEDDERS:
         embedder = EMBEDDERS[name]
@@ -134,6 +187,23 @@ def contestants(arguments) -> list[Contestant]:
     return result
 
 
+def count_operations(arguments, racers: list[Contestant]) -> None:
+    """Prints the operations of each model's step by part, without those of the bare model."""
+    bare = racers[0].count()
+    print(f"{racers[0].name}: {bare.forward.total()} forward, {bare.backward.total()} backward")
+    figures = {}
+    for racer in racers[1:]:
+        if racer.name.startswith("bare"):
+            continue
+        counter = racer.count()
+        figures[racer.name] = {"parts": operations.table(counter, bare), "waits": counter.waits}
+        print(f"\n{racer.name:28}{'forward':>9}{'backward':>9}{'both':>9}")
+        for row in figures[racer.name]["parts"]:
+            print(f"{row['part']:28}{row['forward']:9}{row['backward']:9}{row['both']:9}")
+        print("the host waits for:", ", ".join(f"{name} ({part})" for part, name in counter.waits) or "nothing")
+    harness.write(arguments, figures)
+
+
 def main(given: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")
@@ -146,9 +216,15 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15, help="rounds of the medians")
     parser.add_argument("--in-a-row", type=int, default=1, help="steps between synchronisations of the accelerator")
     parser.add_argument("--embedder", action="append", choices=EMBEDDERS, help="only this one; can be repeated")
+    parser.add_argument("--recipe", help="measure this recipe with the objective `masked` instead of embedders")
+    parser.add_argument("--attach", default="{}", help="further options of `numerate.attach` for --recipe, as JSON")
+    parser.add_argument("--count-operations", action="store_true", help="count operations by part instead of timing")
     parser.add_argument("--brief", action="store_true", help="leave out the second bare model and the longer text")
     arguments = parser.parse_args(given)
     racers = contestants(arguments)
+    if arguments.count_operations:
+        count_operations(arguments, racers)
+        return
     for racer in racers:  # compilation, allocation and caches are not measured
         for _ in range(3):
             racer.step()
@@ -159,7 +235,9 @@ def main(given: Sequence[str] | None = None) -> None:
     medians = {name: statistics.median(values) for name, values in times.items()}
     rows = []
     for name, seconds in medians.items():
-        bar = None if name.startswith("bare") else GPU_BAR if arguments.device == "cuda" else BARS[name]
+        bar = None if name.startswith("bare") else GPU_BAR if arguments.device == "cuda" else BARS.get(name)
+        if name == arguments.recipe:
+            bar = RECIPE_BAR if arguments.device == "cuda" else None
         ratio = seconds / medians["bare"]
         verdict = harness.verdict(ratio, bar, "<=")
         rows.append(

@@ -91,6 +91,17 @@ def test_processing_measures_passages_and_records(tmp_path: Path, capsys: pytest
     assert all(row["ours"] in printed for row in figures)
 
 
+def test_step_counts_the_operations_of_a_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--batch=2", "--length=32", "--numbers=3", f"--json={tmp_path / 'step.json'}"]
+    run("step", "--recipe=in-place", "--count-operations", *sizes)
+    figures = json.loads((tmp_path / "step.json").read_text("utf-8"))["figures"]["in-place"]
+    rows = {row["part"]: row for row in figures["parts"]}
+    assert rows["objective"]["backward"] == 0 < rows["objective"]["forward"]
+    assert rows["head"]["backward"] > 0 and rows["all"]["both"] == sum(row["both"] for row in rows.values()) / 2
+    printed = capsys.readouterr().out
+    assert all(part in printed for part in rows)
+
+
 def test_ranking_measures_both_heads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--contexts=4", "--candidates=30", "--steps=1", "--sample=5", "--rounds=1"]
     run("ranking", *sizes, f"--json={tmp_path / 'ranking.json'}")

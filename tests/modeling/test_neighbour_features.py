@@ -131,7 +131,8 @@ def test_late_reach_changes_the_state_before_the_head() -> None:
             inputs_embeds=plain.embed(plain.backbone.get_input_embeddings(), dict(batch)),
             attention_mask=batch["attention_mask"],
         )[0]
-        slots, table, vectors = number_vectors(model, dict(batch))
+        places, vectors = number_vectors(model, dict(batch))
+        slots, table = places.slots, places.table
         expected = model.backbone.cls(model.late_reach(states, slots, table, vectors))
         found = model(**batch).logits[..., : expected.shape[-1]]
         assert torch.allclose(found, expected, atol=1e-5)

@@ -25,7 +25,7 @@ from tiny_models import (
 )
 
 import numerate
-from numerate.processing.number_table import ASKED
+from numerate.processing.number_table import ASKED, GIVEN
 from numerate.processing.slot_positions import first_tokens
 
 if TYPE_CHECKING:
@@ -266,6 +266,15 @@ def test_number_index_points_at_the_numbers_asked_for() -> None:
     model.on_numbers = lambda numbers, index, targets: seen.append((len(numbers), index.tolist(), targets))
     model(**batch)
     assert seen == [(3, output.number_index.tolist(), None)]
+
+
+def test_a_training_step_computes_only_its_loss() -> None:
+    model = attached("bert").train()
+    batch = number_batch(model, "bert", NUMBERS)
+    batch["number_wanted"] = torch.ones_like(batch["number_bits"], dtype=torch.bool)
+    output = model(**batch)
+    assert output.loss.isfinite() and output.numbers is None and output.number_index is None
+    assert len(model.eval()(**batch, return_loss=True).numbers) == int((batch["number_given"] == GIVEN).sum())
 
 
 def test_predictions_do_not_depend_on_other_rows() -> None:

@@ -11,6 +11,7 @@ from tiny_models import backbone_of, number_batch, tokenizer_of
 import numerate
 from numerate.processing.static_shapes import (
     Counts,
+    LaterCounts,
     chosen_rows,
     fixed_counts,
     has_fixed_shapes,
@@ -26,7 +27,7 @@ def test_places_equal_nonzero() -> None:
     wanted = torch.rand(5, 7, generator=torch.Generator().manual_seed(0)) < 0.4
     count, places = int(wanted.sum()), wanted.nonzero(as_tuple=True)
     assert not has_fixed_shapes()
-    found = [numbers_where(wanted), tokens_where(wanted)]
+    found = [numbers_where(wanted), tokens_where(wanted), numbers_where(wanted, count), tokens_where(wanted, count)]
     with fixed_counts(Counts(count, count)):
         assert has_fixed_shapes()
         found += [numbers_where(wanted), tokens_where(wanted)]
@@ -35,6 +36,14 @@ def test_places_equal_nonzero() -> None:
     with fixed_counts(Counts(count)):
         assert tokens_where(wanted) is None
     assert not has_fixed_shapes() and Counts(2, 3).times(4) == Counts(8, 12) and Counts(2).times(4) == Counts(8)
+
+
+def test_counts_are_copied_in_the_background() -> None:
+    wanted = torch.rand(5, 7, generator=torch.Generator().manual_seed(0)) < 0.4
+    there = wanted.cuda() if torch.cuda.is_available() else wanted
+    counts = LaterCounts(there, ~there)
+    expected = [int(wanted.sum()), int((~wanted).sum())] if there.is_cuda else [None, None]
+    assert [counts[0], counts[1]] == expected
 
 
 def test_compiled_code_does_not_look_at_the_batch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -91,10 +92,18 @@ def waves(logarithm: Tensor, count: int, longest: float, shortest: float) -> Ten
     Shape:
         logarithm: (...) float64. Output: (..., 2 · count).
     """
-    steps = torch.linspace(0, 1, count, dtype=torch.float64, device=logarithm.device)
-    periods = longest * (shortest / longest) ** steps
-    angles = 2 * math.pi * (logarithm[..., None] / periods)
+    make = _periods if torch.compiler.is_compiling() else _cached_periods
+    angles = 2 * math.pi * (logarithm[..., None] / make(count, longest, shortest, logarithm.device))
     return torch.cat([angles.cos(), angles.sin()], dim=-1)
+
+
+def _periods(count: int, longest: float, shortest: float, device: torch.device) -> Tensor:
+    steps = torch.linspace(0, 1, count, dtype=torch.float64, device=device)
+    return longest * (shortest / longest) ** steps
+
+
+_cached_periods = functools.cache(_periods)
+"""The same periods in every step, without three operations to compute them."""
 
 
 @dataclass(frozen=True, kw_only=True)

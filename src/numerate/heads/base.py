@@ -86,7 +86,7 @@ class Head(nn.Module):
 
     def valid(self, numbers: NumberTable) -> Tensor:
         """Which numbers are targets: (N,) bool; NaN, the infinities and padding are not."""
-        return numbers.values().isfinite() & (numbers.given != PADDING)
+        return numbers.finite() & (numbers.given != PADDING)
 
     def clamped(self, numbers: NumberTable) -> Tensor:
         """Which valid numbers lie outside the head's range and are trained on as its nearest number: (N,) bool."""
@@ -100,10 +100,10 @@ class Head(nn.Module):
             numbers: N targets.
             earlier: For a head that looks back; the loss is then the negative log-probability.
         """
-        valid = self.valid(numbers)
-        safe = dataclasses.replace(numbers, bits=numbers.bits.masked_fill(~valid, 0))
+        invalid = ~self.valid(numbers)
+        safe = dataclasses.replace(numbers, bits=numbers.bits.masked_fill(invalid, 0))
         terms = self._loss(hidden, safe) if earlier is None else -self(hidden, earlier).log_prob(safe)
-        terms = terms.masked_fill(~valid, 0.0)
+        terms = terms.masked_fill(invalid, 0.0)
         return terms.to(torch.promote_types(hidden.dtype, torch.float32))
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
@@ -124,12 +124,14 @@ class GatedHead(Head):
         return words + own if getattr(self.config, "gate", "class") == "class" else own
 
 
-def run_wide(layers: nn.Module, hidden: Tensor) -> Tensor:
-    """Output of layers that run outside autocast and in float32 at least, as float64."""
+def run_wide(layers: nn.Module, hidden: Tensor, *, double: bool = True) -> Tensor:
+    """Output of layers that run outside autocast and in float32 at least, as float64 unless `double` is False."""
     own = next(layers.parameters()).dtype
     wide = torch.promote_types(own, torch.float32)
     with torch.autocast(hidden.device.type, enabled=False):
         if own == wide:
-            return layers(hidden.to(wide)).to(torch.float64)
-        weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
-        return torch.func.functional_call(layers, weights, (hidden.to(wide),)).to(torch.float64)
+            output = layers(hidden.to(wide))
+        else:
+            weights = {name: weight.to(wide) for name, weight in layers.named_parameters()}
+            output = torch.func.functional_call(layers, weights, (hidden.to(wide),))
+        return output.to(torch.float64) if double else output

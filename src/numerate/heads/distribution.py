@@ -58,8 +58,8 @@ def half_unit(precision: Tensor) -> Tensor:
 
 def where_finite(function: Callable[[Tensor, Tensor], Tensor], values: Tensor, precision: Tensor) -> Tensor:
     """`function(values, precision)`, with -inf for values that are NaN or infinite."""
-    finite = values.isfinite()
-    return function(values.masked_fill(~finite, 0.0), precision).masked_fill(~finite, -torch.inf)
+    endless = (values - values) != 0  # NaN for infinities and NaN; fewer operations than `isfinite`
+    return function(values.masked_fill(endless, 0.0), precision).masked_fill(endless, -torch.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from numerate.config import Config
 from numerate.embedders.option_checks import check_dropout, check_option, check_positive, check_within
@@ -39,9 +38,8 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
         [0.0, 0.8813..., -716.79...]
     """
     size = values.abs()
-    near = torch.asinh(size.clamp_max(unit * 1e12) / unit)
-    far = size.clamp_min(unit * 1e12).log() + math.log(2 / unit)
-    return values.sign() * torch.where(size < unit * 1e12, near, far)
+    near, far = torch.asinh(size / unit), size.log() + math.log(2 / unit)  # the quotient of a large number overflows
+    return torch.where(size < unit * 1e12, near, far).copysign(values)
 
 
 def signed_log_slope(values: Tensor, unit: float) -> Tensor:
@@ -231,23 +229,29 @@ class MixtureHead(Head):
         """Distributions for (N, dim) hidden states; `earlier` holds the numbers that ratios refer to."""
         config = self.config
         outputs = run_wide(self.layers, hidden)
-        shifts, stretches, scores = outputs.tensor_split([config.components, 2 * config.components], dim=-1)
-        gaps = self.gaps.view(torch.float64)
-        means = self.anchors.view(torch.float64) + gaps * (_MEAN_RATE * shifts)
-        widths = config.min_width + gaps / 2 * _stretched(stretches)
-        if config.atom:
-            means, widths = functional.pad(means, (0, 1)), functional.pad(widths, (0, 1), value=config.min_width)
+        count = config.components
+        shifts, stretches, scores = outputs.split([count, count, count + config.atom], dim=-1)
+        related: list[Tensor] = []
         if self.ratios is not None and earlier is not None:
-            shifts, stretches, more = self.ratios(hidden, earlier)
-            others = earlier.table.values()[earlier.rows].masked_fill(~earlier.visible, 0.0)
+            others = earlier.table.values()[earlier.rows].where(earlier.visible, 0.0)
+            logarithm, certainty, more = self.ratios(hidden, earlier)
             # Ratios are positive: the sign stays.
-            related = signed_log(others, config.unit) + others.sign() * _RATIO_RATE * shifts
-            means = torch.cat([means, related], dim=-1)
-            widths = torch.cat(
-                [widths, max(config.min_width, _RATIO_LEAST) + _RATIO_WIDTH * _stretched(stretches)], dim=-1
-            )
-            scores = torch.cat([scores, more.masked_fill(~earlier.visible, -torch.inf)], dim=-1)
-        mixture = MixtureDistribution((_WEIGHT_RATE * scores).log_softmax(-1), means, widths, config.unit, config.mass)
+            related = [signed_log(others, config.unit) + others.sign() * _RATIO_RATE * logarithm]
+            stretches = torch.cat([stretches, certainty], dim=-1)
+            scores = torch.cat([scores, more.where(earlier.visible, -torch.inf)], dim=-1)
+        gaps, stretched = self.gaps.view(torch.float64), _stretched(stretches)
+        own, further = stretched.split([count, stretched.shape[-1] - count], dim=-1)
+        means = [self.anchors.view(torch.float64) + gaps * (_MEAN_RATE * shifts)]
+        widths = [config.min_width + gaps / 2 * own]
+        if config.atom:
+            means.append(own.new_zeros(len(own), 1))
+            widths.append(own.new_full((len(own), 1), config.min_width))
+        if related:
+            widths.append(further * _RATIO_WIDTH + max(config.min_width, _RATIO_LEAST))
+        mixture = MixtureDistribution(
+            (_WEIGHT_RATE * scores).log_softmax(-1), torch.cat(means + related, dim=-1), torch.cat(widths, dim=-1),
+            config.unit, config.mass,
+        )  # fmt: skip
         return mixture if self.decimals is None else WrittenDistribution(mixture, hidden, self.decimals)
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:

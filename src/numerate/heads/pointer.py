@@ -179,6 +179,9 @@ class RatioPredictor(nn.Module):
 
     def forward(self, hidden: Tensor, context: PointerContext) -> tuple[Tensor, Tensor, Tensor]:
         """Logarithm of the ratio, certainty and relevance, in float64: (N, M) each."""
-        own, other = run_wide(self.own, hidden), run_wide(self.other, context.read_states)
-        logarithm, certainty, score = run_wide(self.says, own[:, None] + other[context.rows]).unbind(-1)
+        own = run_wide(self.own, hidden, double=False)
+        other = run_wide(self.other, context.read_states, double=False)
+        # Not `other[rows]`, whose gradient needs a sort.
+        both = own[:, None] + other.index_select(0, context.rows)
+        logarithm, certainty, score = run_wide(self.says, both).unbind(-1)
         return logarithm, certainty, score

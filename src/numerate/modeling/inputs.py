@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from numerate.modeling.placement import place, rows_at, vectors_of
-from numerate.processing.slot_positions import table_of
+from numerate.processing.slot_positions import NumberPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,21 +15,28 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from numerate.modeling.number_model import NumberModel
-    from numerate.processing.number_table import NumberTable
 
 __all__ = ["NumberVectors", "decoder_inputs", "embed", "late_change", "number_vectors"]
 
-NumberVectors = tuple["Tensor", "NumberTable", "Tensor"]
-"""The slots (B, T), the number table (B, M) and the numbers' vectors (B, M, width) of a batch."""
+
+class NumberVectors(NamedTuple):
+    """The places of a batch's numbers and their vectors (B, M, width)."""
+
+    places: NumberPlaces
+    vectors: Tensor
 
 
-def number_vectors(model: NumberModel, fields: Mapping[str, Any]) -> NumberVectors | None:
-    """Slots, number table and vectors of a batch's numbers; None without an embedder or a table."""
-    table, slots = table_of(fields), fields["number_slots"]
-    if model.embedder is None or table is None or slots is None:
+def number_vectors(
+    model: NumberModel, fields: Mapping[str, Any], places: NumberPlaces | None = None
+) -> NumberVectors | None:
+    """Places and vectors of a batch's numbers; None without an embedder or a table."""
+    places = NumberPlaces.of(fields) if places is None else places
+    if model.embedder is None or places is None:
         return None
-    vectors = vectors_of(model.embedder, table)
-    return slots, table, vectors if model.relations is None else vectors + model.relations(slots, table)
+    vectors = vectors_of(model.embedder, places.table)
+    if model.relations is not None:
+        vectors = vectors + model.relations(places.slots, places.table, places)
+    return NumberVectors(places, vectors)
 
 
 def embed(
@@ -49,16 +56,19 @@ def embed(
     numbers = number_vectors(model, fields) if numbers is None else numbers
     if numbers is None:
         return embeddings
-    slots, table, vectors = numbers
+    (places, vectors), length = numbers, ids.shape[1]
     gated = vectors if model.gate is None else model.gate(vectors)
-    placed = place(embeddings, slots[:, -ids.shape[1] :], table, gated, model.placement)
-    return placed if model.reach is None else model.reach(placed, slots, table, vectors)
+    placed = place(embeddings, places.slots[:, -length:], places.table, gated, model.placement)
+    return placed if model.reach is None else model.reach(placed, places.slots, places.table, vectors, places)
 
 
 def late_change(model: NumberModel, numbers: NumberVectors | None) -> Callable[[Tensor], Tensor] | None:
     """The function that adds vectors to the backbone's last hidden state, for `late_reach`; None if there are none."""
     late = model.late_reach
-    return None if late is None or numbers is None else lambda state: late(state, *numbers)
+    if late is None or numbers is None:
+        return None
+    places, vectors = numbers
+    return lambda state: late(state, places.slots, places.table, vectors, places)
 
 
 def decoder_inputs(model: NumberModel, fields: dict[str, Any], labels: Tensor | None) -> tuple[Tensor, dict[str, Any]]:

@@ -47,6 +47,9 @@ _ENDINGS = {"ForConditionalGeneration": "seq2seq-lm", "LMHeadModel": "causal-lm"
 class NumberOutput(Protocol):
     """The output of a `NumberModel`: the backbone's own output object, with three attributes more.
 
+    A training step (a loss in training mode) computes only its loss: `numbers` and `number_index` are then None, unless
+    `every_number` or `NumberModel.on_numbers` ask for them.
+
     Attributes:
         loss: The objective's loss, or the backbone's own.
         logits: The backbone's logits; for language models with our tokens' logits appended, except in a training step,
@@ -220,11 +223,13 @@ class LastState:
 
 
 def run_with_embeddings(
-    backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
-) -> tuple[Any, Tensor | None]:
+    backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Callable[[], Tensor], embeddings: Tensor,
+    **passed: Any,
+) -> tuple[Any, Tensor | None]:  # fmt: skip
     """Runs a backbone on embeddings (B, T, D) of our own; returns its output and its last hidden state.
 
-    `ids` (B, T) are the backbone's own, with an ordinary token in place of each of ours; `passed` its other arguments.
+    `ids` gives (B, T) ids of the backbone's own, with an ordinary token in place of each of ours; few backbones need
+    them. `passed` are its other arguments.
     """
     if not info.pools_by_ids:
         return last.run(backbone, inputs_embeds=embeddings, **passed)
@@ -232,7 +237,7 @@ def run_with_embeddings(
     # replaces its embeddings by ours.
     handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
     try:
-        return last.run(backbone, input_ids=ids, **passed)
+        return last.run(backbone, input_ids=ids(), **passed)
     finally:
         handle.remove()
 

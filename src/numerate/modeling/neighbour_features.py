@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from numerate.processing.number_table import GIVEN
-from numerate.processing.slot_positions import first_tokens, last_tokens
+from numerate.processing.slot_positions import NumberPlaces
 
 if TYPE_CHECKING:
     from numerate.processing.number_table import NumberTable
@@ -52,23 +51,23 @@ class NeighbourFeatures(nn.Module):
         self.tokens, self.causal = tokens, causal
         self.maps = nn.Parameter(torch.zeros((2 - causal) * tokens, width, into or width))
 
-    def forward(self, embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor) -> Tensor:
-        """The embeddings with the mapped vectors added."""
-        numbers = vectors.shape[1]
-        if numbers == 0:
+    def forward(
+        self, embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor, places: NumberPlaces | None = None
+    ) -> Tensor:
+        """The embeddings with the mapped vectors added; `places` are those of the slots and the table, if known."""
+        if vectors.shape[1] == 0:
             return embeddings
-        last = last_tokens(slots, numbers)
+        places = NumberPlaces(slots, table) if places is None else places
+        last = places.last
         steps = torch.arange(1, self.tokens + 1, device=slots.device)
         reached = last[..., None] + steps
         if not self.causal:
-            first = first_tokens(slots, numbers, written=True)
-            reached = torch.cat([first[..., None] - steps, reached], dim=-1)  # (B, M, 2 * tokens)
-        given = (table.given == GIVEN) & (last >= 0)
-        reached = torch.where(given[..., None], reached, -1).flatten(1)
+            reached = torch.cat([places.first[..., None] - steps, reached], dim=-1)  # (B, M, 2 * tokens)
+        given = places.given & (last >= 0)
+        reached = reached.masked_fill(~given[..., None], -1).flatten(1)
         moved = torch.einsum("bmw,swv->bmsv", vectors, self.maps.to(vectors.dtype)).flatten(1, 2)
         # A product with ones and zeros, for the reason given in `numerate.modeling.placement.place`.
         length = embeddings.shape[1]
         chosen = torch.arange(slots.shape[1], device=slots.device)[-length:, None] == reached[:, None]
-        rows = torch.bmm(chosen.to(moved.dtype), moved).to(embeddings.dtype)
         free = (slots <= 0 if self.causal else slots == 0)[:, -length:]
-        return torch.where(free[..., None], embeddings + rows, embeddings)
+        return embeddings + torch.bmm((chosen & free[..., None]).to(moved.dtype), moved).to(embeddings.dtype)

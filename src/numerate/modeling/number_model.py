@@ -21,12 +21,12 @@ from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
-from numerate.modeling.outputs import number_outputs
+from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
-from numerate.processing.slot_positions import table_of
+from numerate.processing.slot_positions import NumberPlaces, table_of
 from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
@@ -231,23 +231,23 @@ class NumberModel(nn.Module):
         if passed["position_ids"] is None:
             passed["position_ids"] = self.info.position_ids(fields["input_ids"])
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
-        ids: Tensor = fields["input_ids"]
-        plain = torch.where(ids >= self.processor.first_id, self._stand_in, ids)
-        numbers = number_vectors(self, fields)
+        places = NumberPlaces.of(fields)
+        numbers = number_vectors(self, fields, places)
+        wanted = Predicted(self, predicted, places if predicted is fields else NumberPlaces.of(predicted), task)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
         self.last_state.change = late_change(self, numbers)
         self.last_state.labelled = labelled = self._labelled(task)
         output, hidden = introspection.run_with_embeddings(
-            self.backbone, self.info, self.last_state, plain, embeddings, **passed
+            self.backbone, self.info, self.last_state, self._plain(fields), embeddings, **passed
         )
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
-            inputs = {"input_ids": plain} if own_words else {"inputs_embeds": embeddings.detach()}
+            inputs = {"input_ids": self._plain(fields)()} if own_words else {"inputs_embeds": embeddings.detach()}
             return backbone(**inputs, **passed)
 
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
         return number_outputs(
-            self, output, hidden, predicted, task, every=every_number, again=again, shares=shares, labelled=labelled
+            self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled
         )
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
@@ -365,6 +365,11 @@ class NumberModel(nn.Module):
     def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
         """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""
         return embed(self, words, fields, numbers)
+
+    def _plain(self, fields: Mapping[str, Any]) -> Callable[[], Tensor]:
+        """A function that gives the backbone's own ids: an ordinary token takes the place of each of ours."""
+        ids: Tensor = fields["input_ids"]
+        return lambda: torch.where(ids >= self.processor.first_id, self._stand_in, ids)
 
     def _needs_head(self) -> None:
         if self.head is None:

@@ -10,9 +10,9 @@ from numerate.modeling.introspection import NumberOutput, append_logits, rebuilt
 from numerate.modeling.placement import earlier_numbers
 from numerate.objectives.base import Pass, Task
 from numerate.objectives.cross_entropy import aligned, mean_over, sum_and_pick, token_loss
-from numerate.processing.number_table import ASKED, GIVEN
-from numerate.processing.slot_positions import number_positions, table_of
-from numerate.processing.static_shapes import chosen_rows, is_recorded
+from numerate.processing.number_table import ASKED
+from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
+from numerate.processing.static_shapes import LaterCounts, chosen_rows, is_recorded, numbers_where, tokens_where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,14 +23,56 @@ if TYPE_CHECKING:
     from numerate.heads.pointer import PointerContext
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["number_outputs", "real_tokens"]
+__all__ = ["Predicted", "number_outputs", "real_tokens"]
 
 Positions = tuple["Tensor", "Tensor", "Tensor"]
 """Row, token and number index of each predicted number."""
 
 
+class Predicted:
+    """The tokens and numbers that a step predicts; made before the backbone runs, see `LaterCounts`.
+
+    Args:
+        model: The model.
+        fields: The batch, with slots at the tokens where the numbers are predicted.
+        places: Places of the numbers in these fields; None if there are none.
+        task: What is learnt from the batch; None for no loss.
+    """
+
+    def __init__(
+        self, model: NumberModel, fields: dict[str, Any], places: NumberPlaces | None = None, task: Task | None = None
+    ) -> None:
+        self.fields, self.places, self.before = fields, places, real_tokens(model, fields)
+        self._masks: list[Tensor] = []
+        self.has_tokens = self.has_numbers = False
+        if task is None:
+            return
+        if model.info.is_language_model and task.labels is not None and self.before is None:
+            self.has_tokens = True
+            self._masks.append(task.labels != -100)
+        if model.head is not None and places is not None and task.targets is not None and task.scored is not None:
+            self.has_numbers = True
+            wanted, self._tokens = self.at(places, task.scored)
+            self._masks.append(wanted)
+        self._counts = LaterCounts(*self._masks)
+
+    def at(self, places: NumberPlaces, wanted: Tensor, stay: bool = False) -> tuple[Tensor, Tensor]:
+        """(B, M) which of the `wanted` numbers can be predicted, and at which token; see `predicting_tokens`."""
+        first = places.slot if self.before is None else places.first
+        return predicting_tokens(first, wanted, places.slots.shape[1], before=self.before, stay=stay)
+
+    def tokens(self) -> tuple[Tensor, Tensor] | None:
+        """Rows and columns of the labelled tokens; None for all tokens."""
+        return tokens_where(self._masks[0], self._counts[0]) if self.has_tokens else None
+
+    def numbers(self) -> Positions:
+        """Row, token and number index of each number that the loss is computed for."""
+        rows, numbers = numbers_where(self._masks[-1], self._counts[-1])
+        return rows, self._tokens[rows, numbers], numbers
+
+
 def number_outputs(
-    model: NumberModel, output: Any, hidden: Tensor | None, fields: dict[str, Any], task: Task | None = None,
+    model: NumberModel, output: Any, hidden: Tensor | None, wanted: Predicted, task: Task | None = None,
     *, every: bool = False, again: Callable[..., Any] | None = None, shares: Mapping[str, Tensor] | None = None,
     labelled: tuple[Tensor, Tensor] | None = None,
 ) -> NumberOutput:  # fmt: skip
@@ -40,7 +82,7 @@ def number_outputs(
         model: The model.
         output: The backbone's output.
         hidden: (B, T, hidden) last hidden states; None where the backbone does not return them.
-        fields: The batch, with slots at the tokens where the numbers are predicted.
+        wanted: What is predicted.
         task: What is learnt from the batch; None for no loss.
         every: Predict all given numbers instead of those that are asked for.
         again: Runs another backbone on the same inputs, for objectives that need it; see `Pass.again`.
@@ -59,12 +101,15 @@ def number_outputs(
     if model.own_logits is not None and read is not None:
         own = model.own_logits(read.to(model.own_logits.weight))
         if head is not None and head.gates:  # it decides between words and numbers in its own way
-            ids = torch.zeros_like(fields["input_ids"]) if labels is None else aligned(labels, causal)
+            ids = torch.zeros_like(wanted.fields["input_ids"]) if labels is None else aligned(labels, causal)
             known = sum_and_pick(items["logits"], ids)
             number = head.number_logit(read, own[..., 0], known[0])
             own = torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
     if task is not None and labels is not None:
-        token_terms = token_loss(items["logits"], labels, own, first_id, shift=causal, known=known, shares=shares)
+        where = wanted.tokens() if known is None and labelled is None else None
+        token_terms = token_loss(
+            items["logits"], labels, own, first_id, shift=causal, known=known, shares=shares, where=where
+        )
         if objective is not None and objective.number_tokens is not None:
             extra = objective.number_tokens(items["logits"], labels, shift=causal, shares=shares)
             token_terms = token_terms + extra
@@ -72,7 +117,7 @@ def number_outputs(
     if own is not None and not (model.training and token_terms is not None):
         items["logits"] = append_logits(items["logits"], own, first_id)
     if task is not None and hidden is not None:
-        number_terms = _number_loss(model, hidden, fields, task, shares)
+        number_terms = _number_loss(model, hidden, wanted, task, shares)
     loss = token_terms
     if objective is not None and task is not None:
         seen = Pass(model, task, output.get("logits"), hidden, again, shares)  # type: ignore[arg-type]
@@ -81,8 +126,10 @@ def number_outputs(
         items["loss"] = loss
     result = rebuilt(output, items)
     result.source_index = None if task is None else task.source
-    if not is_recorded():  # a recorded CUDA graph returns tensors only
-        result.numbers, result.number_index = _predicted_numbers(model, hidden, fields, every)
+    # A training step needs only its loss; a recorded CUDA graph returns tensors only.
+    step = model.training and loss is not None and not every and model.on_numbers is None
+    if not (step or is_recorded()):
+        result.numbers, result.number_index = _predicted_numbers(model, hidden, wanted, every)
         if model.on_numbers is not None:
             targets = None if task is None else task.targets
             model.on_numbers(result.numbers, result.number_index, targets)
@@ -90,15 +137,13 @@ def number_outputs(
 
 
 def _number_loss(
-    model: NumberModel, hidden: Tensor, fields: dict[str, Any], task: Task, shares: Mapping[str, Tensor] | None
+    model: NumberModel, hidden: Tensor, wanted: Predicted, task: Task, shares: Mapping[str, Tensor] | None
 ) -> Tensor | None:
-    slots = fields["number_slots"]
-    if model.head is None or slots is None or task.targets is None or task.scored is None:
+    if model.head is None or task.targets is None or not wanted.has_numbers:
         return None
-    rows, tokens, numbers = where = number_positions(slots, task.scored, before=real_tokens(model, fields))
-    earlier = [_earlier(model, hidden, fields, where)] if model.head.looks_back else []
+    rows, tokens, numbers = where = wanted.numbers()
     states = chosen_rows(hidden.to(model.device), rows, tokens)
-    terms = model.head.loss(states, task.targets[rows, numbers], *earlier)
+    terms = model.head.loss(states, task.targets[rows, numbers], *_earlier(model, hidden, wanted, where))
     if task.labels is not None and getattr(model.objective, "counts_tokens", False):
         count = (task.labels[:, int(model.info.is_causal) :] != -100).sum()
         return mean_over(terms.sum(), count, shares, "tokens")
@@ -106,29 +151,31 @@ def _number_loss(
 
 
 def _predicted_numbers(
-    model: NumberModel, hidden: Tensor | None, fields: dict[str, Any], every: bool
+    model: NumberModel, hidden: Tensor | None, wanted: Predicted, every: bool
 ) -> tuple[NumberDistribution | None, Tensor | None]:
     """Distributions of the numbers that are asked for (or of all), and (N, 2) row and number index of each."""
-    table, slots = table_of(fields), fields["number_slots"]
-    if model.head is None or hidden is None or table is None or slots is None:
+    places = wanted.places
+    if model.head is None or hidden is None or places is None:
         return None, None
-    wanted = (table.given == GIVEN) & table.values().isfinite() if every else table.given == ASKED
     # A number that is asked for may be the first token of its text; a given one would be visible there.
-    before = real_tokens(model, fields)
-    rows, tokens, numbers = where = number_positions(slots, wanted, before=before, stay=not every)
+    asked, tokens = wanted.at(places, places.known if every else places.table.given == ASKED, stay=not every)
+    rows, numbers = numbers_where(asked)
     if len(rows) == 0 and not every:
         return None, None
-    earlier = [_earlier(model, hidden, fields, where)] if model.head.looks_back else []
+    where = rows, tokens[rows, numbers], numbers
     # On our device: a backbone may be spread over several.
-    states = chosen_rows(hidden.to(model.device), rows, tokens)
-    return model.head(states, *earlier), torch.stack([rows, numbers], dim=1)
+    states = chosen_rows(hidden.to(model.device), *where[:2])
+    return model.head(states, *_earlier(model, hidden, wanted, where)), torch.stack([rows, numbers], dim=1)
 
 
-def _earlier(model: NumberModel, hidden: Tensor, fields: dict[str, Any], where: Positions) -> PointerContext | None:
-    """The numbers that a head may copy from the text. A decoder predicts a number one token before it reads it."""
-    before = real_tokens(model, fields)
+def _earlier(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Positions) -> list[PointerContext | None]:
+    """The numbers of the text, for a head that looks at them; a decoder predicts a number a token before reading it."""
+    if model.head is None or not model.head.looks_back:
+        return []
+    before = wanted.before
     delay = 0 if before is not None else 1 if model.info.is_encoder_decoder else None
-    return earlier_numbers(hidden.to(model.device), fields, where, before=before, delay=delay)
+    hidden, places = hidden.to(model.device), wanted.places
+    return [earlier_numbers(hidden, wanted.fields, where, before=before, delay=delay, places=places)]
 
 
 def real_tokens(model: NumberModel, fields: dict[str, Any]) -> Tensor | None:

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from numerate.heads.pointer import PointerContext
 from numerate.processing.number_table import GIVEN, NumberTable
-from numerate.processing.slot_positions import last_tokens, number_positions, table_of
+from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
 from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
@@ -69,21 +69,20 @@ def place(embeddings: Tensor, slots: Tensor, table: NumberTable, vectors: Tensor
     Shape:
         embeddings: (B, T, D). slots: (B, T) int64. vectors: (B, M, D), or (B, M, 1) for `scale`.
     """
-    if table.bits.shape[1] == 0:
-        return embeddings
-    index = (slots - 1).clamp_min(0)
-    given = (table.given == GIVEN).gather(1, index) & (slots > 0)
-    vectors = vectors.to(embeddings.dtype)
-    if vectors.shape[-1] == 1:
-        rows = vectors.gather(1, index[..., None])
-    else:
-        # An exact product with ones and zeros. The gradient of a gather would be summed by atomic additions, for all
-        # tokens without a number into one row, which is slow on a GPU and not deterministic.
-        chosen = (slots[..., None] - 1) == torch.arange(vectors.shape[1], device=slots.device)
-        rows = torch.bmm(chosen.to(vectors.dtype), vectors)
     if placement not in PLACEMENTS:
         raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}, got {placement=}")
-    return torch.where(given[..., None], PLACEMENTS[placement](embeddings, rows), embeddings)
+    count = table.bits.shape[1]
+    if count == 0:
+        return embeddings
+    given = table.given == GIVEN
+    chosen = (slots[..., None] == torch.arange(1, count + 1, device=slots.device)) & given[:, None]
+    vectors = vectors.to(embeddings.dtype)
+    # An exact product with ones and zeros. The gradient of a gather would be summed by atomic additions, for all
+    # tokens without a number into one row, which is slow on a GPU and not deterministic.
+    rows = torch.bmm(chosen.to(vectors.dtype), vectors)
+    if placement == "add":
+        return embeddings + rows
+    return torch.where(chosen.any(-1, keepdim=True), PLACEMENTS[placement](embeddings, rows), embeddings)
 
 
 def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
@@ -103,7 +102,7 @@ def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
 
 def earlier_numbers(
     hidden: Tensor, fields: Mapping[str, Any], where: tuple[Tensor, Tensor, Tensor],
-    *, before: Tensor | None = None, delay: int | None = 0,
+    *, before: Tensor | None = None, delay: int | None = 0, places: NumberPlaces | None = None,
 ) -> PointerContext | None:  # fmt: skip
     """The numbers of its text that each predicted number may copy: given, finite and already read.
 
@@ -114,23 +113,28 @@ def earlier_numbers(
         before: For causal models, (B, T): which tokens are not padding.
         delay: How many tokens after its last one a number has been read; None for a model that attends to both sides,
             where every *other* given number may be copied.
+        places: Places of the numbers in the fields, if they are known already.
 
     Returns:
         None for a batch without a number table.
     """
-    table, slots = table_of(fields), fields.get("number_slots")
-    if table is None or slots is None:
+    places = NumberPlaces.of(fields) if places is None else places
+    if places is None:
         return None
     rows, tokens, numbers = where
-    count = table.bits.shape[1]
-    given = (table.given == GIVEN) & table.values().isfinite()
-    last = last_tokens(slots, count)
-    given = given & (last >= 0)
-    seen = given[rows] & (torch.arange(count, device=slots.device) != numbers[:, None])  # a number never copies itself
+    last, length = places.last, places.slots.shape[1]
+    given = places.known & (last >= 0)
+    index = torch.arange(places.count, device=last.device)
+    seen = given[rows] & (index != numbers[:, None])  # a number never copies itself
     if delay is not None:
         seen = seen & (last[rows] + delay <= tokens[:, None])
-    text, token, number = number_positions(slots, given, before=before, stay=True)
-    read = (last[text, number] + (delay or 0)).clamp_max(slots.shape[1] - 1)
-    blank = hidden.new_zeros(*table.bits.shape, hidden.shape[-1])
-    told, asked = (blank.index_put((text, number), hidden[text, place]) for place in (read, token))
-    return PointerContext(table, told, asked, rows, numbers, seen)
+    first = places.slot if before is None else places.first
+    _, asked = predicting_tokens(first, given, length, before=before, stay=True)
+    read = last + delay if delay else last
+    start = length * torch.arange(len(last), device=last.device)[:, None]
+    # Numbers that are not given are never visible, so their states may be those of any token.
+    told, asked = (
+        hidden.flatten(0, 1).index_select(0, (start + token.clamp(0, length - 1)).flatten()).unflatten(0, last.shape)
+        for token in (read, asked)
+    )
+    return PointerContext(places.table, told, asked, rows, numbers, seen)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from numerate.embedders.fourier import waves
-from numerate.processing.number_table import GIVEN, NumberTable
-from numerate.processing.slot_positions import first_tokens
+from numerate.processing.slot_positions import NumberPlaces
+
+if TYPE_CHECKING:
+    from numerate.processing.number_table import NumberTable
 
 __all__ = ["RatioFeatures"]
 
@@ -35,6 +39,7 @@ class RatioFeatures(nn.Module):
         causal: Use the numbers before only, as a causal model must: it has not read those after.
 
     Example:
+        >>> from numerate.processing.number_table import NumberTable
         >>> relations = RatioFeatures(8, numbers=1).eval()
         >>> numbers = NumberTable.of_values([28.0, 17.0, 56.0, 34.0])[torch.arange(4).reshape(2, 2)]
         >>> one, other = relations(torch.tensor([[0, 1, 0, 2], [0, 1, 0, 2]]), numbers)
@@ -52,24 +57,29 @@ class RatioFeatures(nn.Module):
         layers = [nn.Dropout(_DROPPED), nn.Linear(columns, width), nn.GELU()]
         self.network = nn.Sequential(*layers, nn.Dropout(_HIDDEN_DROPPED), nn.Linear(width, width))
 
-    def features(self, slots: Tensor, table: NumberTable) -> Tensor:
+    def features(self, slots: Tensor, table: NumberTable, places: NumberPlaces | None = None) -> Tensor:
         """float64 (B, M, neighbours · columns): per neighbour waves of the log-ratio, sign, 1 / distance, 1."""
-        values, count = table.values(), table.bits.shape[1]
-        first = first_tokens(slots, count)
-        known = (table.given == GIVEN) & values.isfinite() & (values != 0) & (first < slots.shape[1])
-        logarithm = values.abs().where(known, 1.0).log10()
-        steps = torch.tensor(self.steps, device=slots.device)
-        other = torch.arange(count, device=slots.device)[:, None] + steps  # (M, S)
-        there = (other >= 0) & (other < count)
-        other = other.clamp(0, max(0, count - 1))
-        both = known[..., None] & known[:, other] & there
-        signs = values.sign().where(known, 1.0)
-        apart = (first[..., None] - first[:, other]).abs().clamp_min(1).to(torch.float64)
-        told = [signs[..., None] * signs[:, other], 1 / apart, torch.ones_like(apart)]
-        ratio = waves(logarithm[..., None] - logarithm[:, other], _FREQUENCIES, _LONGEST, _SHORTEST)
-        return (torch.cat([ratio, torch.stack(told, dim=-1)], dim=-1) * both[..., None]).flatten(2)
+        places = NumberPlaces(slots, table) if places is None else places
+        values = table.values()
+        if places.count == 0:
+            return values.new_zeros(len(values), 0, len(self.steps) * (2 * _FREQUENCIES + 3))
+        known = places.known & (values != 0) & (places.slot < slots.shape[1])
+        values = values.where(known, 1.0)
+        own = torch.stack([values.abs().log10(), values.sign(), places.slot.double(), known.double()], dim=-1)
+        # Each number beside its neighbours: a window of the numbers around it, which are unknown beyond both ends.
+        after = self.numbers if len(self.steps) > self.numbers else 0
+        windows = nn.functional.pad(own, (0, 0, self.numbers, after)).unfold(1, self.numbers + 1 + after, 1)
+        other = windows[..., : self.numbers]
+        if after:
+            other = torch.cat([other, windows[..., self.numbers + 1 :]], dim=-1)
+        own, other = own[..., None].unbind(2), other.unbind(2)  # (B, M, 1) and (B, M, neighbours) each
+        both = own[3] * other[3]
+        apart = (own[2] - other[2]).abs().clamp_min(1)
+        told = torch.stack([own[1] * other[1], 1 / apart, both], dim=-1)
+        ratio = waves(own[0] - other[0], _FREQUENCIES, _LONGEST, _SHORTEST)
+        return (torch.cat([ratio, told], dim=-1) * both[..., None]).flatten(2)
 
-    def forward(self, slots: Tensor, table: NumberTable) -> Tensor:
-        """The vectors: (B, M, width)."""
+    def forward(self, slots: Tensor, table: NumberTable, places: NumberPlaces | None = None) -> Tensor:
+        """The vectors: (B, M, width); `places` are those of the slots and the table, if they are known already."""
         weight: Tensor = self.network[1].weight  # type: ignore[assignment]
-        return self.network(self.features(slots, table).to(weight.dtype))
+        return self.network(self.features(slots, table, places).to(weight.dtype))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
-from numerate.processing.static_shapes import chosen_rows, is_recorded, tokens_where
+from numerate.processing.static_shapes import is_recorded, tokens_where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +99,7 @@ def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] |
 def token_loss(
     logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False,
     known: tuple[Tensor, Tensor] | None = None, shares: Mapping[str, Tensor] | None = None,
+    where: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:  # fmt: skip
     """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
@@ -112,16 +114,17 @@ def token_loss(
         shift: Whether the logits at t predict the token at t + 1.
         known: Result of `sum_and_pick` for these logits and the aligned labels, if it is known already.
         shares: Denominator under the name `tokens`; see `mean_over`.
+        where: Rows and columns of the labelled tokens, if they are known already.
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
-    where = None if known is not None or shift else tokens_where(wanted)
+    if where is None and known is None and not shift:
+        where = tokens_where(wanted)
     if where is not None and is_recorded() and not len(where[0]):
         return logits.new_zeros(())  # a backward pass through no rows costs as much as through all
     if where is not None:  # in a masked batch few tokens have a label
-        logits, labels = chosen_rows(logits, *where), labels[where]
-        own = own if own is None else chosen_rows(own, *where)
-        wanted = torch.ones_like(labels, dtype=torch.bool)
+        total = _chosen_loss(logits, labels, own, first_id, where)
+        return mean_over(total, len(where[0]), shares, "tokens")
     whole, picked = sum_and_pick(logits, labels) if known is None else known
     if own is not None:
         ours = own.to(whole)
@@ -129,3 +132,16 @@ def token_loss(
         mine = ours.gather(-1, (labels - first_id).clamp(0, ours.shape[-1] - 1)[..., None])[..., 0]
         picked = torch.where(labels >= first_id, mine, picked)
     return mean_over(torch.where(wanted, whole - picked, 0.0).sum(), wanted.sum(), shares, "tokens")
+
+
+def _chosen_loss(
+    logits: Tensor, labels: Tensor, own: Tensor | None, first_id: int, where: tuple[Tensor, Tensor]
+) -> Tensor:
+    """Sum of the cross-entropy over the tokens at `where`: their logits are few, so a copy of them costs little."""
+    index = (where[0] * labels.shape[1] + where[1]).to(logits.device)
+    labels = labels.flatten().index_select(0, index)
+    parts = [part.flatten(0, 1).index_select(0, index) for part in (logits, own) if part is not None]
+    rows, size = torch.cat(parts, dim=-1), logits.shape[-1]
+    if own is not None and size != first_id:  # the ids between the backbone's logits and ours have no logits
+        labels = labels - (labels >= first_id) * (first_id - size)
+    return functional.cross_entropy(rows.to(torch.promote_types(rows.dtype, torch.float32)), labels, reduction="sum")

@@ -48,9 +48,19 @@ def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int = 0,
         >>> torch.equal(two[1:], one), torch.equal(two[:1], one)
         (True, False)
     """
-    key = sample.to(torch.int64)[:, None]
-    for part in (seed, epoch, stream):
+    return _uniform(_mixed_in(sample.to(torch.int64)[:, None], seed, epoch), place, stream)
+
+
+def _mixed_in(key: Tensor, *parts: int) -> Tensor:
+    """The key (B, 1) with further numbers mixed in."""
+    for part in parts:
         key = _mixed(key + _wrapped(_GOLDEN * (2 * part + 1)))
+    return key
+
+
+def _uniform(key: Tensor, place: Tensor, stream: int) -> Tensor:
+    """`hashed_uniform` for a key (B, 1) that has seed and epoch mixed in."""
+    key = _mixed_in(key, stream)
     bits = _shifted(_mixed(key + _GOLDEN * (place + 1)), 40)  # 24 bits: the precision of float32
     return bits.to(torch.float32) / (1 << 24)
 
@@ -59,19 +69,18 @@ class Draws:
     """Uniform draws for the tokens and numbers of one batch.
 
     Args:
-        samples: (B,) ids of the samples; None to draw from torch's generator on `device`.
-        places: (B, T) index of each token among the real tokens of its row, so that padding does not matter.
-        device: Device of the draws.
+        samples: (B,) ids of the samples; None to draw from torch's generator.
+        present: (B, T) bool, which tokens are no padding, so that padding does not matter.
         seed: Seed for samples with ids.
         epoch: Epoch for samples with ids.
     """
 
-    def __init__(
-        self, samples: Tensor | None, places: Tensor, device: torch.device, seed: int = 0, epoch: int = 0
-    ) -> None:
-        self.samples = None if samples is None else samples.reshape(-1).to(device)
-        self.places, self.device, self.seed, self.epoch = places, device, seed, epoch
-        self._stream = 0
+    def __init__(self, samples: Tensor | None, present: Tensor, seed: int = 0, epoch: int = 0) -> None:
+        self.places, self.device, self._stream = present, present.device, 0  # the generator needs only a shape
+        self._key: Tensor | None = None
+        if samples is not None:
+            self.places = present.cumsum(1) - 1
+            self._key = _mixed_in(samples.reshape(-1, 1).to(self.device, torch.int64), seed, epoch)
 
     def tokens(self) -> Tensor:
         """One draw for each token: (B, T)."""
@@ -82,7 +91,7 @@ class Draws:
         return self._draw(torch.arange(count, device=self.device).expand(len(self.places), -1))
 
     def _draw(self, places: Tensor) -> Tensor:
-        if self.samples is None:
+        if self._key is None:
             return torch.rand(places.shape, device=self.device)
         self._stream += 1
-        return hashed_uniform(self.samples, places, self.seed, self.epoch, self._stream)
+        return _uniform(self._key, places, self._stream)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from numerate.processing.number_table import ASKED, NumberTable
 from numerate.processing.slot_positions import first_tokens, table_of
 from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from numerate.objectives.base import Vocabulary
 
 __all__ = ["Hidden", "gather_rows", "hide_numbers"]
@@ -78,21 +78,24 @@ def hide_numbers(
     if table is None:
         raise ValueError(f"the batch has no number table; it has {', '.join(batch)}")
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    index = (slots.abs() - 1).clamp_min(0)
-    written = hidden.gather(1, index) & (slots != 0)
+    number = slots.abs()  # 0 for other tokens, so that tables of numbers get a column 0 for them
+    written = functional.pad(hidden, (1, 0)).gather(1, number)
     # Before its sub-words, also where its own slot is behind them: a sign that stays in sight comes after the number.
-    first = written & (first_tokens(slots, hidden.shape[1], written=True).gather(1, index) == places)
+    earliest = functional.pad(first_tokens(slots, hidden.shape[1], written=True), (1, 0)).gather(1, number)
+    first = written & (earliest == places)
     inputs, targets = dict(batch), table
     if scale is not None:
-        stays = written & ((scale & 1) == 1)
+        stays = scale & 1
         if in_sight is not None:
-            stays = stays | (written & (scale != 0) & in_sight.gather(1, index))
-        targets = _without_scale(table, slots, torch.where(stays, scale, 0))
-        written, slots = written & ~stays, slots.masked_fill(stays, 0)
+            stays = stays | scale * functional.pad(in_sight, (1, 0)).gather(1, number)
+        stays = written & (stays != 0)
+        targets = _without_scale(table, number * stays, scale * stays)
+        written, slots = written ^ stays, slots.masked_fill(stays, 0)
         inputs["number_scale"] = None
     token = vocabulary.num_id if token is None else token
-    inputs["input_ids"], inputs["number_slots"] = torch.where(first, token, ids), torch.where(first, index + 1, slots)
-    inputs["number_given"] = torch.where(hidden, torch.full_like(table.given, ASKED), table.given)
+    inputs["input_ids"] = torch.where(first, token, ids) if isinstance(token, Tensor) else ids.masked_fill(first, token)
+    inputs["number_slots"] = torch.where(first, number, slots)
+    inputs["number_given"] = table.given.masked_fill(hidden, ASKED)
     for name in ("number_bits", "number_chars", "number_precision"):
         if (column := batch.get(name)) is not None:
             inputs[name] = column.masked_fill(hidden if column.dim() == 2 else hidden[..., None], 0)
@@ -102,14 +105,19 @@ def hide_numbers(
     if attention is None:
         attention = inputs["attention_mask"] = torch.ones_like(ids)
     leaves = written & ~first
-    source = _closed_up(~leaves, attention[:, :1] == 0)
+    source = _closed_up(~leaves, places, attention[:, :1] == 0)
     if inputs.get("position_ids") is not None:  # a gap would show how many tokens left
         inputs["position_ids"] = (inputs["position_ids"] - leaves.cumsum(1)).clamp_min(0)
+    fills = _FILL | {"input_ids": vocabulary.pad_id}
+    plain: dict[str, Tensor] = {}
     for name, values in inputs.items():
         of_numbers = name.startswith("number_") and name != "number_slots"  # (B, M), and M may equal T
-        if isinstance(values, torch.Tensor) and values.shape[:2] == ids.shape and not of_numbers:
-            fill = vocabulary.pad_id if name == "input_ids" else _FILL.get(name, 0)
-            inputs[name] = gather_rows(values, source, fill)
+        if isinstance(values, Tensor) and values.shape[:2] == ids.shape and not of_numbers:
+            if values.shape == ids.shape and values.dtype == ids.dtype:
+                plain[name] = values
+            else:
+                inputs[name] = gather_rows(values, source, fills.get(name, 0))
+    inputs |= _moved_together(plain, source, fills)
     if vocabulary.pads_left and inputs.get("position_ids") is None:
         inputs["position_ids"] = (inputs["attention_mask"].cumsum(1) - 1).clamp_min(0)
     return Hidden(inputs, targets, source)
@@ -127,33 +135,51 @@ def _check(attention: Tensor | None, positions: Tensor | None) -> None:
             raise ValueError("position_ids start again within a row: give each text a row of its own to hide numbers")
 
 
-def _closed_up(kept: Tensor, left: Tensor) -> Tensor:
+def _closed_up(kept: Tensor, places: Tensor, left: Tensor) -> Tensor:
     """The source of each place after the tokens that are not `kept` (B, T) have left; `left` (B, 1): padded there."""
     length = kept.shape[1]
-    places = torch.arange(length, device=kept.device).expand_as(kept)
-    rank = kept.cumsum(1) - 1
-    place = torch.where(left, rank + (length - 1 - rank[:, -1:]), rank)
-    # Tokens that leave are written behind the row, and cut off.
+    rank = kept.cumsum(1)  # from 1
+    place = rank + left * (length - rank[:, -1:])
+    # Tokens that leave are written to a column 0, which is cut off.
     source = torch.full((len(kept), length + 1), -1, device=kept.device)
-    return source.scatter(1, torch.where(kept, place, length), places)[:, :length]
+    return source.scatter_(1, place * kept, places)[:, 1:]
 
 
-def _without_scale(table: NumberTable, slots: Tensor, scale: Tensor) -> NumberTable:
-    """The table with the written value of each number whose `scale` (B, T) is not 0 at one of its tokens."""
+def _moved_together(fields: dict[str, Tensor], source: Tensor, fills: dict[str, int]) -> dict[str, Tensor]:
+    """`gather_rows` of several (B, T) fields of one type at once: few operations, since each launches a kernel."""
+    names = sorted(fields, key=lambda name: fills.get(name, 0))  # fields with the same fill beside each other
+    before = torch.stack([fields[name] for name in names])
+    moved = before.gather(2, source.clamp_min(0).expand_as(before))
+    vacated, values = source < 0, [fills.get(name, 0) for name in names]
+    for fill in dict.fromkeys(values):
+        start = values.index(fill)
+        moved[start : start + values.count(fill)].masked_fill_(vacated, fill)
+    return dict(zip(names, moved.unbind(), strict=True))
+
+
+def _without_scale(table: NumberTable, number: Tensor, scale: Tensor) -> NumberTable:
+    """The table with the written value of each number that has tokens with a scale.
+
+    Args:
+        table: (B, M) numbers.
+        number: (B, T) the number, from 1, of each token that has a scale; 0 for other tokens.
+        scale: (B, T) its scale.
+    """
     # All tokens of a suffix have the same scale; other tokens are written to column 0.
-    none = torch.zeros(len(slots), table.bits.shape[1] + 1, dtype=scale.dtype, device=scale.device)
-    power = none.scatter(1, torch.where(scale != 0, slots.abs(), 0), scale)[:, 1:] >> 1
-    values, precision = table.values(), table.precision - power.to(table.precision.dtype)
+    none = torch.zeros(len(number), table.bits.shape[1] + 1, dtype=scale.dtype, device=scale.device)
+    power = none.scatter_(1, number, scale)[:, 1:] >> 1
+    precision = table.precision - power.to(table.precision.dtype)
+    values, step = table.values(), 10.0 ** (-precision.double())
+    bare = values * 10.0 ** (-power.double())
     # Rounded to the written digits, since the product may be off by one bit: 0.07 * 100 is 7.000000000000001.
-    step = 10.0 ** (-precision.double())
-    exact = torch.where(precision <= 0, (values * 10.0 ** (-power.double()) * step).round() / step, torch.nan)
-    bare = torch.where(exact.isfinite() & (exact.abs() * step < 2**53), exact, values * 10.0 ** (-power.double()))
+    whole = (bare * step).round()
+    bare = torch.where((precision <= 0) & (whole.abs() < 2**53), whole / step, bare)
     changed = power != 0
-    digits = (table.characters >= 1) & (table.characters <= 10)
+    digits = table.characters - 1 < 10  # characters 1 to 10; 0 becomes 255
     behind = digits.flip(-1).cumsum(-1).flip(-1) == 0
     return replace(
         table,
         bits=torch.where(changed, bare, values).view(torch.int64),
-        precision=torch.where(changed, precision, table.precision),
+        precision=precision,
         characters=table.characters.masked_fill(behind & changed[..., None], 0),
     )

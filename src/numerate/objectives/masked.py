@@ -97,25 +97,25 @@ class Masked(Objective):
         config, table, slots = self.config, table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
-        special = torch.isin(ids, _specials(vocabulary, ids.device))
+        plain = torch.isin(ids, _specials(vocabulary, ids.device), invert=True)
         attention = batch.get("attention_mask")
         if attention is None or attention.dim() != 2:
             attention = torch.ones_like(ids)
         present = attention.bool()
         if not config.joint:
             slots = slots.clamp_min(0)
-        draws = Draws(batch.get("sample_id"), present.cumsum(1) - 1, ids.device, config.seed, self.epoch)
+        draws = Draws(batch.get("sample_id"), present, config.seed, self.epoch)
         ratio = 0.0 if config.what == "numbers" else config.ratio
-        words = (draws.tokens() < ratio) & ~special & present & (slots == 0)
+        words = (draws.tokens() < ratio) & plain & present & (slots == 0)
         masked = None
         if table is not None and table.bits.shape[1]:
             masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
-            masked = masked & (table.given == GIVEN) & table.values().isfinite()
+            masked = masked & (table.given == GIVEN) & table.finite()
         hides = vocabulary.predicts_numbers and (config.joint or not vocabulary.several_tokens)
         if masked is None or not hides:
             return self._one_by_one(batch, vocabulary, draws, slots, words, masked)
         token: Any = vocabulary.mask_id if config.hide_slot else vocabulary.num_id
-        given, seen = masked, torch.where(words, vocabulary.mask_id, ids)
+        given, seen = masked, ids.masked_fill(words, vocabulary.mask_id)
         if config.replace != (1.0, 0.0):
             token_fate, number_fate = draws.tokens(), draws.numbers(masked.shape[1])
             given = masked & (number_fate < sum(config.replace))

@@ -35,6 +35,8 @@ CHARACTERS |= {"-": 12, "−": 12, "e": 13, "E": 13, ".": 14, "%": 15, ",": 16, 
 """LUNA's alphabet of 19: 0 is padding, 1 to 10 are the digits, 11 is LUNA's DEC (never used), 18 is unknown."""
 UNKNOWN_CHARACTER = 18
 MAX_CHARACTERS = 32
+_EXPONENT = 0x7FF0000000000000
+"""Bits of the exponent of a float64."""
 
 _TO_IDS = np.full(256, UNKNOWN_CHARACTER, dtype=np.uint8)
 _TO_IDS[0] = 0
@@ -206,6 +208,10 @@ class NumberTable:
     def values(self) -> Tensor:
         """The numbers as float64."""
         return self.bits.view(torch.float64)
+
+    def finite(self) -> Tensor:
+        """Which numbers are neither infinite nor NaN: those whose exponent has a bit that is 0."""
+        return (self.bits & _EXPONENT) != _EXPONENT
 
     def to(self, device: torch.device | str | None) -> NumberTable:
         """The table on another device."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["first_tokens", "last_tokens", "number_positions", "table_of"]
+__all__ = ["NumberPlaces", "first_tokens", "last_tokens", "number_positions", "predicting_tokens", "table_of"]
 
 
 def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
@@ -46,7 +47,7 @@ def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
     slots = slots.abs() if written else slots.clamp_min(0)
     first = torch.full((batch, numbers + 1), length, device=slots.device, dtype=torch.int64)
     tokens = torch.arange(length, device=slots.device).expand(batch, -1)
-    return first.scatter_reduce(1, slots, tokens, "amin")[:, 1:]
+    return first.scatter_reduce_(1, slots, tokens, "amin")[:, 1:]
 
 
 def last_tokens(slots: Tensor, numbers: int) -> Tensor:
@@ -58,7 +59,50 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
     """
     tokens = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
     none = torch.full((len(slots), numbers + 1), -1, device=slots.device)
-    return none.scatter_reduce(1, slots.abs(), tokens, "amax")[:, 1:]
+    return none.scatter_reduce_(1, slots.abs(), tokens, "amax")[:, 1:]
+
+
+class NumberPlaces:
+    """Where the numbers of a batch are: tensors that several parts of a model read, each computed once.
+
+    Args:
+        slots: (B, T) slots.
+        table: The (B, M) number table.
+    """
+
+    def __init__(self, slots: Tensor, table: NumberTable) -> None:
+        self.slots, self.table, self.count = slots, table, table.bits.shape[1]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> NumberPlaces | None:
+        """The places in a batch's fields; None without a number table or slots."""
+        table, slots = table_of(fields), fields.get("number_slots")
+        return None if table is None or slots is None else cls(slots, table)
+
+    @cached_property
+    def slot(self) -> Tensor:
+        """The first token with a number's vector: (B, M), see `first_tokens`."""
+        return first_tokens(self.slots, self.count)
+
+    @cached_property
+    def first(self) -> Tensor:
+        """The first token that writes a number: (B, M)."""
+        return first_tokens(self.slots, self.count, written=True)
+
+    @cached_property
+    def last(self) -> Tensor:
+        """The last token that writes a number: (B, M), see `last_tokens`."""
+        return last_tokens(self.slots, self.count)
+
+    @cached_property
+    def given(self) -> Tensor:
+        """Which numbers are given: (B, M) bool."""
+        return self.table.given == GIVEN
+
+    @cached_property
+    def known(self) -> Tensor:
+        """Which numbers are given and finite: (B, M) bool."""
+        return self.given & self.table.finite()
 
 
 def number_positions(
@@ -76,12 +120,31 @@ def number_positions(
     Returns:
         Row, token and number index of each number that has tokens: three (N,) tensors.
     """
-    position = first_tokens(slots, wanted.shape[1], written=before is not None)
-    wanted = wanted & (position < slots.shape[1])
-    if before is not None:
-        previous = position - 1
-        seen = (previous >= 0) & before.bool().gather(1, previous.clamp(0, slots.shape[1] - 1))
-        wanted = wanted if stay else wanted & seen
-        position = torch.where(seen, previous, position)
+    first = first_tokens(slots, wanted.shape[1], written=before is not None)
+    wanted, position = predicting_tokens(first, wanted, slots.shape[1], before=before, stay=stay)
     rows, numbers = numbers_where(wanted)
     return rows, position[rows, numbers], numbers
+
+
+def predicting_tokens(
+    first: Tensor, wanted: Tensor, length: int, *, before: Tensor | None = None, stay: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The token that predicts each number of a batch; the arguments are those of `number_positions`, except for two.
+
+    Args:
+        first: (B, M) first token of each number: its slot, for causal models the first token that writes it.
+        wanted: (B, M) which numbers are predicted.
+        length: Number of tokens of a row.
+        before: For causal models, (B, T) which tokens are not padding.
+        stay: Predict a number without a real token before it at its own token.
+
+    Returns:
+        (B, M) which numbers are wanted and can be predicted, and (B, M) the token that predicts each; arbitrary for
+        other numbers.
+    """
+    wanted = wanted & (first < length)
+    if before is None:
+        return wanted, first
+    previous = first - 1
+    seen = (previous >= 0) & before.bool().gather(1, previous.clamp(0, length - 1))
+    return wanted if stay else wanted & seen, torch.where(seen, previous, first)

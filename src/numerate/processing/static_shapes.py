@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Counts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded", "numbers_where",
+__all__ = ["Counts", "LaterCounts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded", "numbers_where",
            "tokens_where"]  # fmt: skip
 
 
@@ -58,22 +58,53 @@ def has_fixed_shapes() -> bool:
     return is_recorded() or torch.compiler.is_compiling()
 
 
-def numbers_where(wanted: Tensor) -> tuple[Tensor, Tensor]:
+class LaterCounts:
+    """How often masks are true, copied to the host while the accelerator works on.
+
+    `mask.nonzero()` waits until the accelerator has done all its work. If the counts are made before the backbone runs
+    and read after it was started, the host waits only for the work before the masks, and the accelerator never idles.
+
+    Args:
+        *masks: Boolean tensors on one device.
+
+    Example:
+        >>> LaterCounts(torch.tensor([True]))[0] is None  # without an accelerator, `nonzero` does not wait
+        True
+    """
+
+    def __init__(self, *masks: Tensor) -> None:
+        self._copied: torch.Event | None = None
+        if masks and masks[0].is_cuda and not has_fixed_shapes():
+            counts = torch.stack([mask.count_nonzero() for mask in masks])
+            self._counts = counts.to("cpu", non_blocking=True)
+            self._copied = torch.cuda.current_stream(counts.device).record_event()
+
+    def __getitem__(self, index: int) -> int | None:
+        """The count of one mask; None if it is not needed to find its places."""
+        if self._copied is None:
+            return None
+        self._copied.synchronize()
+        return int(self._counts[index])
+
+
+def numbers_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor]:
     """The rows and columns where a mask (B, M) of numbers is true, as `wanted.nonzero(as_tuple=True)`.
+
+    With their `count`, the host does not wait for the mask.
 
     Example:
         >>> with fixed_counts(Counts(numbers=2)):
         ...     numbers_where(torch.tensor([[True, False], [False, True]]))
         (tensor([0, 1]), tensor([0, 1]))
     """
-    return _places(wanted, None if _counts is None else _counts.numbers)
+    return _places(wanted, count if _counts is None else _counts.numbers)
 
 
-def tokens_where(wanted: Tensor) -> tuple[Tensor, Tensor] | None:
+def tokens_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor] | None:
     """The rows and columns where a mask (B, T) of tokens is true; None if shapes are fixed and their count is not."""
     if has_fixed_shapes() and (_counts is None or _counts.tokens is None):
         return None
-    return _places(wanted, None if _counts is None else _counts.tokens)
+    return _places(wanted, count if _counts is None else _counts.tokens)
 
 
 def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.inputs import embed, late_change, number_vectors
 from numerate.modeling.introspection import base_of
-from numerate.modeling.outputs import number_outputs
+from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.processing.scaling import EVERYTHING
 
 if TYPE_CHECKING:
@@ -84,5 +84,5 @@ def next_token_logits(
     if hidden is None:
         raise ValueError(f"{type(backbone).__name__} does not return its last hidden state")
     output.logits, last = output.logits[:, -1:], {"input_ids": fields["input_ids"][:, -1:], "number_slots": None}
-    result: Any = number_outputs(model, output, hidden[:, -1:], last)
+    result: Any = number_outputs(model, output, hidden[:, -1:], Predicted(model, last))
     return result.logits[:, -1], hidden[:, -1], output.get("past_key_values")
