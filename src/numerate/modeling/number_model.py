@@ -8,13 +8,13 @@ logits as before.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
-from numerate.modeling import introspection, saving
+from numerate.modeling import introspection
 from numerate.modeling.asking import asked_ids, refusal
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
@@ -23,6 +23,7 @@ from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.modeling.placement import PLACEMENTS
+from numerate.modeling.pretrained_interface import PretrainedInterface
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
@@ -31,20 +32,18 @@ from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+    from transformers import PreTrainedModel
 
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
-    from numerate.modeling.artefact import NumberModelConfig
     from numerate.processing.number_table import NumberTable
     from numerate.processing.processor import NumberProcessor
 
 __all__ = ["NumberModel"]
 
 
-class NumberModel(nn.Module):
+class NumberModel(PretrainedInterface):
     """A backbone with number embedder, head and objective; `numerate.attach` builds one from names.
 
     Args:
@@ -65,8 +64,6 @@ class NumberModel(nn.Module):
             precision drops from the output itself, and the task's targets (a `NumberTable` or None); None for nothing.
     """
 
-    accepts_loss_kwargs = False
-    """Tells the HF Trainer that our losses are means over the batch."""
     fitted = False
     """Whether head and embedder were fitted to data, or loaded; see `numerate.modeling.fitting`."""
 
@@ -113,7 +110,6 @@ class NumberModel(nn.Module):
         )  # fmt: skip
         # Takes the place of our tokens where the backbone needs ids of its own: any token without a special meaning.
         self._stand_in = next((token for token in range(len(words)) if token not in special), 0)
-        self._frozen: list[nn.Parameter] = []
         self.labelled_logits = False
         self.on_numbers: Callable[[NumberDistribution | None, Tensor | None, NumberTable | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
@@ -142,34 +138,6 @@ class NumberModel(nn.Module):
         if hides and objective is not None and objective.config.number_tokens is not None:
             kind = processor.notation.config.kind
             raise ValueError(f"number_tokens with notation {kind!r}: hidden numbers have no tokens, set joint=False")
-
-    @classmethod
-    def from_pretrained(
-        cls, folder: str | Path, backbone: PreTrainedModel | None = None,
-        tokenizer: PreTrainedTokenizerFast | None = None, **options: Any,
-    ) -> Self:  # fmt: skip
-        """Loads a model that `save_pretrained` wrote.
-
-        Args:
-            folder: A local folder or a Hub id.
-            backbone: The base model; by default the one that the saved config names.
-            tokenizer: Its tokenizer; by default the one that is saved with the base model.
-            **options: Passed to the base model's own `from_pretrained` (`dtype`, `device_map`).
-
-        Raises:
-            ArtefactError: The saved files cannot be trusted or do not fit the backbone.
-        """
-        return saving.load_model(cls, folder, backbone, tokenizer, **options)
-
-    @property
-    def config(self) -> Any:
-        """The backbone's own config, as Hugging Face tools expect it."""
-        return self.backbone.config
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the backbone's embeddings."""
-        return self.own_rows.device
 
     def forward(
         self,
@@ -310,57 +278,6 @@ class NumberModel(nn.Module):
     def generate(self, prompts: str | list[str], max_new_tokens: int = 64, **options: Any) -> Generation:
         """Continues prompts in words and numbers; options as `numerate.modeling.generation.generate` takes them."""
         return generate(self, prompts, max_new_tokens, **options)
-
-    def describe(self) -> NumberModelConfig:
-        """The config that `from_pretrained` builds the model from."""
-        return saving.describe(self)
-
-    def own_state(self) -> dict[str, Tensor]:
-        """Our own weights, without the backbone's."""
-        return saving.own_state(self.state_dict())
-
-    def save_pretrained(
-        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
-    ) -> None:
-        """Writes the config, our own weights (safetensors) and a model card into a folder.
-
-        With `backbone`, the backbone and its tokenizer are saved, too, in a subfolder: for a backbone that was trained.
-        `state_dict` has all weights of the model, if its own are spread over several processes. Other options, which
-        Hugging Face tools pass, are not used.
-        """
-        del options
-        saving.save_model(self, folder, backbone=backbone, state_dict=state_dict)
-
-    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
-        """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""
-        return saving.push_model(self, repo_id, backbone=backbone, **options)
-
-    def trainable_parameters(self) -> tuple[int, int]:
-        """The number of parameters that are trained, and of all."""
-        counts = [(p.numel(), p.requires_grad) for p in self.parameters()]
-        return sum(n for n, trained in counts if trained), sum(n for n, _ in counts)
-
-    def print_trainable_parameters(self) -> None:
-        """Prints how many parameters are trained."""
-        trained, total = self.trainable_parameters()
-        print(f"trainable params: {trained:,} || all params: {total:,} || trainable%: {100 * trained / total:.4f}")
-
-    def freeze_backbone(self, frozen: bool = True) -> Self:
-        """Freezes the backbone, or makes those of its weights trainable again that were before."""
-        if frozen:
-            self._frozen += [weight for weight in self.backbone.parameters() if weight.requires_grad]
-        for weight in self._frozen:
-            weight.requires_grad_(not frozen)
-        self._frozen = self._frozen if frozen else []
-        return self
-
-    def gradient_checkpointing_enable(self, *arguments: Any, **options: Any) -> None:
-        """Calls the backbone's method of the same name."""
-        self.backbone.gradient_checkpointing_enable(*arguments, **options)
-
-    def gradient_checkpointing_disable(self) -> None:
-        """Calls the backbone's method of the same name."""
-        self.backbone.gradient_checkpointing_disable()
 
     def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
         """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""
