@@ -19,7 +19,7 @@ from numerate.registry import heads
 __all__ = ["ResiduesDistribution", "ResiduesHead", "ResiduesHeadConfig"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
     """Independent remainders: probability masses on all integer multiples of 10^-n that the moduli distinguish.
 
