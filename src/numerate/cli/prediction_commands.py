@@ -15,8 +15,6 @@ from numerate.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.processing.scaling import Scaling
-
 __all__ = ["COMMANDS", "Predictions", "continuations", "fill", "generate", "predict", "prompts_of"]
 
 RECORD_BATCH = 256
@@ -159,19 +157,17 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     quiet_unless_terminal()
     with one_line_errors():
         model = from_pretrained(folder)
-        waiting, scaling = iter(prompts), model.processor.scaling
+        waiting = iter(prompts)
         while some := list(islice(waiting, PROMPT_BATCH)):
             said = model.generate(some, max_new_tokens, **options)
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
-                yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}
+                yield {"prompt": prompt, "text": text, "numbers": [_described(number) for number in numbers]}
 
 
-def _described(number: Any, scaling: Scaling | None) -> dict[str, Any]:
+def _described(number: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"text": number.text, "value": number.value}
     if number.distribution is not None:
-        ends = [float(end[0]) for end in number.distribution.interval(0.9)]
-        # The head predicts scaled numbers: back to the units of the text.
-        found["interval_90"] = ends if scaling is None else scaling.invert(["", ""], ends).tolist()
+        found["interval_90"] = [float(end[0]) for end in number.distribution.interval(0.9)]
     return found
 
 

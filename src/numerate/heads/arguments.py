@@ -1,4 +1,4 @@
-"""Numbers as arguments of distributions: from floats, tensors, numerals and number tables to shapes that fit the rows."""
+"""Numbers as arguments of distributions: floats, tensors, numerals or number tables, in shapes that fit the rows."""
 
 from __future__ import annotations
 

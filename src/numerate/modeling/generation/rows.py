@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from numerate.numerals.numeral import Numeral
 from numerate.numerals.rounded import numeral_of
 from numerate.processing.number_table import PADDING, NumberTable
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numerate.heads.base import NumberDistribution
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["GeneratedNumber", "Row", "append_token", "last_token", "numeral_of", "select_rows"]
 
@@ -29,8 +29,8 @@ class GeneratedNumber:
     Attributes:
         text: As it is written in the text.
         value: Its value.
-        distribution: The distribution that it was taken from (of scaled values, if the processor scales); None if it
-            was written token by token.
+        distribution: The distribution that it was taken from, in the units of the text; None if it was written token
+            by token.
         log_prob: Log-probability of its tokens, or of its [NUM]; None if it was written in ordinary subwords.
     """
 
