@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from numerate.cli.source import one_line_errors, read_texts
-from numerate.cli.terminal import console, write_json
+from numerate.cli.terminal import console, on_terminal, write_json
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def predict(
 ) -> None:
     """Predict a field of each record, whether or not the record has it: median, interval, samples.
 
-    A table on a terminal; into a pipe or file, columns with tabs between them: record, median, low, high, unit, samples.
+    On a terminal it is a table. A file or pipe gets tab-separated columns (record, median, low, high, unit, samples).
     """
     found = Predictions(model, file, field, level=level, samples=samples, seed=seed)
     if as_json:
         for each in found:
             write_json(each)
-    elif sys.stdout.isatty():
+    elif on_terminal():
         unit = f" in {found.unit}" if found.unit else ""
         console().print(_table(found, f"{found.path}{unit}, with {100 * level:g} % intervals"))
     else:
@@ -122,7 +122,7 @@ class Predictions:
         self._rows = rows_of(file)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`; `unit` and `samples` if there are any."""
+        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`; `unit` and `samples` if any."""
         ends = ((1 - self.level) / 2, 0.5, (1 + self.level) / 2)
         rows = (row for _, row in self._rows)
         first = 0
@@ -182,17 +182,10 @@ def _described(number: Any) -> dict[str, Any]:
 
 
 def _write_columns(predictions: Iterable[dict[str, Any]]) -> None:
-    """Lines of columns with tabs between them, without a header, numbers in full."""
+    """Tab-separated columns without a header, numbers in full."""
     for each in predictions:
-        cells = [
-            each["record"],
-            each["median"],
-            each["low"],
-            each["high"],
-            each.get("unit", ""),
-            *each.get("samples", ()),
-        ]
-        sys.stdout.write("\t".join(map(str, cells)) + "\n")
+        cells = [*(each[name] for name in ("record", "median", "low", "high")), each.get("unit", "")]
+        sys.stdout.write("\t".join(map(str, [*cells, *each.get("samples", ())])) + "\n")
     sys.stdout.flush()
 
 

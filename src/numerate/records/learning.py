@@ -122,10 +122,9 @@ class _Tally:
         same = {"count": self.count, "missing": self.missing, "left_out": left_out}
         column = next((each for each in self._columns.values() if self.kinds["text"] and each.is_number), None)
         if column is not None:
-            same |= {"low": column.seen.low, "high": column.seen.high, "unit": column.unit, "locale": column.locale}
-            return Field(
-                holds="constant" if column.seen.is_constant else "number", heavy=column.seen.is_heavy(), **same
-            )
+            seen = column.seen
+            same |= {"low": seen.low, "high": seen.high, "unit": column.unit, "locale": column.locale}
+            return Field(holds="constant" if seen.is_constant else "number", heavy=seen.is_heavy(), **same)
         if holds == "text":
             different = len(self.texts) == self.kinds["text"] >= NAMES_FROM
             named = different and not any(" " in text for text in self.texts)

@@ -47,9 +47,8 @@ def read_quantity(text: str, locale: Locale = "auto") -> Quantity | None:
     Neither are dates, times, ordinals, fractions, ranges, and numbers beside words or comparison signs.
 
     Example:
-        >>> [read_quantity(text) for text in ("$59,696", "12 %", "-3.5 km", "($1,200)")]  # doctest: +NORMALIZE_WHITESPACE
-        [Quantity(number=59696.0, unit='USD', comma=False), Quantity(number=12.0, unit='%', comma=False),
-         Quantity(number=-3.5, unit='km', comma=False), Quantity(number=-1200.0, unit='USD', comma=False)]
+        >>> [read_quantity(text)[:2] for text in ("$59,696", "12 %", "-3.5 km", "($1,200)")]
+        [(59696.0, 'USD'), (12.0, '%'), (-3.5, 'km'), (-1200.0, 'USD')]
         >>> [read_quantity(text) for text in ("007", "555 123 456", "v1.2", "3/4", "<5 kg", "10-15 %", "about 5")]
         [None, None, None, None, None, None, None]
     """
