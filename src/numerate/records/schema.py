@@ -158,7 +158,8 @@ class Schema(Config):
             raise FieldError(f"field {name!r} is a list: give an index, as {name.replace('[]', '[0]')!r}")
         if what.left_out or what.holds in ("text", "name", "empty"):
             why = "was left out of the training" if what.left_out else {"empty": "has no values"}.get(what.holds)
-            raise FieldError(f"field {name!r} {why or 'has texts'}: only numbers and times can be predicted")
+            hint = "" if why else "; strings such as '$5' are numbers if all of them have the same unit"
+            raise FieldError(f"field {name!r} {why or 'has texts'}: only numbers and times can be predicted{hint}")
         return known[0]
 
     def write(self, record: Any, asked: str | None = None, counts: Counts | None = None) -> str:
