@@ -247,3 +247,41 @@ def test_not_a_number_has_no_probability(distribution: NumberDistribution) -> No
     assert distribution.log_prob([math.nan, math.inf, -math.inf, math.nan, 1.0])[:4].tolist() == [-math.inf] * 4
     ends = distribution.cdf([-math.inf, math.inf, math.nan, 0.0, 0.0])
     assert ends[:2].tolist() == [0.0, 1.0] and bool(ends[2].isnan())
+
+
+def test_digits_and_bits_equal_independent_ones_of_torch() -> None:
+    digits: Any = fresh("fourier-digits", integer_digits=3, fraction_digits=1)(states(3))
+    places = td.Categorical(logits=digits.log_digits)
+    minus = td.Bernoulli(logits=-digits.plus_logit)
+    expected = places.log_prob(torch.tensor([0, 4, 2, 5])).sum(-1) + minus.log_prob(torch.ones(3).double())
+    torch.testing.assert_close(digits.log_prob(-42.5), expected)
+    found: Any = fresh("bits")(states(3))
+    pattern = torch.tensor(-42.5, dtype=torch.float64).view(torch.int64)
+    ones = (pattern >> torch.arange(63, -1, -1) & 1).double()
+    inside = td.Bernoulli(logits=found.logits).log_prob(ones).sum(-1)
+    endless = td.Bernoulli(logits=found.logits[:, 1:12]).log_prob(torch.ones(11).double()).sum(-1).exp()
+    torch.testing.assert_close(found.log_prob(-42.5), inside - torch.log1p(-endless))
+
+
+def test_exponent_and_mantissa_equal_a_truncated_normal() -> None:
+    found: Any = fresh("exponent-mantissa")(states(3))
+    place = 2 - found.lowest  # 425 is 4.25 · 10²
+    normal = td.Normal(found.centers[:, place], found.spreads[:, place])
+    one, ten, at = (torch.tensor(value).double() for value in (1.0, 10.0, 4.25))
+    inside = (normal.cdf(ten) - normal.cdf(one)).log()
+    chance = found.log_signs[:, 2] + found.log_exponents[:, place]
+    torch.testing.assert_close(found.log_prob(425), chance + normal.log_prob(at) - inside - 2 * math.log(10))
+
+
+def test_quantiles_and_vocabularies_equal_what_they_predict() -> None:
+    found: Any = fresh("quantiles")(states(3))
+    at = torch.sinh(found.knots) * found.unit
+    levels = torch.tensor([found.levels], dtype=torch.float64)
+    torch.testing.assert_close(found.cdf(at), levels.expand_as(at))
+    torch.testing.assert_close(found.quantile(levels), at)
+    words: Any = fresh("softmax", size=20)(states(3))
+    known = td.Categorical(logits=words.log_masses)
+    index = words.numerals.texts().index("1987")
+    torch.testing.assert_close(words.log_prob(1987), known.log_prob(torch.tensor(index)))
+    share = known.probs[:, :-1] / known.probs[:, :-1].sum(-1, keepdim=True)
+    torch.testing.assert_close(words.cdf(1987.0), share[:, words.numerals.values <= 1987].sum(-1))

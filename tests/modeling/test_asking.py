@@ -50,6 +50,9 @@ def test_numerals_with_the_sign_behind_the_gap_are_the_written_number(model: Any
     [numeral] = numerate.find("Costs rose 3.2%.")
     assert float(percent.log_prob(numeral)) == float(percent.log_prob(3.2)) != float(percent.log_prob(0.032))
     assert float(plain.cdf(numeral)) == float(plain.cdf(0.032))
+    assert found.cdf(numeral).tolist() == found.cdf([3.2, 0.032]).tolist() == found.cdf([numeral] * 2).tolist()
+    with pytest.raises(ValueError, match="2 rows with different units take 1 or 2 numerals, got 3"):
+        found.cdf([numeral] * 3)
     [large], [million] = numerate.find("1.5 billion"), model.predict("[NUM] million people")
     assert float(million.log_prob(large)) == float(million.log_prob(1500))
 

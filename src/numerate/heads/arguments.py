@@ -52,7 +52,8 @@ def table_of(numbers: Any, contexts: Sequence[NumberContext] | None = None) -> N
     if isinstance(numbers, NumberTable):
         return numbers
     if isinstance(numbers, Numeral):
-        return _of_numerals([numbers], contexts)[0]
+        table = _of_numerals([numbers], contexts)
+        return table[0] if len(table) == 1 else table
     if isinstance(numbers, list | tuple) and numbers and all(isinstance(each, Numeral) for each in numbers):
         return _of_numerals(numbers, contexts)
     values = _array(numbers)
@@ -104,12 +105,14 @@ def _of_numerals(numerals: Sequence[Numeral], contexts: Sequence[NumberContext] 
     powers = [context.power for context in contexts or ()]
     if not any(powers):
         return NumberTable.of_numerals(numerals)
-    if len(powers) != len(numerals):
-        if len(set(powers)) > 1:
-            raise DistributionError(
-                f"rows with different percent signs or scale words take {len(powers)} numerals, got {len(numerals)}"
-            )
+    if len(set(powers)) == 1:
         powers = powers[:1] * len(numerals)
+    elif len(numerals) == 1:  # one numeral for all rows, which may be another number in each
+        numerals = [*numerals] * len(powers)
+    elif len(numerals) != len(powers):
+        raise DistributionError(
+            f"{len(powers)} rows with different units take 1 or {len(powers)} numerals, got {len(numerals)}"
+        )
     return NumberTable.of_numerals([_in_unit(each, power) for each, power in zip(numerals, powers, strict=True)])
 
 

@@ -38,7 +38,9 @@ def row_index(index: Any, rows: int) -> slice | Tensor:
 def moved(value: Any, device: torch.device | str) -> Any:
     """A field of a distribution on a device; a module is copied unless it is there, as it belongs to a head."""
     if isinstance(value, nn.Module):
-        there = all(tensor.device == torch.device(device) for tensor in [*value.parameters(), *value.buffers()])
+        wanted = torch.device(device)
+        found = {tensor.device for tensor in (*value.parameters(), *value.buffers())}
+        there = all(each.type == wanted.type and wanted.index in (None, each.index) for each in found)
         return value if there else copy.deepcopy(value).to(device)
     if isinstance(value, Tensor) or (dataclasses.is_dataclass(value) and hasattr(value, "to")):
         return value.to(device)

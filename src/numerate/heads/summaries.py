@@ -76,16 +76,17 @@ def _short(value: float) -> str:
 @torch.no_grad()
 def best_candidates(distribution: NumberDistribution, k: int) -> list[list[Candidate]]:
     """The k most probable numbers of each row; see `NumberDistribution.best`."""
-    return [_best_of_row(row, k) for row in distribution]
+    values = distribution._likely_values()
+    quartiles = distribution.quantile([[0.25, 0.75]]).tolist()
+    return [_best_of_row(*each, k) for each in zip(distribution, values, quartiles, strict=True)]
 
 
-def _best_of_row(row: NumberDistribution, k: int) -> list[Candidate]:
-    values = row._likely_values()[0]
-    values = values[values.isfinite()].unique().tolist()
+def _best_of_row(row: NumberDistribution, likely: Tensor, quartiles: list[float], k: int) -> list[Candidate]:
+    values = likely[likely.isfinite()].unique().tolist()
     if row.is_written:
         candidates = [form for value in values for form in _written_forms(value)]
     else:
-        digits = 17 if row._lists_values else _digits(row.quantile([0.25, 0.75]))
+        digits = 17 if row._lists_values else _digits(*quartiles)
         candidates = [_rounded(value, digits) for value in values]
     numbers = list({str(number): number for number in candidates}.values())  # 1.5 and 1.50 are equal, but not the same
     table = _table(numbers).to(row.device)
@@ -99,9 +100,8 @@ def _best_of_row(row: NumberDistribution, k: int) -> list[Candidate]:
     return list(map(Candidate, texts, map(float, chosen), best.values.tolist()))
 
 
-def _digits(quartiles: Tensor) -> int:
+def _digits(low: float, high: float) -> int:
     """Significant digits whose last one is about a tenth of the interquartile range."""
-    low, high = quartiles.tolist()
     size = max(abs(low), abs(high))
     relative = (high / size - low / size) if 0 < size < math.inf else 0.0
     return _MOST if relative <= 0 else min(_MOST, max(_FEWEST, math.ceil(1.5 - math.log10(relative))))
