@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["BitsConfig", "BitsDistribution", "BitsHead"]

@@ -1,4 +1,4 @@
-"""Interface of predicted distributions over numbers, and the base class of those over values."""
+"""Interface of predicted distributions over numbers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from numerate.heads.arguments import NumberContext, Numbers
     from numerate.heads.summaries import Candidate
 
-__all__ = [
-    "LARGEST",
-    "DistributionError",
-    "NumberDistribution",
-    "ValueDistribution",
-    "from_order",
-    "half_unit",
-    "to_order",
-    "where_finite",
-]
+__all__ = ["LARGEST", "DistributionError", "NumberDistribution", "from_order", "to_order"]
 
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
 """Mask of all bits of a float64 except the sign bit."""
@@ -52,17 +43,6 @@ def to_order(values: Tensor) -> Tensor:
 def from_order(order: Tensor) -> Tensor:
     """Inverse of `to_order`."""
     return torch.where(order < 0, order ^ _MAGNITUDE, order).view(torch.float64)
-
-
-def half_unit(precision: Tensor) -> Tensor:
-    """Half of the last written digit's unit, 0.5 · 10^precision, in float64."""
-    return 0.5 * torch.pow(10.0, precision.to(torch.float64).clamp(-330, 308))
-
-
-def where_finite(function: Callable[[Tensor, Tensor], Tensor], values: Tensor, precision: Tensor) -> Tensor:
-    """`function(values, precision)`, with -inf for values that are NaN or infinite."""
-    endless = (values - values) != 0  # NaN for infinities and NaN; fewer operations than `isfinite`
-    return function(values.masked_fill(endless, 0.0), precision).masked_fill(endless, -torch.inf)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,8 +73,6 @@ class NumberDistribution(ABC):
 
     _density: ClassVar[bool] = False
     _written: ClassVar[bool] = False
-    _lists_values: ClassVar[bool] = False
-    """Whether `_likely_values` are the numbers that the distribution gives a probability, not points on a line."""
     _row_tuples: ClassVar[tuple[str, ...]] = ("contexts",)
     """Fields that are tuples with one entry for each row, which are no tensors."""
 
@@ -204,7 +182,7 @@ class NumberDistribution(ABC):
         return self._cdf_at(columns).reshape(shape)
 
     @torch.no_grad()
-    def quantile(self, p: float | Sequence[float] | Tensor) -> Tensor:
+    def quantile(self, p: float | Sequence[float] | Sequence[Sequence[float]] | Tensor) -> Tensor:
         """Generalised inverse of `cdf`: the smallest float64 whose cdf is at least p (-inf for p = 0).
 
         Args:
@@ -289,6 +267,11 @@ class NumberDistribution(ABC):
         levels = torch.linspace(0, 1, _LEVELS + 2, dtype=torch.float64, device=self.device)[1:-1]
         return torch.cat([self.quantile(levels.expand(len(self), -1)), self.mode()[:, None]], dim=1)
 
+    @property
+    def _lists_values(self) -> bool:
+        """Whether `_likely_values` are the numbers that have a probability of their own, not points on a line."""
+        return False
+
     def _of_each(self, numbers: Numbers, function: Callable[[Self, NumberTable], Tensor]) -> Tensor:
         """A function of rows and as many numbers, for numbers of any shape that fits."""
         if isinstance(numbers, NumberTable) and tuple(numbers.bits.shape) == (len(self),):
@@ -330,48 +313,3 @@ class NumberDistribution(ABC):
             best, chosen = best.topk(min(k, best.shape[1]), dim=1)
             where = where.gather(1, chosen)
         return best, where
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ValueDistribution(NumberDistribution):
-    """Base class of distributions that depend on a number's value and precision, not on its written form.
-
-    A subclass defines the methods with an underscore, for finite values of shape (N, C).
-    """
-
-    def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _cdf(self, values: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        """Difference of two cdf values; where it is lost in rounding, the density times the unit, or the point mass."""
-        half = half_unit(precision)
-        below, above = (values - half).clamp(-LARGEST, LARGEST), (values + half).clamp(-LARGEST, LARGEST)
-        mass = self._cdf(above) - self._cdf(below)
-        point = self._log_prob(values, precision)
-        if self.is_density:
-            point = point + precision * 2.302585092994046
-        return torch.where(mass > 1e-9, mass.clamp_min(1e-300).log(), point)
-
-    def _log_prob_of(self, numbers: NumberTable) -> Tensor:
-        return where_finite(self._log_prob, numbers.values()[:, None], numbers.precision[:, None])[:, 0]
-
-    def _log_mass_of(self, numbers: NumberTable) -> Tensor:
-        return where_finite(self._log_mass, numbers.values()[:, None], numbers.precision[:, None])[:, 0]
-
-    def scores(self, candidates: NumberTable) -> Tensor:
-        """`log_prob` of each of C candidates for each row: (N, C)."""
-        values = candidates.values().expand(len(self), -1)
-        return where_finite(self._log_prob, values, candidates.precision.expand(len(self), -1))
-
-    def mass_scores(self, candidates: NumberTable) -> Tensor:
-        """`log_mass` of each of C candidates for each row: (N, C)."""
-        values = candidates.values().expand(len(self), -1)
-        return where_finite(self._log_mass, values, candidates.precision.expand(len(self), -1))
-
-    def _cdf_at(self, values: Tensor) -> Tensor:
-        finite = values.isfinite()
-        inside = self._cdf(values.masked_fill(~finite, 0.0)).clamp(0.0, 1.0)
-        return torch.where(finite, inside, torch.where(values.isnan(), values, (values > 0).to(torch.float64)))

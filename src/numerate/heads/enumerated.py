@@ -90,8 +90,6 @@ class EnumeratedDistribution(NumberDistribution):
     that cdf(inf) is 1; `unseen` is the probability outside of it. A subclass defines `_support`.
     """
 
-    _lists_values = True
-
     @abstractmethod
     def _support(self) -> Support:
         """Computes the support."""
@@ -103,6 +101,10 @@ class EnumeratedDistribution(NumberDistribution):
         if mode not in cache:
             cache[mode] = self._support()
         return cache[mode]
+
+    @property
+    def _lists_values(self) -> bool:
+        return True
 
     @property
     def unseen(self) -> Tensor:

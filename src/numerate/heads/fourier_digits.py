@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from numerate.embedders.digit_grid import DigitsConfig, beyond_grid
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]

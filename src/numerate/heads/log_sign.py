@@ -13,8 +13,8 @@ from torch.nn import functional
 from numerate.config import Config
 from numerate.embedders.option_checks import check_dropout, check_positive
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.normal import log_cdf, log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["LogSignConfig", "LogSignDistribution", "LogSignHead"]

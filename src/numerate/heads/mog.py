@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from numerate.config import Config
 from numerate.embedders.option_checks import check_positive, check_within
 from numerate.heads.base import LARGEST, GatedHead, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import where_finite
 from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.heads.values import where_finite
 from numerate.registry import heads
 
 __all__ = ["Components", "MogConfig", "MogDistribution", "MogHead", "log_product"]

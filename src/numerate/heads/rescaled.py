@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution
+from numerate.heads.distribution import LARGEST, NumberDistribution
+from numerate.heads.values import ValueDistribution
 from numerate.processing.number_table import GIVEN, NumberTable, bit_patterns
 
 if TYPE_CHECKING:

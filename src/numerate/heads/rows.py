@@ -42,7 +42,7 @@ def moved(value: Any, device: torch.device | str) -> Any:
         found = {tensor.device for tensor in (*value.parameters(), *value.buffers())}
         there = all(each.type == wanted.type and wanted.index in (None, each.index) for each in found)
         return value if there else copy.deepcopy(value).to(device)
-    if isinstance(value, Tensor) or (dataclasses.is_dataclass(value) and hasattr(value, "to")):
+    if hasattr(value, "to"):  # tensors, distributions, number tables
         return value.to(device)
     if isinstance(value, tuple):
         parts = [moved(part, device) for part in value]
