@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["build_part", "describe", "load_model", "own_state", "push_model", "save_model"]
+__all__ = ["build_part", "check_saveable", "describe", "load_model", "own_state", "push_model", "save_model"]
 
 M = TypeVar("M", bound="NumberModel")
 
@@ -59,6 +59,21 @@ def describe(model: NumberModel) -> NumberModelConfig:
         embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim,
         **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
     )  # fmt: skip
+
+
+def check_saveable(model: NumberModel) -> None:
+    """Refuses a model whose config `save_model` would refuse, so that this is known before the training.
+
+    A model with a reader of one's own that is not registered is accepted: it can be used, but not saved.
+
+    Raises:
+        ConfigError: An option exceeds the limits of saved configs.
+    """
+    try:
+        model.processor.config()
+    except ConfigError:
+        return
+    artefact.config_text(describe(model))
 
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -143,6 +158,12 @@ def _check_parts(saved: Artefact) -> None:
             artefact.check_bounds(description, prefix, 1 << 14)
             part = build_part(description, registry, min(dim, 1 << 14))
         check_layout(found, {} if part is None else part.state_dict(), f"{saved.folder}: {prefix[:-1]}")
+    for name, tensor, axis in (
+        ("reach", "reach.maps", 0), ("late_reach", "late_reach.maps", 0), ("relations", "relations.network.1.weight", 1)
+    ):  # fmt: skip
+        wanted, (_, shape) = getattr(config, name), saved.layout.get(tensor, ("", ()))
+        if wanted > (shape[axis] if len(shape) > axis else 0):
+            raise ArtefactError(f"{saved.folder}: {name}={wanted} does not fit the tensor {tensor!r} of shape {shape}")
 
 
 def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
