@@ -67,6 +67,7 @@ def prepare(
     """
     from numerate.training import build
     from numerate.training.data import is_prepared
+    from numerate.training.output_folder import holds_files, output_folder
 
     plan = _run(run, scale, changes, train=data, dev=dev, test=test)
     if plan.data.records:
@@ -74,9 +75,9 @@ def prepare(
     folder = Path(output)
     if isinstance(plan.data.train, str) and is_prepared(plan.data.train):
         raise BadInput(f"{plan.data.train} is already prepared; give texts")
-    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(f"{folder} contains other files; give a new folder")
-    with one_line_errors():
+    with output_folder(folder), one_line_errors():
         ready = build.prepare(plan, folder)
     if not ready.data:
         raise BadInput("the run has no texts: give --data, or data.train in the run")
@@ -105,19 +106,29 @@ def train(
     load_plugins(plugin)
     plan = _run(run, scale, changes, train=data, dev=dev)
     folder = Path(output_dir or Path("out") / Path(run).stem)
-    # The first process alone checks, before anything is written.
-    if os.environ.get("RANK", "0") == "0" and not resume:
+    is_first = os.environ.get("RANK", "0") == "0"
+    # The first process alone checks and holds the folder, before anything is written.
+    if is_first and not resume:
         if folder.is_file():
             raise BadInput(f"{folder} is a file; give a folder with --output-dir")
         if (folder / RUN_FILE).exists() or any(folder.glob("checkpoint-*")):
             raise BadInput(f"{folder} already contains a run; use --resume, or give another --output-dir")
-    from numerate.training.build import build
+    from numerate.training.output_folder import output_folder
+
+    with output_folder(folder, holds=is_first):
+        return _trained(plan, run, folder, resume)
+
+
+def _trained(plan: Run, name: str, folder: Path, resume: bool) -> dict[str, Any]:
+    """Trains, saves and measures; the metrics."""
+    from numerate.training.build import build, training_arguments
 
     records = None
     with one_line_errors():
         if plan.data.records:
             from numerate.records.running import RecordRun
 
+            training_arguments(plan, folder)  # refuses wrong settings before all records are read
             records = RecordRun.of_files(plan, folder)
         trainer = build(plan, folder) if records is None else records.trainer(folder)
         is_main, model = trainer.is_world_process_zero(), trainer._numbers
@@ -126,15 +137,17 @@ def train(
             meta = trainer.train_dataset.meta  # type: ignore[union-attr]
             typer.echo(f"{_counts(meta)}; {trained:,} of {total:,} parameters are trained")
         metrics = dict(trainer.train(resume_from_checkpoint=True if resume else None).metrics)
-        if trainer.eval_dataset is not None:
+    # On all processes, which may each hold a part of the weights; and before anything else can fail.
+    trainer.save_pretrained(folder, backbone=True)
+    if trainer.eval_dataset is not None:
+        with one_line_errors():
             metrics |= trainer.evaluate()
-    trainer.save_pretrained(folder, backbone=True)  # on all processes, which may each hold a part of the weights
     if is_main:
         if records is not None:
             from numerate.records import RecordModel
 
             records.finished(RecordModel, model).save_records(folder)  # type: ignore[arg-type]
-        _write_run(trainer, plan, run, folder, metrics)
+        _write_run(trainer, plan, name, folder, metrics)
         typer.echo(str(folder))
     trainer.accelerator.end_training()
     return metrics

@@ -191,16 +191,9 @@ class RecordModel:
     @torch.no_grad()
     def _ask(self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None) -> NumberDistribution:
         """The uncalibrated distribution of one number of each record, in scaled units."""
-        texts, wanted = [], []
-        for record, path in zip(records, paths, strict=True):
-            text, asked = self.schema.write_asking(record, path, counts)
-            if path not in asked:
-                raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
-            texts.append(text)
-            wanted.append((asked.index(path), len(asked)))
-        processor: Any = self.model.processor
-        batch = dict(processor(texts, padding=True, return_tensors="pt").to(self.model.device))
-        most = longest_text(base_of(self.model.backbone).config, processor.tokenizer)
+        texts, wanted = self._texts(records, paths, counts)
+        most = self._longest()
+        batch = dict(self.model.processor(texts, padding=True, return_tensors="pt").to(self.model.device))
         if most is not None and batch["input_ids"].shape[1] > most:
             raise FieldError(f"a record has at most {most} tokens, got {batch['input_ids'].shape[1]}")
         # The requested numbers are in reading order, row by row.
@@ -214,10 +207,43 @@ class RecordModel:
             numbers: Any = self.model(**batch, return_loss=False).numbers
         return numbers[torch.tensor([start + at for start, (at, _) in zip(starts.tolist(), wanted, strict=True)])]
 
+    def _texts(
+        self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None
+    ) -> tuple[list[str], list[tuple[int, int]]]:
+        """Texts that ask for one number of each record; its place among the text's requested numbers, and their count."""
+        texts, wanted = [], []
+        for record, path in zip(records, paths, strict=True):
+            text, asked = self.schema.write_asking(record, path, counts)
+            if path not in asked:
+                raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
+            texts.append(text)
+            wanted.append((asked.index(path), len(asked)))
+        return texts, wanted
+
+    def _longest(self) -> int | None:
+        """Maximum number of tokens of a record; None for no limit."""
+        processor: Any = self.model.processor
+        return longest_text(base_of(self.model.backbone).config, processor.tokenizer)
+
+    def _short(self, records: Sequence[Any]) -> list[bool]:
+        """Whether each record is short enough for the network."""
+        most = self._longest()
+        if most is None:
+            return [True] * len(records)
+        found: list[bool] = []
+        for start in range(0, len(records), BATCH):
+            texts = [self.schema.write(record) for record in records[start : start + BATCH]]
+            found += [len(ids) <= most for ids in self.model.processor(texts)["input_ids"]]
+        return found
+
     def calibrate(self, held: Sequence[Any], seed: int = 0) -> None:
-        """Fits the calibration to records that were held out of the training."""
+        """Fits the calibration to records that were held out of the training.
+
+        Records that are too long for the network are left out, as `predict` refuses them.
+        """
         scaling, draws = self._scaling, np.random.default_rng(seed)
         fields = self.schema.numbers()
+        held = [record for record, is_short in zip(held, self._short(held), strict=True) if is_short]
         each = min(len(held), max(LEAST_CHECKS, MOST_CHECKS // max(1, len(fields))))
         given = [self._given(record) for record in held]
         stretch, counts = {}, {}
