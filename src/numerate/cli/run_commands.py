@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from numerate.cli.source import one_line_errors
 from numerate.cli.terminal import console, write_json
-from numerate.errors import BadInput
+from numerate.errors import BadInput, NumerateError
 
 if TYPE_CHECKING:
     from numerate.training.run import Run
@@ -35,6 +34,14 @@ Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Python file with own parts (@embedders.register(...)); it is run; repeatable."),
 ]
+_FROM_FOLDER = {
+    "data": ("text", "records", "leave_out", "format", "max_tokens", "dev_limit", "group_by_length"),
+    "training": (
+        "per_device_eval_batch_size", "seed", "eval_seed", "number_metrics", "use_cpu", "bf16", "fp16",
+        "bf16_full_eval", "fp16_full_eval",
+    ),
+}  # fmt: skip
+"""All that `eval` takes from the `run.json` of a model's folder."""
 _NAMES = {
     "loss": "loss", "numbers": "numbers predicted",
     "log_mae": "mean error in orders of magnitude", "mdape": "median error in percent",
@@ -181,7 +188,8 @@ def evaluate(
 
     Args:
         name: A folder written by `numerate train` or `save_pretrained`, a Hub id, or a run (measured untrained).
-        data: The texts; by default the run's `test` or `dev`, or the rows whose `split` field is `dev`.
+        data: The texts; of a run by default its `test` or `dev`, or the rows whose `split` field is `dev`. A model's
+            folder needs them: it may be anybody's, and no path that it names is read.
         scale: One of the run's scales.
         changes: Changes to the run, each `key.sub=value`; with `data.split=FIELD`, only the `dev` rows of `data`.
     """
@@ -230,7 +238,7 @@ def _run(name: str, scale: str | None, changes: list[str] | None, **paths: str |
 
 
 def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
-    """The run of a trained model, or a default one; only its data and training sections are used."""
+    """A run with the settings of `_FROM_FOLDER` of a trained model, which may come from anyone."""
     from numerate.training.run import resolved
 
     if scale is not None:
@@ -238,10 +246,18 @@ def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
     path = Path(folder) / RUN_FILE
     plan: dict[str, Any] = {"model": {"checkpoint": folder}}
     if path.is_file():
+        from numerate.modeling.folder_checks import read_json
+
         try:
-            plan = json.loads(path.read_text(encoding="utf-8"))["config"]["resolved"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path}: cannot be read: {error}") from None
+            found = read_json(path, Path(folder))["config"]["resolved"]
+            # The folder may be anybody's: nothing in it may name files or data sets, choose code, or reach the network.
+            for section, allowed in _FROM_FOLDER.items():
+                plan[section] = {key: value for key, value in dict(found[section]).items() if key in allowed}
+        except (ValueError, KeyError, TypeError) as error:
+            said = str(error) if isinstance(error, NumerateError) else f"{path}: cannot be read: {error}"
+            raise BadInput(said[:400]) from None
+        if plan["data"].get("format") == "hub":
+            del plan["data"]["format"]
     return resolved(plan, changes or (), str(path))
 
 

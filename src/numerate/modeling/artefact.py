@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import ConfigError
-from numerate.errors import NumerateError
+from numerate.modeling.folder_checks import ArtefactError, is_inside
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig", "check_bounds",
-    "check_layout", "checked_base", "config_text", "load_artefact", "push_artefact", "save_artefact",
+    "check_layout", "check_repeats", "checked_base", "config_text", "load_artefact", "push_artefact", "save_artefact",
 ]  # fmt: skip
 
 CONFIG_FILE = "number_config.json"
@@ -47,14 +47,6 @@ MAX_CARD_CONFIG = 20_000
 _NOT_SIZES = frozenset({"seed", "number_warmup", "warmup"})
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
-
-
-class ArtefactError(NumerateError, ValueError):
-    """A saved model that cannot be read or does not fit; the message says which file and why, on one line."""
-
-    def __init__(self, message: str) -> None:
-        line = " ".join("".join(char if char.isprintable() else " " for char in message[:2000]).split())
-        super().__init__(line if len(line) <= 400 else line[:397] + "...")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +102,14 @@ class NumberModelConfig(PlacementOptions):
 class Artefact:
     """A saved model whose config is checked and whose weights have not been read yet.
 
-    `layout` has the type and shape of each tensor, from the header of the file.
+    `layout` has the type and shape of each tensor, from the header of the file; `from_hub` says that the user gave a
+    Hub id and not a folder.
     """
 
     folder: Path
     config: NumberModelConfig
     layout: dict[str, tuple[str, tuple[int, ...]]]
+    from_hub: bool = False
 
     def tensors(self) -> dict[str, Tensor]:
         """Reads the weights."""
@@ -163,9 +157,9 @@ def load_artefact(folder: str | Path) -> Artefact:
     for path in (config_path, weights_path):
         if not path.is_file():
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
-        if not _inside(path, place):
+        if not is_inside(path, place):
             raise ArtefactError(f"{path} links to a file outside of its folder")
-    return Artefact(place, _read_config(config_path), _read_layout(weights_path))
+    return Artefact(place, _read_config(config_path), _read_layout(weights_path), not Path(folder).is_dir())
 
 
 def check_bounds(
@@ -195,6 +189,19 @@ def check_bounds(
         raise ConfigError(f"{where}: nested more than {MAX_DEPTH} deep")
 
 
+def check_repeats(description: Any, where: str, tensors: int) -> None:
+    """Raises an `ArtefactError` if a part has more layers than tensors: building 100,000 layers takes minutes."""
+    waiting = [("", description)]
+    while waiting:
+        key, item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += list(item.items())
+        elif isinstance(item, list | tuple):
+            waiting += [(key, each) for each in item]
+        elif isinstance(item, int) and key in ("layers", "blocks") and item > max(1, tensors):
+            raise ArtefactError(f"{where}: {key} is {item}, but the weights have {tensors} tensors")
+
+
 def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Mapping[str, Tensor], where: Any) -> None:
     """Raises an `ArtefactError` if a tensor is missing, unknown, or of another shape or type than expected."""
     for key in sorted(found.keys() ^ expected.keys()):
@@ -217,18 +224,21 @@ def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
     return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
 
 
-def checked_base(name: str) -> str:
-    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder."""
+def checked_base(name: str, *, folders: bool = True) -> str:
+    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder.
+
+    With `folders=False`, only Hub ids are accepted: a model of the Hub may not name folders of this machine.
+    """
     if not name:
         raise ArtefactError("the config names no base model; pass backbone= and tokenizer=")
     path = Path(name)
-    unsafe = not name.isprintable() or "://" in name or ".." in path.parts or name.startswith("~") or len(name) > 1000
+    unsafe = not name.isprintable() or "://" in name or ".." in path.parts or len(name) > 1000
+    unsafe = unsafe or name.startswith(("~", "//", "\\\\"))  # the last two are folders of other machines
     if not unsafe and _HUB_ID.fullmatch(name) and not path.exists():
         return name
-    if unsafe or not path.is_dir() or not (path / "config.json").is_file():
-        raise ArtefactError(
-            f"base model {name[:80]!r} is neither a Hub id nor a local model folder; pass backbone= and tokenizer="
-        )
+    if unsafe or not folders or not path.is_dir() or not (path / "config.json").is_file():
+        what = "neither a Hub id nor a local model folder" if folders else "not a Hub id"
+        raise ArtefactError(f"base model {name[:80]!r} is {what}; pass backbone= and tokenizer=")
     return name
 
 
@@ -284,12 +294,6 @@ def _local(folder: str | Path) -> Path:
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None
-
-
-def _inside(path: Path, place: Path) -> bool:
-    """Whether a file is in its folder, or in the Hub's cache, where `snapshots/<commit>` links into `blobs`."""
-    home, folder = path.resolve().parent, place.resolve()
-    return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
 
 
 def _card(config: NumberModelConfig, citation: str) -> str:

@@ -13,8 +13,9 @@ import torch
 
 from numerate.config import Config, ConfigError
 from numerate.files import write_atomically
-from numerate.modeling.artefact import ArtefactError
+from numerate.modeling.artefact import ArtefactError, load_artefact
 from numerate.modeling.attaching import from_pretrained
+from numerate.modeling.folder_checks import read_json
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
@@ -148,14 +149,16 @@ class RecordModel:
         file = Path(folder) / RECORDS_FILE
         if not Path(folder).is_dir():
             raise ArtefactError(f"{folder}: no such folder")
-        try:
-            config = RecordModelConfig.from_json(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not file.is_file():
             raise ArtefactError(
                 f"{folder} has no {RECORDS_FILE}: it is no model of records; `numerate train records` makes one"
-            ) from None
-        except (OSError, UnicodeDecodeError, ConfigError) as error:
+            )
+        try:
+            config = RecordModelConfig.from_dict(read_json(file, Path(folder)))
+        except ConfigError as error:
             raise ArtefactError(f"{file}: {error}") from None
+        if not load_artefact(folder).config.base_included:  # `save` always writes it: nothing else may be named
+            raise ArtefactError(f"{folder} has no backbone of its own: it was not written by RecordModel.save")
         return cls(from_pretrained(folder), config.schema, config.calibration)
 
     def report(self) -> str:
@@ -191,7 +194,13 @@ class RecordModel:
     @torch.no_grad()
     def _ask(self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None) -> NumberDistribution:
         """The uncalibrated distribution of one number of each record, in scaled units."""
-        texts, wanted = self._texts(records, paths, counts)
+        texts, wanted = [], []
+        for record, path in zip(records, paths, strict=True):
+            text, asked = self.schema.write_asking(record, path, counts)
+            if path not in asked:
+                raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
+            texts.append(text)
+            wanted.append((asked.index(path), len(asked)))
         most = self._longest()
         batch = dict(self.model.processor(texts, padding=True, return_tensors="pt").to(self.model.device))
         if most is not None and batch["input_ids"].shape[1] > most:
@@ -206,19 +215,6 @@ class RecordModel:
         with evaluating(self.model):
             numbers: Any = self.model(**batch, return_loss=False).numbers
         return numbers[torch.tensor([start + at for start, (at, _) in zip(starts.tolist(), wanted, strict=True)])]
-
-    def _texts(
-        self, records: Sequence[Any], paths: Sequence[str], counts: Counts | None = None
-    ) -> tuple[list[str], list[tuple[int, int]]]:
-        """Texts that ask for one number of each record; its place among the text's requested numbers, and their count."""
-        texts, wanted = [], []
-        for record, path in zip(records, paths, strict=True):
-            text, asked = self.schema.write_asking(record, path, counts)
-            if path not in asked:
-                raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
-            texts.append(text)
-            wanted.append((asked.index(path), len(asked)))
-        return texts, wanted
 
     def _longest(self) -> int | None:
         """Maximum number of tokens of a record; None for no limit."""
