@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import huggingface_hub
 import pytest
 import transformers
+from safetensors.torch import load_file, save_file
 from tiny_models import backbone_of, tokenizer_of
 
 import numerate
@@ -123,7 +124,7 @@ def test_a_folder_starts_no_download(good: Path, tmp_path: Path, monkeypatch: py
         raise OSError("no network")
 
     monkeypatch.setattr(transformers.AutoModelForMaskedLM, "from_pretrained", refuse)
-    with pytest.raises(ArtefactError, match="'owner/base' is not in the local cache.* run `hf download owner/base`"):
+    with pytest.raises(ArtefactError, match=r"'owner/base' is not in the local cache.* run `hf download owner/base`"):
         numerate.from_pretrained(tmp_path)
     with pytest.raises(ArtefactError, match="cannot be loaded: no network"):
         numerate.from_pretrained(tmp_path, local_files_only=False)
@@ -138,6 +139,21 @@ def test_a_folder_starts_no_download(good: Path, tmp_path: Path, monkeypatch: py
         change(tmp_path / CONFIG_FILE, base_model=name)
         with pytest.raises(ArtefactError, match="neither a Hub id nor a local model folder"):
             numerate.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("file", ["number_model.safetensors", "backbone/model.safetensors"])
+def test_weights_that_are_not_finite_are_refused(file: str, value: float, folder: Path) -> None:
+    tensors = load_file(folder / file)
+    key = "own_rows" if "own_rows" in tensors else "bert.encoder.layer.1.output.dense.weight"
+    tensors[key][-1, -1] = value
+    save_file(tensors, folder / file, metadata={"format": "pt"})
+    what = "NaN" if value != value else "infinite"
+    with pytest.raises(ArtefactError, match=f"tensor '{key}' has {what} values: the file is damaged, or training"):
+        numerate.from_pretrained(folder)
+    if "backbone" in file:
+        with pytest.raises(BadInput, match=f"has {what} values"):
+            fill("It is [MASK].", [str(folder / "backbone")])
 
 
 def test_fill_runs_no_code_and_asks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,11 @@ import torch
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["ArtefactError", "check_base_folder", "is_inside", "read_json"]
+    from torch import Tensor
+
+__all__ = ["ArtefactError", "check_base_folder", "check_finite", "is_inside", "read_json"]
 
 MAX_JSON_BYTES = 16 << 20
 MAX_REPEATED = 1024
@@ -100,6 +102,20 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True) -> N
             _check_count(place, key, value, tensors)
     if auto != "AutoTokenizer":
         _check_size(place, auto, stored, tensors)
+
+
+def check_finite(weights: Iterable[tuple[str, Tensor]], where: Any, *, infinite: bool = True) -> None:
+    """Refuses weights that are NaN, or infinite unless `infinite` is False: every prediction would be NaN.
+
+    Raises:
+        ArtefactError: A tensor has such values.
+    """
+    for key, weight in weights:
+        if weight.is_meta or weight.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            continue  # not loaded yet, or quantised
+        if bool(weight.isnan().any()) or (infinite and bool(weight.isinf().any())):
+            what = "NaN" if bool(weight.isnan().any()) else "infinite"
+            raise ArtefactError(f"{where}: tensor {key!r} has {what} values: the file is damaged, or training diverged")
 
 
 def _check_count(place: Path, key: str, count: Any, tensors: int) -> None:

@@ -12,7 +12,7 @@ import torch
 from numerate.config import ConfigError
 from numerate.modeling import artefact
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
-from numerate.modeling.folder_checks import check_base_folder
+from numerate.modeling.folder_checks import check_base_folder, check_finite
 from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import load_recipe, recipe_names
@@ -133,6 +133,11 @@ def load_model(
         raise ArtefactError(f"{folder}: {error}") from None
     check_layout(saved.layout, own_state(model.state_dict()), folder)
     model.load_state_dict(saved.tensors(), strict=False)
+    own = [(key, weight) for key, weight in model.named_parameters() if not key.startswith("backbone.")]
+    check_finite(own, folder)
+    check_finite(own_state(model.state_dict()).items(), folder, infinite=False)
+    if backbone is None:
+        check_finite(model.backbone.named_parameters(), f"base model of {folder}")
     model.fitted = True
     return model
 

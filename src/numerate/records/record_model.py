@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -282,6 +283,8 @@ def _is_frame(rows: Any) -> bool:
 def as_rows(rows: Any) -> list[dict[str, Any]]:
     """Records as a list of dicts."""
     if _is_frame(rows):
+        if twice := [name for name, times in Counter(map(str, rows.columns)).items() if times > 1]:
+            raise FieldError(f"several columns are named {twice[0][:60]!r}; rename them")
         return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
     if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
         raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")
