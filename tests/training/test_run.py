@@ -351,6 +351,7 @@ def test_aliases_are_bounded(tmp_path: Path) -> None:
     with pytest.raises(YamlError) as error:
         read_yaml(f"{{{'k' * 5000}: 1, {'k' * 5000}: 2}}", "t")
     assert len(str(error.value)) < 300
+    assert len(str(RunError("x" * 10_000))) == 600
     (tmp_path / "long.yaml").write_text(f"scales: {{{'k' * 5000}: {{a: 1}}, s: 3}}")
     with pytest.raises(RunError) as error:
         load_run(tmp_path / "long.yaml")

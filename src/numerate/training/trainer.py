@@ -114,7 +114,7 @@ class NumberTrainer(AtomicCheckpoints):
         Raises:
             OutputFolderError: Checkpoints cannot be written to the output folder, or another process writes there.
         """
-        writes = self.args.should_save and str(getattr(self.args.save_strategy, "value", "")) != "no"
+        writes = self.args.process_index == 0 and str(getattr(self.args.save_strategy, "value", "")) != "no"
         with output_folder(str(self.args.output_dir), holds=writes):
             return self._train(resume_from_checkpoint, *positional, **options)
 
