@@ -107,9 +107,9 @@ def check_names(config: Config) -> None:
 
 
 @functools.cache
-def _hints(cls: type[Config]) -> dict[str, Any]:
-    """The types of a config's fields; they are parsed from strings, which is slow for a scaling of 2,000 fields."""
-    return typing.get_type_hints(cls)
+def _hints(config_class: type) -> dict[str, Any]:
+    """The types of a config's fields; kept, because they are evaluated from strings, which is slow."""
+    return typing.get_type_hints(config_class)
 
 
 def _short(value: Any) -> str:
