@@ -146,11 +146,15 @@ class Scaling(Config):
         finite = np.isfinite(numbers)
         if not finite.any():
             raise ValueError(f"a scaling needs finite values, got none among {len(numbers)}")
-        names = np.array([self._key(numeral) for numeral in numerals], dtype=object)
-        fields = {}
-        for name in (*sorted(set(names[finite])), EVERYTHING):
-            chosen = finite if name == EVERYTHING else finite & (names == name)
-            fields[name] = _fitted(numbers[chosen], self.choose.get(name, self.scaler), self.limit)
+        places: dict[str, list[int]] = {}
+        for at in np.flatnonzero(finite).tolist():
+            places.setdefault(self._key(numerals[at]), []).append(at)
+        fields = {
+            name: _fitted(numbers[places[name]], self.choose.get(name, self.scaler), self.limit)
+            for name in sorted(places)
+            if name != EVERYTHING
+        }
+        fields[EVERYTHING] = _fitted(numbers[finite], self.choose.get(EVERYTHING, self.scaler), self.limit)
         return dataclasses.replace(self, fields=fields)
 
     def apply(
