@@ -61,12 +61,17 @@ def test_a_folder_chooses_neither_files_nor_the_network(
     shutil.copytree(folder / "o", hostile := tmp_path / "o")
     settings = json.loads((hostile / "run.json").read_text())
     plan = settings["config"]["resolved"]
+    plan["training"]["push_to_hub"] = True
+    (hostile / "run.json").write_text(json.dumps(settings))
+    with monkeypatch.context() as patched:  # without anything else that is wrong
+        patched.setattr("huggingface_hub.HfApi.create_repo", lambda *_, **__: pytest.fail("it reached the network"))
+        evaluate(str(hostile), str(folder / "dev.jsonl"))
     plan["training"] |= {
         "push_to_hub": True, "hub_model_id": "evil/model", "report_to": "wandb", "logging_dir": str(tmp_path / "logs"),
         "output_dir": str(tmp_path / "out"), "deepspeed": "evil.json", "per_device_eval_batch_size": 7,
     }  # fmt: skip
     plan["data"] |= {"dev": "evil/texts", "test": "/etc/passwd", "train": str(tmp_path / "x"), "format": "hub"}
-    plan["model"]["checkpoint"] = "evil/model"
+    plan["model"] |= {"checkpoint": "evil/model", "scratch": None}
     (hostile / "run.json").write_text(json.dumps(settings))
 
     def network(*_: object, **__: object) -> None:

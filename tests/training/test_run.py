@@ -341,7 +341,8 @@ def test_aliases_are_bounded(tmp_path: Path) -> None:
     """A few lines of aliases that stand for billions of values are refused at once, with a short message."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
-    for text in ("\n".join(lines), "model: {about: &a " + "[" * 3 + "]" * 3 + ", scratch: *a}\n" + "\n".join(lines)):
+    whole = "\n".join(lines)
+    for text in (whole, f"{whole}\nmodel: *a8", f"scales:\n  {whole.replace(chr(10), chr(10) + '  ')}\nmodel: *a8"):
         (tmp_path / "laughs.yaml").write_text(text)
         with pytest.raises(RunError, match="more than 100000 values; use fewer aliases") as error:
             load_run(tmp_path / "laughs.yaml")
