@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -301,18 +302,21 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
     The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
 
-    def drop(module: nn.Module, state: dict[str, Any], start: str, _: Any) -> None:
-        for name in _ties(state, start + prefix):
-            del state[name]
+    # Functions of the module, not local ones: hooks are pickled with the model.
+    model.register_state_dict_post_hook(functools.partial(_drop_ties, prefix=prefix))
+    model.register_load_state_dict_pre_hook(functools.partial(_fill_ties, prefix=prefix))
 
-    def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
-        inner = module.get_submodule(prefix.rstrip("."))
-        for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
-            if first in state:
-                state.setdefault(name, state[first])
 
-    model.register_state_dict_post_hook(drop)
-    model.register_load_state_dict_pre_hook(fill)
+def _drop_ties(module: nn.Module, state: dict[str, Any], start: str, _: Any, *, prefix: str) -> None:
+    for name in _ties(state, start + prefix):
+        del state[name]
+
+
+def _fill_ties(module: nn.Module, state: dict[str, Any], start: str, *_: Any, prefix: str) -> None:
+    inner = module.get_submodule(prefix.rstrip("."))
+    for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
+        if first in state:
+            state.setdefault(name, state[first])
 
 
 def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
