@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
+from tiny_models import KINDS, assert_same, backbone_of, new_backbone, tokenizer_of
 
 import numerate
 from numerate.errors import NumerateError
@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 def attached(name: str = "bert", recipe: str = "luna", **options: Any) -> Any:
     torch.manual_seed(0)
     return numerate.attach(backbone_of(name), tokenizer_of(name), recipe, **options).eval()
-
-
-@torch.no_grad()
-def assert_same(one: Any, two: Any, name: str) -> None:
-    batch = number_batch(one, name, NUMBERS + ASKING)
-    again = number_batch(two, name, NUMBERS + ASKING)
-    assert batch.keys() == again.keys() and all(torch.equal(value, again[key]) for key, value in batch.items())
-    left, right = one.eval()(**batch), two.eval()(**batch)
-    for key, value in left.items():
-        if isinstance(value, torch.Tensor):
-            assert torch.equal(value, right[key]), key
-    assert (left.numbers is None) == (right.numbers is None)
-    if left.numbers is not None:
-        assert torch.equal(left.numbers.median(), right.numbers.median())
 
 
 @pytest.mark.parametrize("recipe", numerate.recipe_names())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from numerate.modeling.fingerprint import fingerprint, is_same
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import ASKED
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["asked_ids", "asked_token", "refusal"]
+__all__ = ["asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal"]
 
 
 def refusal(model: NumberModel) -> str | None:
@@ -47,3 +48,17 @@ def asked_ids(model: NumberModel, batch: Mapping[str, Tensor]) -> Tensor:
         return ids
     asked = (slots > 0) & (given == ASKED).gather(1, (slots - 1).clamp_min(0))
     return torch.where(asked, token, ids)
+
+
+def mark_head(model: NumberModel, *, trained: bool) -> None:
+    """Remembers the head's weights as untrained ones; with `trained`, that it is trained."""
+    weights = {} if model.head is None or trained else dict(model.head.named_parameters())
+    model.head_fingerprint = fingerprint(weights)
+
+
+def has_trained_head(model: NumberModel) -> bool:
+    """Whether the head's weights changed since `mark_head`: a head that saw no numbers in training has not learnt."""
+    if model.head is None or model.head_fingerprint is None:
+        return True
+    now = fingerprint(dict(model.head.named_parameters()))
+    return now is None or not is_same(model.head_fingerprint, now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from numerate.modeling.asking import has_trained_head, mark_head
 from numerate.processing.number_table import GIVEN, MAX_CHARACTERS, NumberTable
 
 if TYPE_CHECKING:
@@ -30,12 +31,13 @@ def fit_parts(model: NumberModel, numbers: NumberTable, targets: NumberTable | N
     Otherwise a head with a vocabulary would have no numbers, and learn only that all are unknown. The head is fitted to
     the `targets`, if these are other numbers than those that the model reads.
     """
-    numbers = numbers.to(model.device)
+    numbers, trained = numbers.to(model.device), has_trained_head(model)
     if model.head is not None:
         model.head.fit(numbers if targets is None else targets.to(model.device))
     if model.embedder is not None:
         model.embedder.fit(numbers.values())
     model.fitted = True
+    mark_head(model, trained=trained)  # a fitted head is not a trained one
 
 
 def fit_to_texts(model: NumberModel, texts: Iterable[str]) -> None:

@@ -301,7 +301,6 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
     The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
-
     # Functions of the module, not local ones: hooks are pickled with the model.
     model.register_state_dict_post_hook(functools.partial(_drop_ties, prefix=prefix))
     model.register_load_state_dict_pre_hook(functools.partial(_fill_ties, prefix=prefix))

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
-from numerate.modeling.asking import asked_ids, refusal
+from numerate.modeling.asking import asked_ids, mark_head, refusal
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -25,6 +25,8 @@ from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.pretrained_interface import PretrainedInterface
 from numerate.modeling.ratio_features import RatioFeatures
+from numerate.modeling.saving import fingerprint_of
+from numerate.modeling.trainer_checkpoint import describe_in_state
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import NumberPlaces, table_of
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
+    from numerate.modeling.fingerprint import Fingerprint
     from numerate.processing.number_table import NumberTable
     from numerate.processing.processor import NumberProcessor
 
@@ -65,7 +68,9 @@ class NumberModel(PretrainedInterface):
     """
 
     fitted = False
-    """Whether head and embedder were fitted to data, or loaded; see `numerate.modeling.fitting`."""
+    """Whether head and embedder were fitted to data or trained; see `numerate.modeling.fitting`."""
+    head_fingerprint: Fingerprint | None = None
+    """The fingerprint of the head's weights while it is untrained; see `numerate.modeling.asking`."""
 
     def __init__(
         self,
@@ -113,6 +118,9 @@ class NumberModel(PretrainedInterface):
         self.labelled_logits = False
         self.on_numbers: Callable[[NumberDistribution | None, Tensor | None, NumberTable | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
+        describe_in_state(self)
+        self.backbone_fingerprint = fingerprint_of(backbone)
+        mark_head(self, trained=False)
         if objective is not None:
             objective.bind(words)
         self.last_state = LastState(backbone, info)

@@ -1,4 +1,4 @@
-"""Saving and loading a `NumberModel`: its config and its own weights, and the backbone's only if the user asks."""
+"""Saving and loading a `NumberModel`: its config and its own weights, PEFT's adapters, and a trained backbone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from numerate.config import ConfigError
-from numerate.modeling import artefact
+from numerate.modeling import adapters, artefact
+from numerate.modeling.adapters import adapter_names, base_parameters, base_state
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
+from numerate.modeling.asking import has_trained_head, mark_head
+from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
 from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import load_recipe, recipe_names
+from numerate.modeling.trainer_checkpoint import CONFIG_KEY
 from numerate.processing.processor import NumberProcessor
 from numerate.registry import embedders, heads, near_names, objectives
 
@@ -26,9 +30,12 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["build_part", "describe", "load_model", "own_state", "push_model", "save_model"]
+__all__ = ["build_part", "describe", "fingerprint_of", "load_model", "own_state", "push_model", "save_model"]
 
 M = TypeVar("M", bound="NumberModel")
+_BACKBONE = "backbone."
+"""The prefix of the backbone's weights in a model's state dict."""
+_DTYPES = dict.fromkeys((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), "I64")
 
 
 def build_part(given: Any, registry: Any, *dim: int) -> Any:
@@ -56,30 +63,51 @@ def describe(model: NumberModel) -> NumberModelConfig:
         base_task=model.info.task,
         processor=model.processor.config(), first_id=model.processor.first_id,
         embedder=_description(model.embedder), head=_description(model.head), objective=_description(model.objective),
-        embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim,
+        embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim, max_tokens=model.max_tokens,
         **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
     )  # fmt: skip
 
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The part of a `NumberModel`'s state dict that is not the backbone's."""
-    return {key: value for key, value in state.items() if not key.startswith("backbone.")}
+    return {key: value for key, value in state.items() if not key.startswith(_BACKBONE) and key != CONFIG_KEY}
+
+
+def fingerprint_of(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None = None) -> Fingerprint | None:
+    """The fingerprint of a backbone's weights without adapters; `state` is its state dict, by default its own."""
+    return fingerprint(base_parameters(backbone, state))
 
 
 def save_model(
-    model: NumberModel, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None
+    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None
 ) -> None:
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
-    own = own_state(model.state_dict() if state_dict is None else state_dict)
-    artefact.save_artefact(folder, dataclasses.replace(describe(model), base_included=backbone), own, model.citation)
+    whole = model.state_dict() if state_dict is None else state_dict
+    state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
+    names = {} if backbone is False else adapter_names(model.backbone)
+    now = fingerprint_of(model.backbone, state)
+    if backbone is None:
+        before = model.backbone_fingerprint
+        backbone = model.has_own_backbone or not (before is None or now is None or is_same(before, now))
+    if backbone and names and getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
+        raise ArtefactError("a quantised backbone with adapters cannot be saved: leave out backbone=True")
+    trained = has_trained_head(model)
+    config = dataclasses.replace(
+        describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
+        fitted=model.fitted or trained, trained=trained,
+    )  # fmt: skip
+    artefact.save_artefact(folder, config, own_state(whole), model.citation)
+    if names:
+        adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
     if backbone:
-        inside, prefix = str(Path(folder) / artefact.BASE_FOLDER), "backbone."
-        state = {key.removeprefix(prefix): value for key, value in (state_dict or {}).items() if key.startswith(prefix)}
-        base_of(model.backbone).save_pretrained(inside, state_dict=state or None)
+        inside = str(Path(folder) / artefact.BASE_FOLDER)
+        with adapters.without_adapters(model.backbone) as base:
+            given = state_dict is not None or names
+            base.save_pretrained(inside, state_dict=base_state(model.backbone, state) if given else None)
         model.processor.tokenizer.save_pretrained(inside)
 
 
-def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
+def push_model(model: NumberModel, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
     """Saves into a temporary folder and uploads it to the Hub; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(model, folder, backbone=backbone)
@@ -88,9 +116,9 @@ def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **op
 
 def load_model(
     model_class: type[M], folder: str | Path, backbone: PreTrainedModel | None,
-    tokenizer: PreTrainedTokenizerFast | None, **options: Any,
+    tokenizer: PreTrainedTokenizerFast | None, *, check_backbone: bool = True, **options: Any,
 ) -> M:  # fmt: skip
-    """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
+    """Loads what `save_model` or a Trainer wrote; see `NumberModel.from_pretrained`."""
     saved = artefact.load_artefact(folder)
     config = saved.config
     try:
@@ -101,6 +129,7 @@ def load_model(
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
             base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
+        base = _with_adapters(base, saved, check_backbone)
         words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
         _check_base(config, base, words)
         model = model_class(
@@ -114,10 +143,60 @@ def load_model(
         raise
     except Exception as error:  # a hostile config may fail anywhere; the user gets one named error
         raise ArtefactError(f"{folder}: {error}") from None
-    check_layout(saved.layout, own_state(model.state_dict()), folder)
-    model.load_state_dict(saved.tensors(), strict=False)
-    model.fitted = True
+    if check_backbone and not saved.is_checkpoint:
+        _check_fingerprint(config, model)
+    _load_weights(model, saved)
+    model.fitted, model.max_tokens = config.fitted, config.max_tokens
+    model.has_own_backbone = (config.base_included or saved.is_checkpoint) and backbone is None
+    mark_head(model, trained=config.trained)
     return model
+
+
+def _load_weights(model: NumberModel, saved: Artefact) -> None:
+    expected = model.state_dict()
+    expected.pop(CONFIG_KEY, None)
+    if not saved.is_checkpoint:
+        check_layout(saved.layout, own_state(expected), saved.folder)
+        model.load_state_dict(saved.tensors(), strict=False)
+        return
+    plain, wrapped = _BACKBONE, f"{_BACKBONE}base_model.model."
+    tensors = {key: value for key, value in saved.tensors().items() if key != CONFIG_KEY}
+    if saved.adapter_configs and not any(key.startswith(wrapped) for key in tensors):
+        # The adapters were added to the model itself; they are loaded into a `PeftModel`.
+        tensors = {key.replace(plain, wrapped, 1) if key.startswith(plain) else key: tensors[key] for key in tensors}
+    layout = {key: (str(_DTYPES.get(value.dtype, "F32")), tuple(value.shape)) for key, value in tensors.items()}
+    check_layout(layout, expected, saved.folder)
+    model.load_state_dict(tensors, strict=True)
+    model.backbone_fingerprint = fingerprint_of(model.backbone)
+
+
+def _with_adapters(base: PreTrainedModel, saved: Artefact, check: bool) -> PreTrainedModel:
+    """The base model with the adapters that were saved."""
+    names = saved.config.adapters
+    if not names:
+        return base
+    if adapter_names(base):
+        if check:
+            raise ArtefactError(
+                f"{saved.folder} has adapters, and so has the backbone that was given: give the base model without "
+                "them, or pass check_backbone=False to keep those of the backbone"
+            )
+        return base
+    if saved.is_checkpoint:
+        return adapters.new_adapters(base, saved.adapter_configs, names)
+    return adapters.load_adapters(base, saved.folder, names)
+
+
+def _check_fingerprint(config: NumberModelConfig, model: NumberModel) -> None:
+    """Refuses a backbone with other weights than those that were saved or trained with."""
+    saved, here = config.base_fingerprint, model.backbone_fingerprint
+    if saved is None or here is None or not is_comparable(saved, here) or is_same(saved, here):
+        return
+    name = str(getattr(base_of(model.backbone).config, "_name_or_path", "") or type(model.backbone).__name__)
+    raise ArtefactError(
+        f"the backbone {name[-80:]!r} has other weights than the one that this model was saved with: pass that one as "
+        "backbone=, or check_backbone=False to load it nevertheless"
+    )
 
 
 def _description(part: Any) -> dict[str, Any] | None:
@@ -166,12 +245,31 @@ def _load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
 
     register_backbones()  # so that the Auto classes know our own architectures
     inside = saved.folder.resolve() / artefact.BASE_FOLDER
-    if saved.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
+    has_base = not inside.is_symlink() and (inside / "config.json").is_file()
+    if saved.config.base_included and not has_base:
         raise ArtefactError(
             f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
         )
-    name = str(inside) if saved.config.base_included else artefact.checked_base(saved.config.base_model)
+    is_inside = saved.config.base_included or (saved.is_checkpoint and has_base)
+    name = str(inside) if is_inside else artefact.checked_base(saved.config.base_model)
+    factory, is_model = getattr(transformers, auto), auto != "AutoTokenizer"
+    safe = {"trust_remote_code": False}
     try:
-        return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
+        if is_model and saved.is_checkpoint and is_inside:  # its weights are in the checkpoint
+            known = {key: value for key, value in options.items() if key != "use_safetensors"}
+            config = transformers.AutoConfig.from_pretrained(name, **safe)
+            return factory.from_config(config, **known | safe)
+        if not is_model:
+            return factory.from_pretrained(name, **options | safe)
+        base, report = factory.from_pretrained(name, **options | safe | {"output_loading_info": True})
     except Exception as error:  # a folder that a config names may be wrong in any way
         raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None
+    # Weights that transformers draws anew would give other answers without a word. Weights that it does not need are
+    # usual in a base model (the head of its pre-training), but not in what we have saved.
+    wrong = [*report["missing_keys"], *(report["unexpected_keys"] if is_inside else ())]
+    if wrong and not saved.is_checkpoint:
+        raise ArtefactError(
+            f"base model {name!r} has no weights for {sorted(wrong)[0]!r} or does not know them ({len(wrong)} in all): "
+            "save with backbone=True, or pass backbone="
+        )
+    return base
