@@ -149,7 +149,7 @@ def new_adapters(base: PreTrainedModel, configs: Mapping[str, Any], names: Mappi
     model: Any = base
     for index, (name, description) in enumerate(configs.items()):
         _check_config(description, f"adapter {name!r}")
-        config = PeftConfig.from_peft_type(**{**description, "inference_mode": False})
+        config = PeftConfig.from_peft_type(**{**description, "inference_mode": False, "base_model_name_or_path": None})
         if index:
             model.add_adapter(name, config)
         else:
