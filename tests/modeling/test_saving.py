@@ -84,7 +84,11 @@ def test_the_base_model_is_found_by_its_path(
     if options.get("dtype") is None:
         assert_same(model, again, name)
     else:
-        assert {weight.dtype for weight in again.parameters()} == {torch.bfloat16}
+        assert {weight.dtype for weight in again.backbone.parameters()} == {torch.bfloat16}
+        assert {weight.dtype for key, weight in again.named_parameters() if not key.startswith("backbone.")} == {
+            torch.float32
+        }
+        assert all(torch.equal(weight, model.own_state()[key]) for key, weight in again.own_state().items())
 
 
 def test_a_trained_backbone_is_saved_on_request(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ class NumberModel(PretrainedInterface):
         self.late_reach = NeighbourFeatures(dim, late, info.hidden_dim, causal) if late else None
         self.relations = RatioFeatures(dim, related, causal) if related else None
         own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
+        rows = introspection.first_rows(backbone.get_input_embeddings(), own)
+        # Beside a backbone of half precision ours stay in float32: small steps of new weights would be rounded away.
+        self.own_rows = nn.Parameter(rows.to(torch.promote_types(rows.dtype, torch.float32)))
         self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
