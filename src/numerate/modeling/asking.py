@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from numerate.modeling.fingerprint import fingerprint, is_same
+from numerate.modeling.introspection import base_of, longest_text
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import ASKED
 
@@ -16,8 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from numerate.modeling.number_model import NumberModel
+    from numerate.processing.encoding import NumberBatch
 
-__all__ = ["asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal"]
+__all__ = ["asked_batch", "asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal", "warn_untrained"]
+
+_log = logging.getLogger(__name__)
 
 
 def refusal(model: NumberModel) -> str | None:
@@ -62,3 +67,33 @@ def has_trained_head(model: NumberModel) -> bool:
         return True
     now = fingerprint(dict(model.head.named_parameters()))
     return now is None or not is_same(model.head_fingerprint, now)
+
+
+def warn_untrained(model: NumberModel) -> None:
+    """Logs a warning, once for each model, if its head was never trained on numbers: its answers mean nothing."""
+    if model.head_fingerprint is None or model.has_warned:
+        return
+    if has_trained_head(model):
+        model.head_fingerprint = None  # not to be compared again
+        return
+    model.has_warned = True
+    fitted = "" if model.fitted else ", nor fitted to data"
+    _log.warning("the number head has not been trained on numbers%s: its answers mean nothing yet", fitted)
+
+
+def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
+    """The batch of texts with a literal [NUM], cut as in training: at `model.max_tokens` or the model's maximum.
+
+    Raises:
+        ValueError: A [NUM] is cut off.
+    """
+    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
+    most = min((size for size in sizes if size is not None), default=None)
+    options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
+    batch = model.processor(texts, padding=True, return_tensors="pt", **options)
+    if most is not None and batch["input_ids"].shape[1] >= most:
+        whole = model.processor(texts, padding=True, return_tensors="pt")
+        lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
+        for index in lost.nonzero()[:, 0].tolist():
+            raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")
+    return batch.to(model.device)

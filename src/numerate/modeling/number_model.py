@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
-from numerate.modeling.asking import asked_ids, mark_head, refusal
+from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, warn_untrained
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -71,6 +71,8 @@ class NumberModel(PretrainedInterface):
     """Whether head and embedder were fitted to data or trained; see `numerate.modeling.fitting`."""
     head_fingerprint: Fingerprint | None = None
     """The fingerprint of the head's weights while it is untrained; see `numerate.modeling.asking`."""
+    has_warned = False
+    """Whether `predict` has said that the head is untrained."""
 
     def __init__(
         self,
@@ -232,22 +234,27 @@ class NumberModel(PretrainedInterface):
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
 
         Args:
-            text: One text or more; for an encoder-decoder, the encoder's input.
+            text: One text or more; for an encoder-decoder, the encoder's input. Texts are cut as in training, at
+                `max_tokens` or the backbone's maximum. No texts give no distributions.
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
 
         Raises:
-            ValueError: No text has a `[NUM]`, or the model did not learn to predict hidden numbers.
+            ValueError: No text has a `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
+                numbers. A head that was never trained on numbers is only a warning in the log.
         """
-        self._needs_head()
+        head = self._needs_head()
         if said := refusal(self):
             raise ValueError(said)
         texts = [text] if isinstance(text, str) else list(text)
-        batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
+        warn_untrained(self)
+        if not texts:
+            return head(torch.zeros(0, self.info.hidden_dim, device=self.device))
+        batch = dict(asked_batch(self, texts))
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
-            answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
+            answer = asked_batch(self, asking)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}
@@ -298,9 +305,10 @@ class NumberModel(PretrainedInterface):
         ids: Tensor = fields["input_ids"]
         return lambda: torch.where(ids >= self.processor.first_id, self._stand_in, ids)
 
-    def _needs_head(self) -> None:
+    def _needs_head(self) -> Head:
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+        return self.head
 
     def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:
         """Rows and columns of the only tokens whose logits a training step needs; None for all tokens."""
