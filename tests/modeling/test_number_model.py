@@ -157,7 +157,7 @@ def test_number_token_losses_are_added_to_any_objective() -> None:
 
     batch, losses = None, []
     for extra in (None, {"loss": "was", "weight": 0.5}):
-        model = attached("gpt2", "default", objective={"kind": "causal", "number_tokens": extra}).eval()
+        model = attached("gpt2", "subwords", objective={"kind": "causal", "number_tokens": extra}).eval()
         batch = number_batch(model, "gpt2", NUMBERS)
         with torch.no_grad():
             losses.append(model(**batch, return_loss=True))

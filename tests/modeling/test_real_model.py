@@ -71,7 +71,7 @@ def test_trains_saves_loads_and_predicts_the_same(
         end = loss().item()
     print(f"\n{recipe}: {start:.3f} -> {end:.3f}")
     if frozen and model.embedder is None and not (batch["input_ids"] >= model.processor.first_id).any():
-        # `none` and `default` cannot learn: the texts have no token of ours, and the backbone is frozen.
+        # `none` and `subwords` cannot learn: the texts have no token of ours, and the backbone is frozen.
         assert end == pytest.approx(start, rel=1e-5)
     else:
         assert end < start

@@ -100,7 +100,7 @@ def _loaded(name: str) -> Any:
         if (Path(name) / CONFIG_FILE).is_file():
             return from_pretrained(name, dtype=torch.float32).eval()
         backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)
-        return attach(backbone, AutoTokenizer.from_pretrained(name), "default").eval()
+        return attach(backbone, AutoTokenizer.from_pretrained(name), "subwords").eval()
     except (ArtefactError, ValueError, OSError) as error:
         raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 

@@ -9,7 +9,7 @@ from numerate.modeling.fitting import fit_to_texts
 from numerate.modeling.introspection import BackboneInfo, check_tokenizer, first_free_id
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
-from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
+from numerate.modeling.recipe import Recipe, current_name, load_recipe, recipe_names
 from numerate.modeling.saving import build_part
 from numerate.processing.processor import NumberProcessor
 from numerate.reading import make_reader
@@ -94,7 +94,7 @@ def attach(
         backbone, processor, options=plan, citation=plan.citation,
         embedder=embedder, head=build_part(plan.head, heads, info.hidden_dim),
         objective=build_part(objective, objectives),
-        recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
+        recipe=None if changes or isinstance(recipe, Recipe) else current_name(recipe or "in-place"),
     )  # fmt: skip
     if fit is not None:
         fit_to_texts(model, fit)

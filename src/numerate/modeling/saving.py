@@ -17,7 +17,7 @@ from numerate.modeling.asking import has_trained_head, mark_head
 from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
 from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
 from numerate.modeling.options import PlacementOptions
-from numerate.modeling.recipe import load_recipe, recipe_names
+from numerate.modeling.recipe import current_name, load_recipe, recipe_names
 from numerate.modeling.trainer_checkpoint import CONFIG_KEY
 from numerate.processing.processor import NumberProcessor
 from numerate.registry import embedders, heads, near_names, objectives
@@ -121,6 +121,7 @@ def load_model(
     """Loads what `save_model` or a Trainer wrote; see `NumberModel.from_pretrained`."""
     saved = artefact.load_artefact(folder)
     config = saved.config
+    recipe = None if config.recipe is None else current_name(config.recipe)
     try:
         _check_parts(saved)
         base: Any = backbone
@@ -136,8 +137,8 @@ def load_model(
             base, NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
             embedder=build_part(config.embedder, embedders, config.embedding_dim),
             head=build_part(config.head, heads, config.hidden_dim),
-            objective=build_part(config.objective, objectives), options=config, recipe=config.recipe,
-            citation=load_recipe(config.recipe).citation if config.recipe in recipe_names() else "",
+            objective=build_part(config.objective, objectives), options=config, recipe=recipe,
+            citation=load_recipe(recipe).citation if recipe in recipe_names() else "",
         )  # fmt: skip
     except ArtefactError:
         raise
