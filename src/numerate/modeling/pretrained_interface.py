@@ -59,7 +59,8 @@ class PretrainedInterface(nn.Module):
             tokenizer: Its tokenizer; by default the one that is saved with the base model.
             check_backbone: Refuse a backbone with other weights than those that were saved. Quantised or offloaded
                 weights are not compared, and a lower precision is not another backbone.
-            **options: Passed to the base model's own `from_pretrained` (`dtype`, `device_map`).
+            **options: Passed to the base model's own `from_pretrained` (`device_map`, `dtype`, which is by default the
+                one that the model was saved with).
 
         Raises:
             ArtefactError: The saved files cannot be trusted or do not fit the backbone.

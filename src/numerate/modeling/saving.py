@@ -129,7 +129,10 @@ def load_model(
             if config.base_task not in TASKS:
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
-            base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
+            # In the precision that it was saved with, which may be another one than that of the base model's file.
+            dtype = (config.base_fingerprint or {}).get("dtype")
+            usual = {"dtype": dtype} if dtype in ("float32", "bfloat16", "float16") else {}
+            base = _load_base(TASKS[config.base_task], saved, usual | options | {"use_safetensors": True})
         base = _with_adapters(base, saved, check_backbone)
         words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
         _check_base(config, base, words)
