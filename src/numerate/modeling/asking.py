@@ -90,7 +90,7 @@ def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
     sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
     most = min((size for size in sizes if size is not None), default=None)
     options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
-    batch = model.processor(texts, padding=True, return_tensors="pt", **options)
+    batch: Any = model.processor(texts, padding=True, return_tensors="pt", **options)
     if most is not None and batch["input_ids"].shape[1] >= most:
         whole = model.processor(texts, padding=True, return_tensors="pt")
         lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
