@@ -54,7 +54,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "in-place": KEEP | {"gated": True},
     "in-place, gate open": KEEP | {"gated": False},
     "marker": BOTH | {"notation": "marker", "gated": False},
-    "words": {"recipe": "default"},
+    "words": {"recipe": "subwords"},
     "gpt": KEEP | {"gated": False},
 }
 _SENTENCE = re.compile(r"(?<= [.!?]) (?=[A-Z\"(])")

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 import numerate
+from numerate.modeling.recipe import current_name
 
 FOLDER = Path(__file__).parent / "saved_models"
 TEXTS = ["The tower is 324 metres tall and weighs 10,100 tons.", "Revenue rose 3.2% to [NUM] in 1999."]
@@ -19,7 +20,7 @@ EXACT = os.environ.get("NUMERATE_EXACT") == "1"
 
 
 def test_every_recipe_was_saved() -> None:
-    assert set(numerate.recipe_names()) <= set(NAMES)
+    assert set(numerate.recipe_names()) <= set(map(current_name, NAMES)), "the folder of a recipe keeps its old name"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -177,6 +177,21 @@ def number_batch(model: Any, name: str, texts: list[str], side: str = "right") -
     return batch
 
 
+@torch.no_grad()
+def assert_same(one: Any, two: Any, name: str) -> None:
+    """Two models make the same batches and give the same outputs, bit for bit; `name` is their kind of backbone."""
+    batch = number_batch(one, name, NUMBERS + ASKING)
+    again = number_batch(two, name, NUMBERS + ASKING)
+    assert batch.keys() == again.keys() and all(torch.equal(value, again[key]) for key, value in batch.items())
+    left, right = one.eval()(**batch), two.eval()(**batch)
+    for key, value in left.items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value, right[key]), key
+    assert (left.numbers is None) == (right.numbers is None)
+    if left.numbers is not None:
+        assert torch.equal(left.numbers.median(), right.numbers.median())
+
+
 def open_features(model: Any) -> Any:
     """The model with random maps of `reach` and `late_reach` and an open gate, which are 0 before training."""
     torch.manual_seed(1)

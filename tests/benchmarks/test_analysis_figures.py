@@ -35,4 +35,4 @@ def test_tokens_of_a_notation() -> None:
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "p10")
     assert len(structure_figure(model).axes) >= 1
     with pytest.raises(ValueError, match="'keep' has no tokens of its own"):
-        structure_figure(numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "default"))
+        structure_figure(numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "subwords"))

@@ -157,7 +157,7 @@ def test_number_token_losses_are_added_to_any_objective() -> None:
 
     batch, losses = None, []
     for extra in (None, {"loss": "was", "weight": 0.5}):
-        model = attached("gpt2", "default", objective={"kind": "causal", "number_tokens": extra}).eval()
+        model = attached("gpt2", "subwords", objective={"kind": "causal", "number_tokens": extra}).eval()
         batch = number_batch(model, "gpt2", NUMBERS)
         with torch.no_grad():
             losses.append(model(**batch, return_loss=True))
@@ -359,23 +359,30 @@ def test_gradient_checkpointing_gives_the_same_gradients(name: str, reentrant: b
 
 
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # processors that know no bfloat16
+@pytest.mark.parametrize("whole", [False, True], ids=["backbone", "whole"])
 @pytest.mark.parametrize(
-    ("name", "recipe"),
+    ("name", "recipe", "dtype"),
     [
-        *(("bert", recipe) for recipe in ("in-place", "xval", "float", "fone", "bittokens")),
-        *(("modernbert", "fone"), ("gpt2", "in-place"), ("qwen3", "bittokens"), ("t5", "xval"), ("t5", "float")),
+        *(("bert", recipe, torch.bfloat16) for recipe in ("in-place", "xval", "float", "fone", "bittokens")),
+        *((*pair, torch.bfloat16) for pair in (("modernbert", "fone"), ("gpt2", "in-place"), ("qwen3", "bittokens"))),
+        *(("t5", "xval", torch.bfloat16), ("t5", "float", torch.bfloat16), ("bert", "in-place", torch.float16)),
     ],
 )
-def test_half_precision(name: str, recipe: str) -> None:
-    backbone = new_backbone(name).to(torch.bfloat16)
+def test_half_precision(name: str, recipe: str, dtype: torch.dtype, whole: bool) -> None:
+    backbone = new_backbone(name).to(dtype)
     model = numerate.attach(backbone, tokenizer_of(name), recipe)
-    floats = [weight for weight in model.parameters() if weight.is_floating_point()]
-    assert all(weight.dtype == torch.bfloat16 for weight in floats)
+    for key, weight in model.named_parameters():
+        if weight.is_floating_point():
+            assert weight.dtype == (dtype if key.startswith("backbone.") else torch.float32), key
+    if whole:
+        model = model.to(dtype)
     plain = number_batch(model, name, PLAIN)
     bare = bare_batch(name, PLAIN) | ({"labels": plain["labels"]} if name == "t5" else {})
     with torch.no_grad():
         logits = backbone(**bare).logits
         assert torch.equal(model.eval()(**plain).logits[..., : logits.shape[-1]], logits)
+        asked = model(**number_batch(model, name, ASKING))
+        assert asked.logits.dtype == logits.dtype and (asked.numbers is None or asked.numbers.median().isfinite().all())
     output = model.train()(**number_batch(model, name, NUMBERS))
     output.loss.backward()
     assert output.loss.isfinite()

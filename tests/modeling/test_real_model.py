@@ -71,7 +71,7 @@ def test_trains_saves_loads_and_predicts_the_same(
         end = loss().item()
     print(f"\n{recipe}: {start:.3f} -> {end:.3f}")
     if frozen and model.embedder is None and not (batch["input_ids"] >= model.processor.first_id).any():
-        # `none` and `default` cannot learn: the texts have no token of ours, and the backbone is frozen.
+        # `none` and `subwords` cannot learn: the texts have no token of ours, and the backbone is frozen.
         assert end == pytest.approx(start, rel=1e-5)
     else:
         assert end < start
@@ -90,3 +90,27 @@ def test_trains_saves_loads_and_predicts_the_same(
     assert not frozen or all(torch.equal(after[key], value) for key, value in before.items()), (
         "a frozen backbone does not change"
     )
+
+
+@pytest.mark.shared(MODEL)
+@pytest.mark.parametrize("backbone", [None, True])
+def test_adapters_of_a_real_model_answer_the_same_after_loading(
+    backbone: bool | None, shared: Path, tmp_path: Path
+) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    torch.manual_seed(0)
+    words = AutoTokenizer.from_pretrained(shared / MODEL)
+    lora = LoraConfig(r=4, target_modules=["query", "value"], init_lora_weights=False)
+    peft = get_peft_model(AutoModelForMaskedLM.from_pretrained(shared / MODEL, dtype=torch.float32), lora)
+    with torch.no_grad():  # adapters as after a short training: they change the logits a little
+        for name, weight in peft.named_parameters():
+            weight.mul_(0.1 if "lora_B" in name else 1.0)
+    model = numerate.attach(peft, words, "in-place").eval()
+    model.save_pretrained(tmp_path, backbone=backbone)
+    batch = model.processor("The capital of France is [MASK].", return_tensors="pt")
+    place = batch["input_ids"][0].tolist().index(words.mask_token_id)
+    with torch.no_grad():
+        one, two = (each.eval()(**batch).logits[0, place] for each in (model, numerate.from_pretrained(tmp_path)))
+    assert torch.equal(one, two) and words.decode([int(one.argmax())]).strip() == "paris"

@@ -12,7 +12,7 @@ from numerate.registry import UnknownNameError
 
 PAGE = Path(__file__).parents[2] / "docs" / "attach.md"
 DESIGN = {
-    "default": ("luna", "keep", None, None),
+    "subwords": ("luna", "keep", None, None),
     "none": ("luna", "drop", None, None),
     "num": ("luna", "marker", "replace num", None),
     "value": ("luna", "marker", "replace value", None),
@@ -81,3 +81,18 @@ def test_an_unknown_recipe_is_refused() -> None:
 def test_the_docs_have_the_table() -> None:
     page = PAGE.read_text("utf-8")
     assert recipe_table() in page, f"docs/attach.md is out of date; its table should be:\n{recipe_table()}"
+
+
+def test_the_old_name_of_a_recipe_works_and_warns() -> None:
+    with pytest.warns(FutureWarning, match="the recipe 'default' is called 'subwords' now"):
+        assert numerate.load_recipe("default") == numerate.load_recipe("subwords")
+    with pytest.warns(FutureWarning):
+        model = numerate.attach(backbone_of("bert"), tokenizer_of("bert"), "default")
+    assert model.recipe == "subwords" and "default" not in numerate.recipe_names()
+
+
+def test_a_saved_config_with_the_old_name_loads_without_a_warning(tmp_path: Path) -> None:
+    numerate.attach(backbone_of("bert"), tokenizer_of("bert"), "subwords").save_pretrained(tmp_path)
+    file = tmp_path / "number_config.json"
+    file.write_text(file.read_text().replace('"recipe": "subwords"', '"recipe": "default"'))
+    assert numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert")).recipe == "subwords"

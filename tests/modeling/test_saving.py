@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_models import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
+from tiny_models import KINDS, assert_same, backbone_of, new_backbone, tokenizer_of
 
 import numerate
 from numerate.config import ConfigError
@@ -27,20 +27,6 @@ if TYPE_CHECKING:
 def attached(name: str = "bert", recipe: str = "luna", **options: Any) -> Any:
     torch.manual_seed(0)
     return numerate.attach(backbone_of(name), tokenizer_of(name), recipe, **options).eval()
-
-
-@torch.no_grad()
-def assert_same(one: Any, two: Any, name: str) -> None:
-    batch = number_batch(one, name, NUMBERS + ASKING)
-    again = number_batch(two, name, NUMBERS + ASKING)
-    assert batch.keys() == again.keys() and all(torch.equal(value, again[key]) for key, value in batch.items())
-    left, right = one.eval()(**batch), two.eval()(**batch)
-    for key, value in left.items():
-        if isinstance(value, torch.Tensor):
-            assert torch.equal(value, right[key]), key
-    assert (left.numbers is None) == (right.numbers is None)
-    if left.numbers is not None:
-        assert torch.equal(left.numbers.median(), right.numbers.median())
 
 
 @pytest.mark.parametrize("recipe", numerate.recipe_names())
@@ -100,7 +86,11 @@ def test_the_base_model_is_found_by_its_path(
     if options.get("dtype") is None:
         assert_same(model, again, name)
     else:
-        assert {weight.dtype for weight in again.parameters()} == {torch.bfloat16}
+        assert {weight.dtype for weight in again.backbone.parameters()} == {torch.bfloat16}
+        assert {weight.dtype for key, weight in again.named_parameters() if not key.startswith("backbone.")} == {
+            torch.float32
+        }
+        assert all(torch.equal(weight, model.own_state()[key]) for key, weight in again.own_state().items())
 
 
 def test_a_trained_backbone_is_saved_on_request(tmp_path: Path) -> None:

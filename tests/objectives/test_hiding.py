@@ -366,7 +366,7 @@ def test_number_token_losses_need_tokens() -> None:
         with pytest.raises(ValueError, match=r"number_tokens with notation '\w+': hidden numbers have no tokens"):
             attached("bert", recipe, objective=options)
     attached("bert", "in-place", objective=options | {"joint": False})
-    attached("bert", "default", objective=options)
+    attached("bert", "subwords", objective=options)
 
 
 def test_collator_pads_scales_as_tokens() -> None:

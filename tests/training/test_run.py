@@ -18,13 +18,14 @@ from tiny_models import new_backbone, tokenizer_of
 
 from numerate.config import ConfigError
 from numerate.files import YamlError, read_yaml
+from numerate.modeling.introspection import longest_text
 from numerate.processing.number_table import NumberTable
 from numerate.training.build import build, prepare, training_arguments
 from numerate.training.data import texts_of
 from numerate.training.models import build_model
 from numerate.training.run import Run, RunError, Scratch, TokenizerPlan, load_run, run_names
-from numerate.training.scratch import longest_text, train_tokenizer
 from numerate.training.scratch import new_backbone as from_scratch
+from numerate.training.scratch import train_tokenizer
 from numerate.training.sources import SourceError
 
 if TYPE_CHECKING:

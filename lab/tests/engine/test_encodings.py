@@ -16,9 +16,9 @@ def test_every_registered_part_is_an_encoding() -> None:
     for name in names:
         encoding = encoding_of(name)
         assert encoding.name == name and not (encoding.has_head and encoding.causal)
-        tokens = name in notations.names() or name.startswith("digits") or name in ("numbert", "default")
+        tokens = name in notations.names() or name.startswith("digits") or name in ("numbert", "subwords")
         assert encoding.has_head != tokens, name
-        at_once = name in ("p10", "p1000", "b1999", "fp15", "keep", "default")
+        at_once = name in ("p10", "p1000", "b1999", "fp15", "keep", "subwords")
         assert encoding.causal == (tokens and not at_once), name
 
 

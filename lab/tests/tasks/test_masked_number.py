@@ -31,7 +31,7 @@ def config_in(folder: Path, **options: Any) -> NumberTrial:
     return NumberTrial(source=str(folder / "data" / "units"), model=str(folder / "bert"), batch=8, **options)
 
 
-@pytest.mark.parametrize("recipe", ["in-place", "luna", "exponent", "default"])
+@pytest.mark.parametrize("recipe", ["in-place", "luna", "exponent", "subwords"])
 def test_masked_input_has_no_trace_of_the_number(recipe: str) -> None:
     model = attach(new_backbone("bert"), tokenizer_of("bert"), recipe)
     for numbers in ("annotated", "all"):
@@ -110,8 +110,8 @@ def test_trials_of_one_encoding_share_their_batches(prediction_folder: Path) -> 
 
 
 def test_encodings_need_a_head(prediction_folder: Path) -> None:
-    with pytest.raises(ValueError, match="recipe 'default' has no number head: give parts="):
-        MaskedNumbers(config_in(prediction_folder, recipe="default")).build()
+    with pytest.raises(ValueError, match="recipe 'subwords' has no number head: give parts="):
+        MaskedNumbers(config_in(prediction_folder, recipe="subwords")).build()
     assert MaskedNumbers.encoding("exponent")["parts"]["head"] == {"kind": "mixture"}
     assert MaskedNumbers.encoding("xval") == {"recipe": "xval"}
     assert MaskedNumbers.encoding("spelled")["predict"] == "spelled"

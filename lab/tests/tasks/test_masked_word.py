@@ -103,7 +103,7 @@ def assert_one_at_a_time(model: NumberModel, positions: WordPositions, made: Enc
 
 
 def test_meaning_sums_all_spellings_of_unit_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = attached("default")
+    model = attached("subwords")
     positions, made = prepared(model)
     place = int(np.flatnonzero(positions.labels["unit"])[0])
     word = model.processor.tokenizer.convert_ids_to_tokens(int(positions.target[place]))
@@ -177,9 +177,9 @@ def masked_words(model: NumberModel, seed: int, ratio: float = 0.3, **options: f
 
 
 def test_masks_are_the_same_for_every_encoding() -> None:
-    several = [masked_words(attached(recipe), seed=5) for recipe in ("default", "none", "luna", "p10")]
+    several = [masked_words(attached(recipe), seed=5) for recipe in ("subwords", "none", "luna", "p10")]
     assert all(each == several[0] for each in several) and sum(map(len, several[0])) > 10
-    assert masked_words(attached("default"), seed=6) != several[0]
+    assert masked_words(attached("subwords"), seed=6) != several[0]
 
 
 def test_shares_of_masked_words() -> None:

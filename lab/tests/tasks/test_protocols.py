@@ -30,10 +30,10 @@ ROWS = [
 @pytest.fixture(scope="module")
 def config(prediction_folder: Path) -> WordTrial:
     source = str(prediction_folder / "data" / "units")
-    return WordTrial(source=source, model=str(prediction_folder / "bert"), recipe="default")
+    return WordTrial(source=source, model=str(prediction_folder / "bert"), recipe="subwords")
 
 
-@pytest.mark.parametrize("recipe", ["default", "exponent"])
+@pytest.mark.parametrize("recipe", ["subwords", "exponent"])
 def test_embedded_twice_equals_the_released_code(recipe: str, config: WordTrial) -> None:
     model = build(dataclasses.replace(config, recipe=recipe, embedded="twice")).eval()
     batch: Any = model.processor([row["comment"] for row in ROWS], padding=True, return_tensors="pt")
@@ -83,10 +83,10 @@ def test_own_words_are_the_tokens_of_an_encoding(config: WordTrial) -> None:
         inside[index] = more.start[index] < numeral.end and more.end[index] > numeral.start
     assert inside.any()
     missing = {}
-    for recipe in ("default", "exponent"):
+    for recipe in ("subwords", "exponent"):
         task = MaskedWords(dataclasses.replace(own, recipe=recipe))
         missing[recipe] = task.encoded(task.build(), "test").places < 0
-    assert not missing["default"][inside].any() and missing["exponent"][inside].all()
+    assert not missing["subwords"][inside].any() and missing["exponent"][inside].all()
     assert not missing["exponent"][~inside].any()
     scores = MaskedWords(own).scores(build(own), "test")
     assert np.isfinite(scores.nll).all()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def config(prediction_folder: Path) -> NumberTrial:
     data, model = prediction_folder / "data" / "units", prediction_folder / "bert"
-    options: Any = {"recipe": "default", "predict": "spelled", "batch": 8, "epochs": 1}
+    options: Any = {"recipe": "subwords", "predict": "spelled", "batch": 8, "epochs": 1}
     return NumberTrial(source=str(data), model=str(model), **options)
 
 

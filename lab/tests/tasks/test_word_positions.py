@@ -32,7 +32,7 @@ SENTENCES = [
         }
     ),
 ]
-RECIPES = ["default", "none", "num", "luna", "in-place", "value-prefix", "p10", "numbert"]
+RECIPES = ["subwords", "none", "num", "luna", "in-place", "value-prefix", "p10", "numbert"]
 
 
 def words(positions: WordPositions, chosen: np.ndarray) -> list[str]:

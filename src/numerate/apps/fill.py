@@ -105,7 +105,7 @@ def _loaded(name: str) -> Any:
         # Told, and not asked: transformers would ask on the terminal whether to run the model's own code.
         backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, trust_remote_code=False)
         check_finite(backbone.named_parameters(), name)
-        return attach(backbone, AutoTokenizer.from_pretrained(name, trust_remote_code=False), "default").eval()
+        return attach(backbone, AutoTokenizer.from_pretrained(name, trust_remote_code=False), "subwords").eval()
     except (ArtefactError, ValueError, OSError) as error:
         raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 

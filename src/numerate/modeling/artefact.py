@@ -23,14 +23,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig", "check_bounds",
-    "check_layout", "check_repeats", "checked_base", "config_text", "load_artefact", "push_artefact", "save_artefact",
+    "ADAPTER_FOLDER", "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig",
+    "check_bounds", "check_layout", "check_repeats", "checked_base", "config_text", "load_artefact", "push_artefact",
+    "read_config", "read_layout", "save_artefact",
 ]  # fmt: skip
 
 CONFIG_FILE = "number_config.json"
 WEIGHTS_FILE = "number_model.safetensors"
 BASE_FOLDER = "backbone"
 """The subfolder of the backbone, if it is saved, too."""
+ADAPTER_FOLDER = "adapter"
+"""The subfolder of PEFT's adapters, if the backbone has some."""
 MAX_CONFIG_BYTES = 16 << 20
 """A scaling of 10,000 fields with long names takes some megabytes."""
 MAX_SIZE = 1 << 20
@@ -65,6 +68,12 @@ class NumberModelConfig(PlacementOptions):
         first_id: Id of the first token of our own.
         embedding_dim: Width of the backbone's token embeddings.
         hidden_dim: Width of its last hidden state.
+        base_fingerprint: The fingerprint of the backbone's weights without adapters; None where it is not known. See
+            `numerate.modeling.fingerprint`.
+        adapters: Names of the PEFT adapters in the same folder, and whether each was active; None without adapters.
+        fitted: Whether head and embedder were fitted to data or trained.
+        trained: Whether the head was trained on numbers.
+        max_tokens: The number of tokens at which training texts were cut; None if it is not known.
     """
 
     kind: ClassVar[str] = "number-model"
@@ -79,10 +88,17 @@ class NumberModelConfig(PlacementOptions):
     first_id: int
     embedding_dim: int
     hidden_dim: int
+    # Not in the configs of version 0.1, whose models were trained ones.
+    base_fingerprint: dict[str, str] | None = None
+    adapters: dict[str, bool] | None = None
+    fitted: bool = True
+    trained: bool = True
+    max_tokens: int | None = None
 
     def __post_init__(self) -> None:
         fill_defaults(self)
         limits = {"first_id": (1, MAX_SIZE << 4), "embedding_dim": (1, MAX_SIZE), "hidden_dim": (1, MAX_SIZE)}
+        limits["max_tokens"] = (1, MAX_SIZE << 4)
         limits |= {field.name: (0, MAX_REACH) for field in dataclasses.fields(PlacementOptions)}
         for name, (least, most) in limits.items():
             value = getattr(self, name)
@@ -102,14 +118,18 @@ class NumberModelConfig(PlacementOptions):
 class Artefact:
     """A saved model whose config is checked and whose weights have not been read yet.
 
-    `layout` has the type and shape of each tensor, from the header of the file; `from_hub` says that the user gave a
-    Hub id and not a folder.
+    `layout` has the type and shape of each tensor, from the header of the file `weights_name`; `from_hub` says that the
+    user gave a Hub id and not a folder. The backbone's weights are in the same file if `is_checkpoint`: it is what a
+    Trainer wrote. `adapter_configs` are then those of PEFT.
     """
 
     folder: Path
     config: NumberModelConfig
     layout: dict[str, tuple[str, tuple[int, ...]]]
     from_hub: bool = False
+    weights_name: str = WEIGHTS_FILE
+    is_checkpoint: bool = False
+    adapter_configs: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def tensors(self) -> dict[str, Tensor]:
         """Reads the weights."""
@@ -117,9 +137,9 @@ class Artefact:
         from safetensors.torch import load_file
 
         try:
-            return load_file(self.folder / WEIGHTS_FILE)
+            return load_file(self.folder / self.weights_name)
         except (SafetensorError, OSError, ValueError, RuntimeError) as error:
-            raise ArtefactError(f"{self.folder / WEIGHTS_FILE} cannot be read: {error}") from None
+            raise ArtefactError(f"{self.folder / self.weights_name} cannot be read: {error}") from None
 
 
 def save_artefact(
@@ -151,15 +171,22 @@ def config_text(config: NumberModelConfig) -> str:
 
 
 def load_artefact(folder: str | Path) -> Artefact:
-    """Reads config and header of what `save_artefact` wrote, from a local folder or a Hub id."""
+    """Reads config and header of what `save_artefact` or a Trainer wrote, from a local folder or a Hub id."""
+    from numerate.modeling.trainer_checkpoint import load_checkpoint
+
     place = _local(folder)
+    if not (place / CONFIG_FILE).exists() and (found := load_checkpoint(place)) is not None:
+        return dataclasses.replace(found, from_hub=not Path(folder).is_dir())
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
     for path in (config_path, weights_path):
         if not path.is_file():
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not is_inside(path, place):
             raise ArtefactError(f"{path} links to a file outside of its folder")
-    return Artefact(place, _read_config(config_path), _read_layout(weights_path), not Path(folder).is_dir())
+    if config_path.stat().st_size > MAX_CONFIG_BYTES:
+        raise ArtefactError(f"{config_path} is larger than {MAX_CONFIG_BYTES} bytes")
+    config = read_config(config_path.read_bytes(), config_path)
+    return Artefact(place, config, read_layout(weights_path), from_hub=not Path(folder).is_dir())
 
 
 def check_bounds(
@@ -242,21 +269,21 @@ def checked_base(name: str, *, folders: bool = True) -> str:
     return name
 
 
-def _read_config(path: Path) -> NumberModelConfig:
-    if path.stat().st_size > MAX_CONFIG_BYTES:
-        raise ArtefactError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes")
+def read_config(text: bytes, where: Any) -> NumberModelConfig:
+    """The config in a JSON text; `where` names it in errors."""
     try:
-        data = json.loads(path.read_bytes(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+        data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
         if isinstance(data, dict) and not {"kind", "version"} <= data.keys():
             raise ConfigError("'kind' and 'version' are needed")
         return NumberModelConfig.from_dict(data)
     except RecursionError:
-        raise ArtefactError(f"{path}: nested too deep") from None
+        raise ArtefactError(f"{where}: nested too deep") from None
     except ValueError as error:
-        raise ArtefactError(f"{path}: {error}") from None
+        raise ArtefactError(f"{where}: {error}") from None
 
 
-def _read_layout(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+def read_layout(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Type and shape of each tensor of a safetensors file, from its header."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -290,7 +317,8 @@ def _local(folder: str | Path) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        patterns = [CONFIG_FILE, WEIGHTS_FILE, f"{BASE_FOLDER}/*.json", f"{BASE_FOLDER}/*.safetensors"]
+        inside = [f"{folder}/*.{kind}" for folder in (BASE_FOLDER, ADAPTER_FOLDER) for kind in ("json", "safetensors")]
+        patterns = [CONFIG_FILE, WEIGHTS_FILE, *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None

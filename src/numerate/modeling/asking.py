@@ -1,35 +1,28 @@
-"""Asking a model for a number: whether it learnt to answer, which token stands for it, and where it is in its text."""
+"""Asking a model for a number: whether it learnt to answer, which token stands for it, and where texts are cut."""
 
 from __future__ import annotations
 
-import dataclasses
-import re
+import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from numerate.heads.arguments import NumberContext
-from numerate.heads.rescaled import RescaledDistribution
-from numerate.notation.base import NUM
-from numerate.numerals.style import shared_style
+from numerate.modeling.fingerprint import fingerprint, is_same
+from numerate.modeling.introspection import base_of, longest_text
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import ASKED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from torch import Tensor
 
-    from numerate.heads.base import NumberDistribution
     from numerate.modeling.number_model import NumberModel
-    from numerate.numerals.numeral import Numeral
-    from numerate.processing.processor import NumberProcessor
+    from numerate.processing.encoding import NumberBatch
 
-__all__ = ["asked_ids", "asked_token", "in_context", "refusal"]
+__all__ = ["asked_batch", "asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal", "warn_untrained"]
 
-_ASKED = re.compile(re.escape(NUM))
-_NO_STYLE = frozenset(["date", "time", "version", "identifier", "year"])
-"""Kinds of numeral that do not show how a text writes quantities."""
+_log = logging.getLogger(__name__)
 
 
 def refusal(model: NumberModel) -> str | None:
@@ -62,50 +55,45 @@ def asked_ids(model: NumberModel, batch: Mapping[str, Tensor]) -> Tensor:
     return torch.where(asked, token, ids)
 
 
-def in_context(
-    model: NumberModel, numbers: NumberDistribution, index: Tensor, texts: Sequence[str], found: Sequence[Any]
-) -> NumberDistribution:
-    """Predicted numbers in the units and in the style of their texts.
+def mark_head(model: NumberModel, *, trained: bool) -> None:
+    """Remembers the head's weights as untrained ones; with `trained`, that it is trained."""
+    weights = {} if model.head is None or trained else dict(model.head.named_parameters())
+    model.head_fingerprint = fingerprint(weights)
 
-    Args:
-        model: The model.
-        numbers: N distributions of the numbers that texts ask for, as the head predicts them (scaled or not).
-        index: (N, 2) int64, the text and the place in its table of each number.
-        texts: The texts, with a literal `[NUM]` for each number.
-        found: The numerals in the table of each text, None for a number that is asked for.
+
+def has_trained_head(model: NumberModel) -> bool:
+    """Whether the head's weights changed since `mark_head`: a head that saw no numbers in training has not learnt."""
+    if model.head is None or model.head_fingerprint is None:
+        return True
+    now = fingerprint(dict(model.head.named_parameters()))
+    return now is None or not is_same(model.head_fingerprint, now)
+
+
+def warn_untrained(model: NumberModel) -> None:
+    """Logs a warning, once for each model, if its head was never trained on numbers: its answers mean nothing."""
+    if model.head_fingerprint is None or model.has_warned:
+        return
+    if has_trained_head(model):
+        model.head_fingerprint = None  # not to be compared again
+        return
+    model.has_warned = True
+    fitted = "" if model.fitted else ", nor fitted to data"
+    _log.warning("the number head has not been trained on numbers%s: its answers mean nothing yet", fitted)
+
+
+def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
+    """The batch of texts with a literal [NUM], cut as in training: at `model.max_tokens` or the model's maximum.
+
+    Raises:
+        ValueError: A [NUM] is cut off.
     """
-    processor = model.processor
-    asked = [_asked_numerals(processor, text) for text in texts]
-    keys, contexts = [], []
-    for row, place in index.tolist():
-        wanted = [at for at, numeral in enumerate(found[row]) if numeral is None]
-        # A text that was cut has lost its last numbers, or the first ones.
-        lost = len(asked[row]) - len(wanted) if processor.tokenizer.truncation_side == "left" else 0
-        at = wanted.index(place) + lost
-        own, others = asked[row][at] if at < len(asked[row]) else (None, [])
-        keys.append(_key(processor, own))
-        written = processor.written or (processor.scaling is None and processor.shows_scale)
-        power = own.power if own is not None and written else 0
-        contexts.append(NumberContext(shared_style(numeral.style for numeral in others), power))
-    if processor.scaling is not None:
-        numbers = RescaledDistribution(numbers, processor.scaling, tuple(keys))
-    return dataclasses.replace(numbers, contexts=tuple(contexts))
-
-
-def _asked_numerals(processor: NumberProcessor, text: str) -> list[tuple[Numeral | None, list[Numeral]]]:
-    """The numeral that the reader finds at each `[NUM]` if a digit stands there, and the given ones, nearest first."""
-    places = [match.start() - (len(NUM) - 1) * at for at, match in enumerate(_ASKED.finditer(text))]
-    numerals = processor.reader.find(_ASKED.sub("0", text))  # one digit for each [NUM]
-    own = [next((each for each in numerals if each.start <= place < each.end), None) for place in places]
-    given = [each for each in numerals if each not in own and each.kind not in _NO_STYLE]
-    return [
-        (each, sorted(given, key=lambda other: abs(other.start - place)))
-        for each, place in zip(own, places, strict=True)
-    ]
-
-
-def _key(processor: NumberProcessor, numeral: Numeral | None) -> str:
-    """The path or unit that names the scaler of a number."""
-    if processor.scaling is None or numeral is None:
-        return ""
-    return numeral.path if processor.scaling.by == "path" else numeral.unit or ""
+    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
+    most = min((size for size in sizes if size is not None), default=None)
+    options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
+    batch: Any = model.processor(texts, padding=True, return_tensors="pt", **options)
+    if most is not None and batch["input_ids"].shape[1] >= most:
+        whole = model.processor(texts, padding=True, return_tensors="pt")
+        lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
+        for index in lost.nonzero()[:, 0].tolist():
+            raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")
+    return batch.to(model.device)

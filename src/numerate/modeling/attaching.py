@@ -6,17 +6,16 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.fitting import fit_to_texts
-from numerate.modeling.introspection import BackboneInfo, first_free_id
+from numerate.modeling.introspection import BackboneInfo, check_tokenizer, first_free_id
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
-from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
+from numerate.modeling.recipe import Recipe, current_name, load_recipe, recipe_names
 from numerate.modeling.saving import build_part, check_saveable
 from numerate.processing.processor import NumberProcessor
 from numerate.reading import make_reader
 from numerate.registry import embedders, heads, near_names, notations, objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Unpack
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -40,7 +39,7 @@ def attach(
     scaling: Scaling | None = None,
     implied_commas: bool = False,
     freeze: bool = False,
-    fit: Iterable[str] | None = None,
+    fit: Any = None,
     **options: Unpack[AttachArguments],
 ) -> NumberModel:
     """Gives a Hugging Face model a sense of numbers; neither the model nor its tokenizer is changed.
@@ -56,8 +55,9 @@ def attach(
         scaling: Fitted scalers, one for each field of the data.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does; with `reader="records"`.
         freeze: Train only our own weights, not the backbone's.
-        fit: Training texts; head and embedder are fitted to the numbers of the first 5,000. `NumberTrainer` fits a
-            model that is not fitted yet to its training data.
+        fit: Training texts, or numbers (floats, a tensor, numerals); head and embedder are fitted to the numbers of
+            the first 5,000 texts, or to the first 50,000 numbers. `NumberTrainer` fits a model that is not fitted yet
+            to its training data.
         **options: Each overrides one option of the recipe, such as `reader`, `notation`, `embedder`, `placement`,
             `reach` or `head`; `numerate.modeling.options.AttachOptions` lists and explains them all. A part is a name,
             a dict with its `kind` and options, or the object itself.
@@ -74,6 +74,7 @@ def attach(
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     plan = dataclasses.replace(_recipe(recipe, changes), **changes)
     info = BackboneInfo.of(backbone)
+    check_tokenizer(backbone, tokenizer)
     embedder = build_part(plan.embedder, embedders, info.embedding_dim)
     narrow = embedder is None or embedder.width != info.embedding_dim
     unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if info.has_encoder else ("late_reach",)
@@ -93,7 +94,7 @@ def attach(
         backbone, processor, options=plan, citation=plan.citation,
         embedder=embedder, head=build_part(plan.head, heads, info.hidden_dim),
         objective=build_part(objective, objectives),
-        recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
+        recipe=None if changes or isinstance(recipe, Recipe) else current_name(recipe or "in-place"),
     )  # fmt: skip
     check_saveable(model)
     if fit is not None:

@@ -70,12 +70,12 @@ def read_json(path: Path, place: Path | None = None) -> Any:
         raise ArtefactError(f"{path} cannot be read: {error}") from None
 
 
-def check_base_folder(folder: str | Path, auto: str, *, links: bool = True) -> None:
+def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weights: Path | None = None) -> None:
     """Refuses a folder of a base model that may not be loaded by the Auto class `auto` of transformers.
 
     Refused are: links that leave the folder (unless `links` is False), adapters (which name another model), attention
     implementations that would be fetched from the Hub, weights in other folders, and a config of a model much larger
-    than the weights beside it.
+    than the weights beside it (or in the folder `weights`).
 
     Raises:
         ArtefactError: The folder is refused.
@@ -94,7 +94,7 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True) -> N
     config = read_json(place / "config.json")
     if not isinstance(config, dict):
         raise ArtefactError(f"{place / 'config.json'} is not a JSON object")
-    stored, tensors = _stored(place)
+    stored, tensors = _stored(weights or place)
     for key, value in _leaves(config):
         if key in _ATTENTION and value not in _SAFE_ATTENTION:
             raise ArtefactError(f"{place}: {key} must be one of eager, sdpa, got {str(value)[:60]!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from numerate.heads.base import NumberDistribution
 
 __all__ = [
-    "TASKS", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating", "first_free_id",
-    "first_rows", "list_ties_once", "rebuilt", "run_with_embeddings", "task_of",
+    "TASKS", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "check_tokenizer", "evaluating",
+    "first_free_id", "first_rows", "list_ties_once", "longest_text", "rebuilt", "run_with_embeddings", "task_of",
 ]  # fmt: skip
 
 TASKS = {
@@ -42,6 +43,8 @@ _ENDINGS = {"ForConditionalGeneration": "seq2seq-lm", "LMHeadModel": "causal-lm"
     TASKS[task].removeprefix("AutoModel"): task for task in _MAPPINGS
 }
 """Tasks by the ending of a class name, for classes that transformers does not list."""
+_SPECIAL = ("pad", "mask", "cls", "sep", "bos", "eos", "unk")
+_LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 class NumberOutput(Protocol):
@@ -153,6 +156,46 @@ def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast)
     elif task_of(inner).endswith("-lm"):
         widths.append(inner.config.get_text_config().vocab_size)
     return int(max(widths))
+
+
+def check_tokenizer(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Refuses a tokenizer that cannot belong to a backbone.
+
+    Embeddings may have more rows than the tokenizer has ids, and added tokens that no text contains may have ids
+    behind them: both are usual.
+    """
+    inner: Any = base_of(backbone)
+    words: Any = tokenizer
+    rows, size = int(inner.get_input_embeddings().weight.shape[0]), int(getattr(words, "vocab_size", 0) or 0)
+    help_ = "load both from the same place"
+    if size > rows:
+        raise ValueError(f"the tokenizer has {size} ids, the backbone {rows} token embeddings: {help_}")
+    ids = {name: getattr(words, f"{name}_token_id", None) for name in _SPECIAL}
+    for name, token in ids.items():
+        if isinstance(token, int) and token >= rows:
+            raise ValueError(
+                f"the {name}_token {getattr(words, f'{name}_token')!r} has the id {token}, the backbone {rows} token "
+                "embeddings: call backbone.resize_token_embeddings(len(tokenizer))"
+            )
+    known = {name: getattr(inner.config, f"{name}_token_id", None) for name in _SPECIAL}
+    pairs = [(known[name], ids[name]) for name in _SPECIAL if isinstance(known[name], int) and ids[name] is not None]
+    # Embeddings are padded to multiples of up to a few hundred; defaults of a config say nothing of its tokenizer.
+    if len(words) < 0.9 * rows and pairs and all(one != other for one, other in pairs):
+        raise ValueError(
+            f"the tokenizer does not belong to the backbone: it has {len(words)} ids, the backbone {rows} token "
+            f"embeddings, and no special token has the same id in both: {help_}"
+        )
+
+
+def longest_text(config: Any, tokenizer: Any) -> int | None:
+    """Maximum number of tokens of a model's input; None for no limit."""
+    sizes = [getattr(config, name, None) for name in _LENGTHS]
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
+        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
+    if tokenizer.model_max_length < 10**9:
+        known.append(tokenizer.model_max_length)
+    return min(known, default=None)
 
 
 class LastState:
@@ -300,19 +343,21 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
     The HF Trainer can then save it as safetensors. It loads with or without the other names.
     """
+    # Functions of the module, not local ones: hooks are pickled with the model.
+    model.register_state_dict_post_hook(functools.partial(_drop_ties, prefix=prefix))
+    model.register_load_state_dict_pre_hook(functools.partial(_fill_ties, prefix=prefix))
 
-    def drop(module: nn.Module, state: dict[str, Any], start: str, _: Any) -> None:
-        for name in _ties(state, start + prefix):
-            del state[name]
 
-    def fill(module: nn.Module, state: dict[str, Any], start: str, *_: Any) -> None:
-        inner = module.get_submodule(prefix.rstrip("."))
-        for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
-            if first in state:
-                state.setdefault(name, state[first])
+def _drop_ties(module: nn.Module, state: dict[str, Any], start: str, _: Any, *, prefix: str) -> None:
+    for name in _ties(state, start + prefix):
+        del state[name]
 
-    model.register_state_dict_post_hook(drop)
-    model.register_load_state_dict_pre_hook(fill)
+
+def _fill_ties(module: nn.Module, state: dict[str, Any], start: str, *_: Any, prefix: str) -> None:
+    inner = module.get_submodule(prefix.rstrip("."))
+    for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
+        if first in state:
+            state.setdefault(name, state[first])
 
 
 def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
-from numerate.modeling.asking import asked_ids, in_context, refusal
+from numerate.modeling.answer_context import in_context
+from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, warn_untrained
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -25,6 +26,8 @@ from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.pretrained_interface import PretrainedInterface
 from numerate.modeling.ratio_features import RatioFeatures
+from numerate.modeling.saving import fingerprint_of
+from numerate.modeling.trainer_checkpoint import describe_in_state
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import NumberPlaces, table_of
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from numerate.embedders.base import Embedder
     from numerate.heads.base import Head, NumberDistribution
+    from numerate.modeling.fingerprint import Fingerprint
     from numerate.processing.number_table import NumberTable
     from numerate.processing.processor import NumberProcessor
 
@@ -65,7 +69,11 @@ class NumberModel(PretrainedInterface):
     """
 
     fitted = False
-    """Whether head and embedder were fitted to data, or loaded; see `numerate.modeling.fitting`."""
+    """Whether head and embedder were fitted to data or trained; see `numerate.modeling.fitting`."""
+    head_fingerprint: Fingerprint | None = None
+    """The fingerprint of the head's weights while it is untrained; see `numerate.modeling.asking`."""
+    has_warned = False
+    """Whether `predict` has said that the head is untrained."""
 
     def __init__(
         self,
@@ -93,7 +101,9 @@ class NumberModel(PretrainedInterface):
         self.late_reach = NeighbourFeatures(dim, late, info.hidden_dim, causal) if late else None
         self.relations = RatioFeatures(dim, related, causal) if related else None
         own = len(processor.own_tokens)
-        self.own_rows = nn.Parameter(introspection.first_rows(backbone.get_input_embeddings(), own))
+        rows = introspection.first_rows(backbone.get_input_embeddings(), own)
+        # Beside a backbone of half precision ours stay in float32: small steps of new weights would be rounded away.
+        self.own_rows = nn.Parameter(rows.to(torch.promote_types(rows.dtype, torch.float32)))
         self.own_logits = nn.Linear(info.hidden_dim, own) if info.is_language_model else None
         if self.own_logits is not None:
             nn.init.normal_(self.own_logits.weight, std=0.02)
@@ -113,6 +123,9 @@ class NumberModel(PretrainedInterface):
         self.labelled_logits = False
         self.on_numbers: Callable[[NumberDistribution | None, Tensor | None, NumberTable | None], Any] | None = None
         introspection.list_ties_once(self, "backbone.")
+        describe_in_state(self)
+        self.backbone_fingerprint = fingerprint_of(backbone)
+        mark_head(self, trained=False)
         if objective is not None:
             objective.bind(words)
         self.last_state = LastState(backbone, info)
@@ -225,23 +238,28 @@ class NumberModel(PretrainedInterface):
         does.
 
         Args:
-            text: One text or more; for an encoder-decoder, the encoder's input.
+            text: One text or more; for an encoder-decoder, the encoder's input. Texts are cut as in training, at
+                `max_tokens` or the backbone's maximum. No texts give no distributions.
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
 
         Raises:
-            ValueError: No text has a `[NUM]`, or the model did not learn to predict hidden numbers.
+            ValueError: No text has a `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
+                numbers. A head that was never trained on numbers is only a warning in the log.
         """
-        self._needs_head()
+        head = self._needs_head()
         if said := refusal(self):
             raise ValueError(said)
         texts = [text] if isinstance(text, str) else list(text)
-        answer = self.processor(texts, padding=True, return_tensors="pt").to(self.device)
+        warn_untrained(self)
+        if not texts:
+            return head(torch.zeros(0, self.info.hidden_dim, device=self.device))
+        answer = asked_batch(self, texts)
         batch = dict(answer)
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
-            answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
+            answer = asked_batch(self, asking)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}
@@ -292,9 +310,10 @@ class NumberModel(PretrainedInterface):
         ids: Tensor = fields["input_ids"]
         return lambda: torch.where(ids >= self.processor.first_id, self._stand_in, ids)
 
-    def _needs_head(self) -> None:
+    def _needs_head(self) -> Head:
         if self.head is None:
             raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+        return self.head
 
     def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:
         """Rows and columns of the only tokens whose logits a training step needs; None for all tokens."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from numerate.modeling.artefact import NumberModelConfig
+    from numerate.modeling.fingerprint import Fingerprint
     from numerate.modeling.number_model import NumberModel
 
 __all__ = ["PretrainedInterface"]
@@ -33,6 +34,13 @@ class PretrainedInterface(nn.Module):
     backbone: PreTrainedModel
     own_rows: nn.Parameter
 
+    backbone_fingerprint: Fingerprint | None = None
+    """The fingerprint of the backbone's weights when it was attached or loaded; None if it is not known."""
+    has_own_backbone = False
+    """Whether the backbone's weights were loaded from a saved model, and are in no other place."""
+    max_tokens: int | None = None
+    """The number of tokens at which training texts were cut, and at which `predict` cuts; None if it is not known."""
+
     def __init__(self) -> None:
         super().__init__()
         self._frozen: list[nn.Parameter] = []
@@ -40,23 +48,26 @@ class PretrainedInterface(nn.Module):
     @classmethod
     def from_pretrained(
         cls, folder: str | Path, backbone: PreTrainedModel | None = None,
-        tokenizer: PreTrainedTokenizerFast | None = None, **options: Any,
+        tokenizer: PreTrainedTokenizerFast | None = None, *, check_backbone: bool = True, **options: Any,
     ) -> Self:  # fmt: skip
-        """Loads a model that `save_pretrained` wrote.
+        """Loads a model that `save_pretrained` or a Trainer wrote, with the PEFT adapters in the same folder.
 
         Args:
-            folder: A local folder or a Hub id.
+            folder: A local folder, a Trainer's checkpoint, or a Hub id.
             backbone: The base model; by default the one that the saved config names: one in the same folder, a local
                 folder, or a Hub id, which is not downloaded unless `folder` is a Hub id, too, or
-                `local_files_only=False` is passed.
+                `local_files_only=False` is passed. Adapters in the folder are added to it.
             tokenizer: Its tokenizer; by default the one that is saved with the base model.
-            **options: Passed to the base model's own `from_pretrained` (`dtype`, `device_map`).
+            check_backbone: Refuse a backbone with other weights than those that were saved. Quantised or offloaded
+                weights are not compared, and a lower precision is not another backbone.
+            **options: Passed to the base model's own `from_pretrained` (`device_map`, `dtype`, which is by default the
+                one that the model was saved with).
 
         Raises:
             ArtefactError: The saved files cannot be trusted or do not fit the backbone.
         """
         made: Any = cls  # a NumberModel, which this module cannot import
-        return saving.load_model(made, folder, backbone, tokenizer, **options)
+        return saving.load_model(made, folder, backbone, tokenizer, check_backbone=check_backbone, **options)
 
     @property
     def config(self) -> Any:
@@ -77,18 +88,23 @@ class PretrainedInterface(nn.Module):
         return saving.own_state(self.state_dict())
 
     def save_pretrained(
-        self, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None, **options: Any
-    ) -> None:
-        """Writes the config, our own weights (safetensors) and a model card into a folder.
+        self, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        """Writes config, our own weights (safetensors), PEFT's adapters and a model card into a folder.
 
-        With `backbone`, the backbone and its tokenizer are saved, too, in a subfolder: for a backbone that was trained.
-        `state_dict` has all weights of the model, if its own are spread over several processes. Other options, which
-        Hugging Face tools pass, are not used.
+        Args:
+            folder: The folder; it is created if it does not exist.
+            backbone: Whether the backbone and its tokenizer are saved, too, in a subfolder. By default a backbone is
+                saved if its weights changed since `attach`, or if it was loaded from such a folder. False saves
+                neither backbone nor adapters.
+            state_dict: All weights of the model, if its own are spread over several processes.
+            **options: Not used; Hugging Face tools pass some.
         """
         del options
         saving.save_model(self._model, folder, backbone=backbone, state_dict=state_dict)
 
-    def push_to_hub(self, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
+    def push_to_hub(self, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
         """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""
         return saving.push_model(self._model, repo_id, backbone=backbone, **options)
 

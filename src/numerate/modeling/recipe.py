@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, ClassVar
@@ -10,7 +11,10 @@ from numerate.files import read_yaml
 from numerate.modeling.options import AttachOptions, fill_defaults
 from numerate.registry import UnknownNameError, near_names
 
-__all__ = ["Recipe", "load_recipe", "recipe_names"]
+__all__ = ["Recipe", "current_name", "load_recipe", "recipe_names"]
+
+_RENAMED = {"default": "subwords"}
+"""Recipes of version 0.1 under another name; the old names are to be removed in version 0.3."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +44,26 @@ def recipe_names() -> list[str]:
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
 
+def current_name(name: str) -> str:
+    """The name of a recipe today, for saved configs that have its old name.
+
+    Example:
+        >>> current_name("default"), current_name("luna")
+        ('subwords', 'luna')
+    """
+    return _RENAMED.get(name, name)
+
+
 def load_recipe(name: str) -> Recipe:
-    """The recipe called `name`.
+    """The recipe called `name`; an old name works with a `FutureWarning`.
 
     Example:
         >>> load_recipe("xval").placement
         'scale'
     """
+    if (new := current_name(name)) != name:
+        warnings.warn(f"the recipe {name!r} is called {new!r} now: it is not the default recipe", FutureWarning, 3)
+        name = new
     if name not in recipe_names():
         raise UnknownNameError(f"unknown recipe {name!r}: {near_names(name, recipe_names())}")
     text = (resources.files("numerate") / "recipes" / f"{name}.yaml").read_text(encoding="utf-8")

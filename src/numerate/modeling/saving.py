@@ -1,4 +1,4 @@
-"""Saving and loading a `NumberModel`: its config and its own weights, and the backbone's only if the user asks."""
+"""Saving and loading a `NumberModel`: its config and its own weights, PEFT's adapters, and a trained backbone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from numerate.config import ConfigError
-from numerate.modeling import artefact
+from numerate.modeling import adapters, artefact
+from numerate.modeling.adapters import adapter_names, base_parameters, base_state
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
-from numerate.modeling.folder_checks import check_base_folder, check_finite
-from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
+from numerate.modeling.asking import has_trained_head, mark_head
+from numerate.modeling.base_loading import check_base, load_base
+from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
+from numerate.modeling.folder_checks import check_finite
+from numerate.modeling.introspection import TASKS, base_of
 from numerate.modeling.options import PlacementOptions
-from numerate.modeling.recipe import load_recipe, recipe_names
+from numerate.modeling.recipe import current_name, load_recipe, recipe_names
+from numerate.modeling.trainer_checkpoint import CONFIG_KEY
 from numerate.processing.processor import NumberProcessor
 from numerate.registry import embedders, heads, near_names, objectives
 
@@ -27,9 +32,14 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["build_part", "check_saveable", "describe", "load_model", "own_state", "push_model", "save_model"]
+__all__ = [
+    "build_part", "check_saveable", "describe", "fingerprint_of", "load_model", "own_state", "push_model", "save_model",
+]  # fmt: skip
 
 M = TypeVar("M", bound="NumberModel")
+_BACKBONE = "backbone."
+"""The prefix of the backbone's weights in a model's state dict."""
+_DTYPES = dict.fromkeys((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), "I64")
 
 
 def build_part(given: Any, registry: Any, *dim: int) -> Any:
@@ -57,7 +67,7 @@ def describe(model: NumberModel) -> NumberModelConfig:
         base_task=model.info.task,
         processor=model.processor.config(), first_id=model.processor.first_id,
         embedder=_description(model.embedder), head=_description(model.head), objective=_description(model.objective),
-        embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim,
+        embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim, max_tokens=model.max_tokens,
         **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
     )  # fmt: skip
 
@@ -79,23 +89,44 @@ def check_saveable(model: NumberModel) -> None:
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The part of a `NumberModel`'s state dict that is not the backbone's."""
-    return {key: value for key, value in state.items() if not key.startswith("backbone.")}
+    return {key: value for key, value in state.items() if not key.startswith(_BACKBONE) and key != CONFIG_KEY}
+
+
+def fingerprint_of(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None = None) -> Fingerprint | None:
+    """The fingerprint of a backbone's weights without adapters; `state` is its state dict, by default its own."""
+    return fingerprint(base_parameters(backbone, state))
 
 
 def save_model(
-    model: NumberModel, folder: str | Path, *, backbone: bool = False, state_dict: dict[str, Tensor] | None = None
+    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None
 ) -> None:
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
-    own = own_state(model.state_dict() if state_dict is None else state_dict)
-    artefact.save_artefact(folder, dataclasses.replace(describe(model), base_included=backbone), own, model.citation)
+    whole = model.state_dict() if state_dict is None else state_dict
+    state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
+    names = {} if backbone is False else adapter_names(model.backbone)
+    now = fingerprint_of(model.backbone, state)
+    if backbone is None:
+        before = model.backbone_fingerprint
+        backbone = model.has_own_backbone or not (before is None or now is None or is_same(before, now))
+    if backbone and names and getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
+        raise ArtefactError("a quantised backbone with adapters cannot be saved: leave out backbone=True")
+    trained = has_trained_head(model)
+    config = dataclasses.replace(
+        describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
+        fitted=model.fitted or trained, trained=trained,
+    )  # fmt: skip
+    artefact.save_artefact(folder, config, own_state(whole), model.citation)
+    if names:
+        adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
     if backbone:
-        inside, prefix = str(Path(folder) / artefact.BASE_FOLDER), "backbone."
-        state = {key.removeprefix(prefix): value for key, value in (state_dict or {}).items() if key.startswith(prefix)}
-        base_of(model.backbone).save_pretrained(inside, state_dict=state or None)
+        inside = str(Path(folder) / artefact.BASE_FOLDER)
+        with adapters.without_adapters(model.backbone) as base:
+            given = state_dict is not None or names
+            base.save_pretrained(inside, state_dict=base_state(model.backbone, state) if given else None)
         model.processor.tokenizer.save_pretrained(inside)
 
 
-def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **options: Any) -> str:
+def push_model(model: NumberModel, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
     """Saves into a temporary folder and uploads it to the Hub; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(model, folder, backbone=backbone)
@@ -104,11 +135,12 @@ def push_model(model: NumberModel, repo_id: str, *, backbone: bool = False, **op
 
 def load_model(
     model_class: type[M], folder: str | Path, backbone: PreTrainedModel | None,
-    tokenizer: PreTrainedTokenizerFast | None, **options: Any,
+    tokenizer: PreTrainedTokenizerFast | None, *, check_backbone: bool = True, **options: Any,
 ) -> M:  # fmt: skip
-    """Loads what `save_model` wrote; see `NumberModel.from_pretrained`."""
+    """Loads what `save_model` or a Trainer wrote; see `NumberModel.from_pretrained`."""
     saved = artefact.load_artefact(folder)
     config = saved.config
+    recipe = None if config.recipe is None else current_name(config.recipe)
     try:
         _check_parts(saved)
         base: Any = backbone
@@ -116,30 +148,84 @@ def load_model(
             if config.base_task not in TASKS:
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
-            base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
+            # In the precision that it was saved with, which may be another one than that of the base model's file.
+            dtype = (config.base_fingerprint or {}).get("dtype")
+            usual = {"dtype": dtype} if dtype in ("float32", "bfloat16", "float16") else {}
+            base = load_base(TASKS[config.base_task], saved, usual | options | {"use_safetensors": True})
+        base = _with_adapters(base, saved, check_backbone)
         network = {key: options[key] for key in ("local_files_only",) if key in options}
-        words: Any = _load_base("AutoTokenizer", saved, network) if tokenizer is None else tokenizer
-        _check_base(config, base, words)
+        words: Any = load_base("AutoTokenizer", saved, network) if tokenizer is None else tokenizer
+        check_base(config, base, words)
         model = model_class(
             base, NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
             embedder=build_part(config.embedder, embedders, config.embedding_dim),
             head=build_part(config.head, heads, config.hidden_dim),
-            objective=build_part(config.objective, objectives), options=config, recipe=config.recipe,
-            citation=load_recipe(config.recipe).citation if config.recipe in recipe_names() else "",
+            objective=build_part(config.objective, objectives), options=config, recipe=recipe,
+            citation=load_recipe(recipe).citation if recipe in recipe_names() else "",
         )  # fmt: skip
     except ArtefactError:
         raise
     except Exception as error:  # a hostile config may fail anywhere; the user gets one named error
         raise ArtefactError(f"{folder}: {error}") from None
-    check_layout(saved.layout, own_state(model.state_dict()), folder)
-    model.load_state_dict(saved.tensors(), strict=False)
-    own = [(key, weight) for key, weight in model.named_parameters() if not key.startswith("backbone.")]
+    if check_backbone and not saved.is_checkpoint:
+        _check_fingerprint(config, model)
+    _load_weights(model, saved)
+    own = [(key, weight) for key, weight in model.named_parameters() if not key.startswith(_BACKBONE)]
     check_finite(own, folder)
     check_finite(own_state(model.state_dict()).items(), folder, infinite=False)
     if backbone is None:
         check_finite(model.backbone.named_parameters(), f"base model of {folder}")
-    model.fitted = True
+    model.fitted, model.max_tokens = config.fitted, config.max_tokens
+    model.has_own_backbone = (config.base_included or saved.is_checkpoint) and backbone is None
+    mark_head(model, trained=config.trained)
     return model
+
+
+def _load_weights(model: NumberModel, saved: Artefact) -> None:
+    expected = model.state_dict()
+    expected.pop(CONFIG_KEY, None)
+    if not saved.is_checkpoint:
+        check_layout(saved.layout, own_state(expected), saved.folder)
+        model.load_state_dict(saved.tensors(), strict=False)
+        return
+    plain, wrapped = _BACKBONE, f"{_BACKBONE}base_model.model."
+    tensors = {key: value for key, value in saved.tensors().items() if key != CONFIG_KEY}
+    if saved.adapter_configs and not any(key.startswith(wrapped) for key in tensors):
+        # The adapters were added to the model itself; they are loaded into a `PeftModel`.
+        tensors = {key.replace(plain, wrapped, 1) if key.startswith(plain) else key: tensors[key] for key in tensors}
+    layout = {key: (str(_DTYPES.get(value.dtype, "F32")), tuple(value.shape)) for key, value in tensors.items()}
+    check_layout(layout, expected, saved.folder)
+    model.load_state_dict(tensors, strict=True)
+    model.backbone_fingerprint = fingerprint_of(model.backbone)
+
+
+def _with_adapters(base: PreTrainedModel, saved: Artefact, check: bool) -> PreTrainedModel:
+    """The base model with the adapters that were saved."""
+    names = saved.config.adapters
+    if not names:
+        return base
+    if adapter_names(base):
+        if check:
+            raise ArtefactError(
+                f"{saved.folder} has adapters, and so has the backbone that was given: give the base model without "
+                "them, or pass check_backbone=False to keep those of the backbone"
+            )
+        return base
+    if saved.is_checkpoint:
+        return adapters.new_adapters(base, saved.adapter_configs, names)
+    return adapters.load_adapters(base, saved.folder, names)
+
+
+def _check_fingerprint(config: NumberModelConfig, model: NumberModel) -> None:
+    """Refuses a backbone with other weights than those that were saved or trained with."""
+    saved, here = config.base_fingerprint, model.backbone_fingerprint
+    if saved is None or here is None or not is_comparable(saved, here) or is_same(saved, here):
+        return
+    name = str(getattr(base_of(model.backbone).config, "_name_or_path", "") or type(model.backbone).__name__)
+    raise ArtefactError(
+        f"the backbone {name[-80:]!r} has other weights than the one that this model was saved with: pass that one as "
+        "backbone=, or check_backbone=False to load it nevertheless"
+    )
 
 
 def _description(part: Any) -> dict[str, Any] | None:
@@ -172,52 +258,3 @@ def _check_parts(saved: Artefact) -> None:
         wanted, (_, shape) = getattr(config, name), saved.layout.get(tensor, ("", ()))
         if wanted > (shape[axis] if len(shape) > axis else 0):
             raise ArtefactError(f"{saved.folder}: {name}={wanted} does not fit the tensor {tensor!r} of shape {shape}")
-
-
-def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-    info = BackboneInfo.of(backbone)
-    for what, saved, here in (
-        ("token embeddings", config.embedding_dim, info.embedding_dim),
-        ("hidden states", config.hidden_dim, info.hidden_dim),
-        ("token ids", config.first_id, first_free_id(backbone, tokenizer)),
-    ):
-        if saved != here:
-            raise ArtefactError(
-                f"it was made for a backbone with {saved} {what}, this {type(backbone).__name__} has {here}"
-            )
-
-
-def _load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
-    """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own.
-
-    A saved folder may not reach the network: a base model that it names by a Hub id must be in the local cache, unless
-    the saved model itself was asked for by a Hub id, or the user passes `local_files_only=False`.
-    """
-    import transformers
-
-    from numerate.backbones import register_backbones
-
-    register_backbones()  # so that the Auto classes know our own architectures
-    inside = saved.folder.resolve() / artefact.BASE_FOLDER
-    if saved.config.base_included:
-        if inside.is_symlink() or not (inside / "config.json").is_file():
-            raise ArtefactError(
-                f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
-            )
-        name = str(inside)
-        check_base_folder(name, auto)
-    else:
-        name = artefact.checked_base(saved.config.base_model, folders=not saved.from_hub)
-        if Path(name).is_dir():
-            check_base_folder(name, auto, links=False)
-    is_local = Path(name).is_dir()
-    options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
-    try:
-        return getattr(transformers, auto).from_pretrained(name, **options)
-    except Exception as error:  # a folder that a config names may be wrong in any way
-        if not is_local and options["local_files_only"]:
-            raise ArtefactError(
-                f"base model {name!r} is not in the local cache, and a saved folder may not start a download: "
-                f"run `hf download {name}`, or pass backbone= and tokenizer="
-            ) from None
-        raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None

@@ -81,27 +81,34 @@ Found = BareSpans | list[Numeral | None]
 class NumberBatch(BatchEncoding):
     """A tokenizer's batch with the number table beside it."""
 
-    found: list[Found]
+    # A default of the class: BatchEncoding looks up unknown attributes among its fields, also while it is unpickled.
+    found: list[Found] | None = None
 
     @classmethod
-    def of(cls, data: dict[str, Any], found: list[Found]) -> Self:
-        """A batch of these fields, with the numbers found in each row."""
+    def of(cls, data: dict[str, Any], found: list[Found] | None) -> Self:
+        """A batch of these fields, with the numbers found in each row; None if they are not known."""
         batch = cls(data)
         batch.found = found
         return batch
 
     @property
     def numerals(self) -> list[list[Numeral | None]]:
-        """The numerals in each row's table, in order; None for a number that is asked for."""
+        """The numerals in each row's table, in order; None for a number that is asked for.
+
+        Raises:
+            ValueError: The batch was padded from rows that have no numerals, such as plain dicts.
+        """
+        if self.found is None:
+            raise ValueError("this batch does not know its numerals: it was padded from rows without them")
         self.found = [row.numerals() if isinstance(row, BareSpans) else row for row in self.found]
         return self.found  # type: ignore[return-value]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "found": self.numerals}
+        return {**super().__getstate__(), "found": None if self.found is None else self.numerals}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.found = state["found"]
+        self.found = state.get("found")
 
 
 class NumberCollator:

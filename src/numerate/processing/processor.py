@@ -227,7 +227,9 @@ class NumberProcessor:
     def pad(self, examples: Sequence[Any], pad_to_multiple_of: int | None = None, **options: Any) -> NumberBatch:
         """Pads processed examples to a batch of tensors, like a tokenizer's `pad`."""
         del options
-        return NumberBatch(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples))
+        found = [example.found if isinstance(example, NumberBatch) else None for example in examples]
+        known = None if None in found else [row for rows in found for row in rows or ()]
+        return NumberBatch.of(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples), known)
 
     def _numerals(self, text: str) -> list[Numeral]:
         numerals = self.reader.find(text)

@@ -17,13 +17,12 @@ from numerate.files import write_atomically
 from numerate.modeling.artefact import ArtefactError, load_artefact
 from numerate.modeling.attaching import from_pretrained
 from numerate.modeling.folder_checks import read_json
-from numerate.modeling.introspection import base_of, evaluating
+from numerate.modeling.introspection import base_of, evaluating, longest_text
 from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
 from numerate.records.conformal import LEVELS, Calibration, stretches
 from numerate.records.field_table import Counts, table
 from numerate.records.schema import FieldError, Schema
-from numerate.training.scratch import longest_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

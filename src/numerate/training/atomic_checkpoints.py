@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils import broadcast_object_list
 from transformers import Trainer
 
+from numerate.modeling.trainer_checkpoint import save_base_files
 from numerate.training.checkpoints import CheckpointError, damage, newest_whole, publish, rotate, staging
 from numerate.training.objective import load_objective, save_objective
 
@@ -74,8 +75,14 @@ class AtomicCheckpoints(Trainer):
             best = self.state.best_model_checkpoint
             rotate(run, self.args.save_total_limit, [target, *([best] if best else [])])
 
-    def save_pretrained(self, folder: str | Path, *, backbone: bool = False) -> None:
-        """Saves the model (with `backbone`, also a trained backbone) for `numerate.from_pretrained`.
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """Lets the stock Trainer write; adds what `numerate.from_pretrained` needs beside the weights."""
+        super()._save(output_dir, state_dict)
+        if self._numbers is not None and self.args.should_save:
+            save_base_files(self._numbers, str(output_dir or self.args.output_dir))
+
+    def save_pretrained(self, folder: str | Path, *, backbone: bool | None = None) -> None:
+        """Saves the model for `numerate.from_pretrained`; options as `NumberModel.save_pretrained` takes them.
 
         All processes must call it; the main one writes.
         """

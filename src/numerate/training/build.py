@@ -149,6 +149,7 @@ def prepare(
     is_new = model is None
     if is_new:
         model = build_model(run, folder / "start", backbone=backbone, tokenizer=tokenizer)
+    model.max_tokens = run.data.max_tokens
     data: dict[str, Shards] = {}
     for split in SPLITS:
         if split in texts:

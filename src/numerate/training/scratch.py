@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numerate.training.run import Scratch, TokenizerPlan
 
-__all__ = ["fetched", "longest_text", "new_backbone", "set_dropout", "train_tokenizer"]
+__all__ = ["fetched", "new_backbone", "set_dropout", "train_tokenizer"]
 
 _BERT_TOKENS = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _BYTE_TOKENS = {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "mask": "<mask>"}
@@ -25,7 +25,6 @@ _DROPOUTS = (
 )  # fmt: skip
 MAX_ALPHABET = 1000
 """Maximum number of characters in a WordPiece vocabulary; rarer ones are unknown."""
-_LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -97,17 +96,6 @@ def set_dropout(config: Any, dropout: float) -> None:
         raise RunError(f"model.dropout: {config.model_type} has no known dropout option")
     for name in found:
         setattr(config, name, dropout)
-
-
-def longest_text(config: Any, tokenizer: Any) -> int | None:
-    """Maximum number of tokens of a model's input; None for no limit."""
-    sizes = [getattr(config, name, None) for name in _LENGTHS]
-    known = [size for size in sizes if isinstance(size, int) and size > 0]
-    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
-        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
-    if tokenizer.model_max_length < 10**9:
-        known.append(tokenizer.model_max_length)
-    return min(known, default=None)
 
 
 def _word_piece(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:

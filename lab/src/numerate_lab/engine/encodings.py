@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.attaching import load_recipe, recipe_names
+from numerate.modeling.recipe import current_name
 from numerate.objectives.base import Vocabulary
 from numerate.objectives.masked import Masked
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
@@ -121,6 +122,7 @@ def encoding_of(name: str) -> Encoding:
         (True, True)
     """
     first, plus, head = name.partition("+")
+    first = current_name(first)
     if first in _notation_names():
         if plus:
             raise ValueError(f"{name!r}: numbers in {first} are predicted as tokens, without a head")

@@ -15,6 +15,7 @@ from numerate.embedders.option_checks import check_option, check_positive
 from numerate.modeling.attaching import attach, load_recipe, recipe_names
 from numerate.modeling.fitting import fit_parts
 from numerate.modeling.introspection import base_of
+from numerate.modeling.recipe import current_name
 from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
 from numerate.registry import UnknownNameError, embedders, heads, near_names, notations
@@ -95,6 +96,7 @@ class PredictionTrial(TrialConfig):
     embedded: Literal["once", "twice"] = "once"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", current_name(self.recipe))  # stored results have old names
         check_names(self)
         check_positive(self, "batch", "epochs", "max_tokens", "most_train", "most_eval")
         check_positive(self, "rate", "number_rate", "backbone_rate")
@@ -164,9 +166,9 @@ def encoding_fields(name: str) -> dict[str, Any]:
     elif first in embedders:
         found = {"recipe": "exponent", "parts": {"embedder": {"kind": first}}}
     elif first in notations:
-        found = {"recipe": "default", "parts": {"notation": {"kind": first}}}
+        found = {"recipe": "subwords", "parts": {"notation": {"kind": first}}}
     elif first in encoding_names():  # a notation with options
-        found = {"recipe": "default", "parts": {"notation": encoding_of(first).options["notation"]}}
+        found = {"recipe": "subwords", "parts": {"notation": encoding_of(first).options["notation"]}}
     else:
         names = near_names(first, [*dict.fromkeys([*known, *encoding_names()])])
         raise UnknownNameError(f"unknown encoding {first!r}: {names}")

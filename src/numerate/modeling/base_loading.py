@@ -1,0 +1,84 @@
+"""Loading the base model of a saved `NumberModel`, and its tokenizer, without running any code of theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numerate.modeling import artefact
+from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig
+from numerate.modeling.folder_checks import check_base_folder
+from numerate.modeling.introspection import BackboneInfo, first_free_id
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+__all__ = ["check_base", "load_base"]
+
+
+def check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Refuses a backbone whose widths or number of token ids differ from those of the saved model."""
+    info = BackboneInfo.of(backbone)
+    for what, saved, here in (
+        ("token embeddings", config.embedding_dim, info.embedding_dim),
+        ("hidden states", config.hidden_dim, info.hidden_dim),
+        ("token ids", config.first_id, first_free_id(backbone, tokenizer)),
+    ):
+        if saved != here:
+            raise ArtefactError(
+                f"it was made for a backbone with {saved} {what}, this {type(backbone).__name__} has {here}"
+            )
+
+
+def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
+    """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own.
+
+    A saved folder may not reach the network: a base model that it names by a Hub id must be in the local cache, unless
+    the saved model itself was asked for by a Hub id, or the user passes `local_files_only=False`.
+    """
+    import transformers
+
+    from numerate.backbones import register_backbones
+
+    register_backbones()  # so that the Auto classes know our own architectures
+    inside = saved.folder.resolve() / artefact.BASE_FOLDER
+    has_base = not inside.is_symlink() and (inside / "config.json").is_file()
+    if saved.config.base_included and not has_base:
+        raise ArtefactError(
+            f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
+        )
+    is_inside = saved.config.base_included or (saved.is_checkpoint and has_base)
+    if is_inside:
+        name = str(inside)
+        check_base_folder(name, auto, weights=saved.folder if saved.is_checkpoint else None)
+    else:
+        name = artefact.checked_base(saved.config.base_model, folders=not saved.from_hub)
+        if Path(name).is_dir():
+            check_base_folder(name, auto, links=False)
+    is_local = Path(name).is_dir()
+    options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
+    factory, is_model = getattr(transformers, auto), auto != "AutoTokenizer"
+    try:
+        if is_model and saved.is_checkpoint and is_inside:  # its weights are in the checkpoint
+            unused = ("use_safetensors", "local_files_only")
+            config = transformers.AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+            return factory.from_config(config, **{key: options[key] for key in options if key not in unused})
+        if not is_model:
+            return factory.from_pretrained(name, **options)
+        base, report = factory.from_pretrained(name, **options, output_loading_info=True)
+    except Exception as error:  # a folder that a config names may be wrong in any way
+        if not is_local and options["local_files_only"]:
+            raise ArtefactError(
+                f"base model {name!r} is not in the local cache, and a saved folder may not start a download: "
+                f"run `hf download {name}`, or pass backbone= and tokenizer="
+            ) from None
+        raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None
+    # Weights that transformers draws anew would give other answers without a word. Weights that it does not need are
+    # usual in a base model (the head of its pre-training), but not in what we have saved.
+    wrong = [*report["missing_keys"], *(report["unexpected_keys"] if is_inside else ())]
+    if wrong and not saved.is_checkpoint:
+        raise ArtefactError(
+            f"base model {name!r} has no weights for {sorted(wrong)[0]!r} or does not know them ({len(wrong)} in all): "
+            "save with backbone=True, or pass backbone="
+        )
+    return base

@@ -1,0 +1,101 @@
+"""Checkpoints and `save_model` of any Trainer load with `numerate.from_pretrained`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import assert_same, new_backbone, tokenizer_of
+from training_runs import TEXTS, arguments, rows_of
+from transformers import Trainer
+
+import numerate
+from numerate.modeling.artefact import ArtefactError
+from numerate.processing.encoding import NumberCollator
+from numerate.training import NumberTrainer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def base_in(folder: Path, name: str = "bert") -> Any:
+    new_backbone(name).save_pretrained(folder)
+    tokenizer_of(name).save_pretrained(folder)
+    return type(new_backbone(name)).from_pretrained(folder, attn_implementation="eager")
+
+
+def train(model: Any, folder: Path, kind: Any, **options: Any) -> Any:
+    collator = NumberCollator(model.processor.tokenizer)
+    args = arguments(folder, max_steps=2, save_strategy="steps", save_steps=2, **options)
+    trainer = kind(model, args, data_collator=collator, train_dataset=rows_of(model, TEXTS[:8]))
+    trainer.train()
+    return trainer
+
+
+@pytest.mark.parametrize("kind", [Trainer, NumberTrainer])
+@pytest.mark.parametrize("how", ["full", "lora", "added", "tied"])
+def test_checkpoints_load(how: str, kind: Any, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    name = "gpt2" if how == "tied" else "bert"
+    backbone, lora = base_in(tmp_path / "base", name), LoraConfig(r=2, target_modules=["query", "value"])
+    if how == "lora":
+        backbone = get_peft_model(backbone, lora)
+    elif how == "added":
+        backbone.add_adapter(lora)
+    model = numerate.attach(backbone, tokenizer_of(name), "in-place", fit=TEXTS)
+    trainer = train(model, tmp_path / "run", kind)
+    trainer.save_model(str(tmp_path / "saved"))
+    for folder in (tmp_path / "run" / "checkpoint-2", tmp_path / "saved"):
+        again = numerate.from_pretrained(folder, attn_implementation="eager")
+        assert_same(model.eval(), again, name)
+        assert again.fitted
+    # What was loaded from a checkpoint keeps its weights when it is saved.
+    again.save_pretrained(tmp_path / "again")
+    assert_same(model, numerate.from_pretrained(tmp_path / "again", attn_implementation="eager"), name)
+    if kind is Trainer:
+        given = numerate.from_pretrained(tmp_path / "saved", base_in(tmp_path / "other", name), tokenizer_of(name))
+        assert_same(model, given, name)
+
+
+def test_a_checkpoint_of_a_new_backbone_needs_no_other_folder(tmp_path: Path) -> None:
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
+    train(model, tmp_path, NumberTrainer)
+    again = numerate.from_pretrained(tmp_path / "checkpoint-2", attn_implementation="eager")
+    assert_same(model.eval(), again, "bert")
+    assert numerate.from_pretrained(tmp_path / "checkpoint-2", dtype=torch.bfloat16).backbone.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("spoilt", ["no config", "not JSON", "extra", "missing", "shape", "kind"])
+def test_spoilt_checkpoints_are_refused(spoilt: str, tmp_path: Path) -> None:
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "luna")
+    state = {key: value.clone() for key, value in model.state_dict().items()}
+    text = json.loads(bytes(state["number_config"].tolist()))
+    if spoilt == "no config":
+        del state["number_config"]
+    elif spoilt == "not JSON":
+        state["number_config"] = state["number_config"][1:].clone()
+    elif spoilt == "kind":
+        text["model"]["head"]["kind"] = "os.system"
+        state["number_config"] = torch.tensor(list(json.dumps(text).encode()), dtype=torch.uint8)
+    elif spoilt == "extra":
+        state["backbone.more"] = torch.zeros(3)
+    elif spoilt == "missing":
+        del state["backbone.bert.embeddings.word_embeddings.weight"]
+    else:
+        state["own_rows"] = torch.zeros(7, 7)
+    save_file(state, tmp_path / "model.safetensors")
+    with pytest.raises(ArtefactError):
+        numerate.from_pretrained(tmp_path, new_backbone("bert"), tokenizer_of("bert"))
+
+
+def test_the_config_in_a_state_dict_is_ignored_when_it_is_loaded(tmp_path: Path) -> None:
+    one, two = (numerate.attach(new_backbone("bert"), tokenizer_of("bert"), name) for name in ("luna", "luna"))
+    save_file(one.state_dict(), tmp_path / "file")
+    two.load_state_dict(load_file(tmp_path / "file"))
+    assert "number_config" not in one.own_state()
+    old = {key: value for key, value in one.state_dict().items() if key != "number_config"}
+    assert not two.load_state_dict(old).missing_keys, "state dicts of earlier versions load"
