@@ -1,0 +1,341 @@
+"""Which transformers classes work with `attach`: a tiny model of each goes through every check, and a page is written.
+
+    python benchmarks/architectures.py                                   # all classes; writes docs/architectures.md
+    python benchmarks/architectures.py --only BertForMaskedLM,OPTForCausalLM --page /tmp/page.md
+
+A class passes, or `attach` refuses it in one line that says what to do; anything else is a failure, and the command
+ends with status 1.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import harness
+import tiny_architectures
+import torch
+import transformers
+from tiny_models import ASKING, NUMBERS, PLAIN, open_features
+
+import numerate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PAGE = Path(__file__).parents[1] / "docs" / "architectures.md"
+PROMPTS = ["The tower is", "A cat sat on the mat, and nobody asked why it weighs 12"]
+TOLERANCE = 1e-4
+"""Largest difference of two outputs that should be equal: padding changes the order of sums."""
+
+
+@dataclass
+class Row:
+    """What was found for one class.
+
+    Attributes:
+        name: The class.
+        task: The task that the library sees in it; empty if it is refused.
+        refusal: The line with which `attach` refuses it; empty if it does not.
+        checks: The outcome of each check: "yes", "-" where it does not apply, or the error.
+        seconds: How long it took.
+    """
+
+    name: str
+    task: str = ""
+    refusal: str = ""
+    checks: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The checks that failed."""
+        return {name: found for name, found in self.checks.items() if found not in ("yes", "-")}
+
+
+class Subject:
+    """A tiny model of a class with number sense, and its batches."""
+
+    def __init__(self, name: str) -> None:
+        self.backbone, self.tokenizer = tiny_architectures.tiny_backbone(name), tiny_architectures.tokenizer()
+        self.before = copy.deepcopy(self.backbone.state_dict())
+        self.kept = copy.deepcopy(self.backbone)
+        torch.manual_seed(0)
+        self.model = numerate.attach(self.backbone, self.tokenizer)
+        self.info = self.model.info
+        if not self.info.is_language_model:  # their recipes need no head, but one can be asked for
+            numerate.detach(self.model)
+            self.model = numerate.attach(self.backbone, self.tokenizer, head="mixture")
+        open_features(self.model)
+
+    def batch(self, texts: list[str], side: str = "right") -> dict[str, Any]:
+        """A processor's batch, with labels for an encoder-decoder."""
+        batch = dict(self.model.processor(texts, padding=True, padding_side=side, return_tensors="pt"))
+        if self.info.is_encoder_decoder:
+            batch |= {f"decoder_{key}": value for key, value in batch.items() if key.startswith("number_")}
+            batch["labels"] = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        return batch
+
+    def labels(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Labels for the backbones that are no language models."""
+        rows, length = batch["input_ids"].shape
+        if self.info.task == "sequence-classification":
+            return {"labels": torch.arange(rows) % 2}
+        if self.info.task == "token-classification":
+            return {"labels": torch.arange(rows * length).reshape(rows, length) % 2}
+        if self.info.task == "question-answering":
+            return {"start_positions": torch.ones(rows).long(), "end_positions": torch.full((rows,), 2)}
+        return {}
+
+
+def same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, atol=TOLERANCE, rtol=TOLERANCE)
+
+
+def tensors(output: Any) -> dict[str, torch.Tensor]:
+    """The outputs that both the bare and the attached model have."""
+    names = ("logits", "last_hidden_state", "start_logits", "end_logits", "pooler_output")
+    return {name: output[name] for name in names if isinstance(output.get(name), torch.Tensor)}
+
+
+@torch.no_grad()
+def check_plain(subject: Subject) -> str:
+    """Texts without numbers give the bare backbone's outputs, whichever side is padded."""
+    for side in ("right", "left"):
+        ours = subject.batch(PLAIN, side)
+        bare = {key: ours[key] for key in ("input_ids", "attention_mask", "labels") if key in ours}
+        if "attention_mask" not in takes(subject.kept):
+            del bare["attention_mask"]
+        if subject.info.is_encoder_decoder and not subject.info.is_language_model:
+            bare["decoder_input_ids"] = ours["decoder_input_ids"] = bare["input_ids"]
+            bare.pop("labels"), ours.pop("labels")
+        expected, found = tensors(subject.kept(**bare)), subject.model(**ours)
+        assert expected, "the backbone returns no logits or states"
+        for name, value in expected.items():
+            own = getattr(found, name)
+            assert same(own[..., : value.shape[-1]] if name == "logits" else own, value), f"{name} differ, {side}"
+    return "yes"
+
+
+def takes(model: Any) -> Any:
+    import inspect
+
+    return inspect.signature(model.forward).parameters
+
+
+def check_forward(subject: Subject) -> str:
+    """Texts with numbers give finite outputs and predictions, the same alone and in a padded batch."""
+    with torch.no_grad():
+        output = subject.model(**with_decoder(subject, subject.batch(NUMBERS)), return_loss=False)
+    assert all(value.isfinite().all() for value in tensors(output).values()), "not finite"
+    return "yes"
+
+
+def with_decoder(subject: Subject, batch: dict[str, Any]) -> dict[str, Any]:
+    """A bare encoder-decoder has no labels."""
+    if subject.info.is_encoder_decoder and not subject.info.is_language_model:
+        batch["decoder_input_ids"] = batch.pop("labels").clamp_min(0)
+    return batch
+
+
+def check_backward(subject: Subject) -> str:
+    """Head and embedder get finite gradients that are not zero."""
+    model = subject.model.train()
+    try:
+        torch.manual_seed(0)
+        batch = with_decoder(subject, subject.batch(NUMBERS * 3))
+        loss = model(**batch, **subject.labels(batch)).loss
+        if loss is None:
+            loss = tensors(model(**batch))["last_hidden_state"].square().mean()
+        if not subject.info.is_language_model:  # no number is asked for in their losses
+            asked = with_decoder(subject, subject.batch(ASKING))
+            numbers = model(**asked, every_number=subject.info.is_encoder_decoder).numbers
+            loss = loss - numbers.log_prob(torch.full((len(numbers),), 3.0, dtype=torch.float64)).mean()
+        assert loss.isfinite(), f"loss {loss.item()}"
+        loss.backward()
+        for part in ("head", "embedder", "own_rows"):
+            grads = [weight.grad for name, weight in model.named_parameters() if name.split(".")[0] == part]
+            grads = [grad for grad in grads if grad is not None]
+            if part == "embedder" and not list(model.embedder.parameters()):
+                grads = [weight.grad for weight in model.gate.parameters() if weight.grad is not None]
+            if part == "own_rows" and not grads:
+                continue
+            assert grads, f"no gradient in {part}"
+            assert all(grad.isfinite().all() for grad in grads), f"gradient of {part} not finite"
+            assert part == "own_rows" or any(bool(grad.any()) for grad in grads), f"gradient of {part} is 0"
+    finally:
+        model.zero_grad()
+        model.eval()
+    return "yes"
+
+
+def check_state(subject: Subject) -> str:
+    """The state that the number head reads is the one that the backbone's own head reads."""
+    model, seen = subject.model, []
+    run = model.last_state.run
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        output, state = run(*arguments, **options)
+        seen.append(state)
+        return output, state
+
+    model.last_state.run = recorded
+    try:
+        output = model(**with_decoder(subject, subject.batch(NUMBERS)), return_loss=False)
+    finally:
+        del model.last_state.run
+    state = seen[-1]
+    assert state is not None and state.shape[-1] == subject.info.hidden_dim, "no state"
+    read = [value.float().square().sum() for value in tensors(output).values()]
+    (gradient,) = torch.autograd.grad(sum(read), [state], allow_unused=True)
+    assert gradient is not None and bool(gradient.any()), "the backbone's head reads another state"
+    return "yes"
+
+
+def check_predict(subject: Subject) -> str:
+    """`predict` gives finite medians, the same for each text alone as in a padded batch."""
+    model = subject.model
+    if subject.info.is_encoder_decoder:
+        if not subject.info.is_language_model:
+            return "-"
+        found = model.predict(PROMPTS, "It is [NUM].").median()
+        alone = [model.predict(text, "It is [NUM].").median() for text in PROMPTS]
+    else:
+        found = model.predict(ASKING).median()
+        alone = [model.predict(text).median() for text in ASKING]
+    assert found.isfinite().all(), "not finite"
+    assert same(found, torch.cat(alone)), "other numbers alone than in a batch"
+    return "yes"
+
+
+def check_generate(subject: Subject) -> str:
+    """`generate` writes the same alone as in a batch, and with as without a cache."""
+    info, model = subject.info, subject.model
+    if not (info.is_language_model and (info.is_causal or info.is_encoder_decoder)):
+        return "-"
+    together = model.generate(PROMPTS, max_new_tokens=5)
+    alone = [model.generate(text, max_new_tokens=5).ids[0] for text in PROMPTS]
+    assert together.ids == alone, f"{together.ids} in a batch, alone {alone}"
+    slow = model.generate(PROMPTS, max_new_tokens=5, use_cache=False).ids
+    assert together.ids == slow, f"{together.ids} with a cache, without {slow}"
+    model.generate(PROMPTS, max_new_tokens=3, num_beams=2)
+    return "yes"
+
+
+@torch.no_grad()
+def check_saving(subject: Subject, whole: bool) -> str:
+    """The model is saved and loaded, with its backbone or onto the same one, and gives the same outputs."""
+    model = subject.model
+    batch = with_decoder(subject, subject.batch(NUMBERS))
+    expected = tensors(model(**batch, return_loss=False))
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder, backbone=whole)
+        given = {} if whole else {"backbone": copy.deepcopy(subject.kept), "tokenizer": subject.tokenizer}
+        loaded = numerate.from_pretrained(folder, **given).eval()
+    assert type(loaded.backbone) is type(model.backbone), f"loaded as {type(loaded.backbone).__name__}"
+    found = tensors(loaded(**batch, return_loss=False))
+    assert all(same(found[name], value) for name, value in expected.items()), "other outputs"
+    return "yes"
+
+
+def check_detach(subject: Subject) -> str:
+    """`detach` returns the same backbone with the same weights and no hooks."""
+    assert numerate.detach(subject.model) is subject.backbone
+    after = subject.backbone.state_dict()
+    assert after.keys() == subject.before.keys(), "other weights"
+    assert all(torch.equal(after[key], value) for key, value in subject.before.items()), "weights changed"
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in subject.backbone.modules()), "hooks stay"
+    return "yes"
+
+
+CHECKS: dict[str, Callable[[Subject], str]] = {
+    "without numbers": check_plain,
+    "forward": check_forward,
+    "backward": check_backward,
+    "state": check_state,
+    "predict": check_predict,
+    "generate": check_generate,
+    "save own": lambda subject: check_saving(subject, whole=False),
+    "save all": lambda subject: check_saving(subject, whole=True),
+    "detach": check_detach,
+}
+
+
+def row_of(name: str) -> Row:
+    """Takes one class through all checks."""
+    row, began = Row(name), time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            subject = Subject(name)
+        except (TypeError, ValueError) as error:
+            line = str(error)
+            good = name in line and "\n" not in line and ": " in line
+            row.checks["attach"] = "-" if good else f"{type(error).__name__}: {line[:300]}"
+            row.refusal, row.seconds = line if good else "", time.perf_counter() - began
+            return row
+        except Exception as error:  # any other error is a failure of the library
+            row.checks["attach"] = f"{type(error).__name__}: {error}"[:300]
+            return row
+        row.task, row.checks["attach"] = subject.info.task, "yes"
+        for check, run in CHECKS.items():
+            try:
+                row.checks[check] = run(subject)
+            except Exception as error:
+                row.checks[check] = f"{type(error).__name__}: {error}"[:300].replace("\n", " ")
+    row.seconds = time.perf_counter() - began
+    return row
+
+
+def page_of(rows: Sequence[Row]) -> str:
+    """The page of all rows."""
+    passed, refused = [row for row in rows if not row.refusal], [row for row in rows if row.refusal]
+    good = sum(not row.failures for row in passed)
+    lines = [
+        "# Architectures", "",
+        "Which transformers classes `numerate.attach` takes, checked on tiny models with random weights. Written by",
+        f"`python benchmarks/architectures.py` with transformers {transformers.__version__}: {len(rows)} classes, of which "
+        f"{good} pass every check and {len(refused)}", "are refused by `attach` in one line that says what to do.", "",
+    ]  # fmt: skip
+    about = {"attach": "`attach` takes the model."} | {name: check.__doc__ or "" for name, check in CHECKS.items()}
+    about["save own"] = "`save_pretrained(folder, backbone=False)` and loading onto the same backbone give the same outputs."
+    about["save all"] = "`save_pretrained(folder, backbone=True)` and loading the folder alone give the same outputs."
+    lines += ["| check | what it says |", "|---|---|", *(f"| {name} | {text} |" for name, text in about.items())]
+    lines += ["", "A `-` marks a check that does not apply, such as `generate` for a classifier.", "", "## Classes", ""]
+    lines += [f"| class | task | {' | '.join(about)} |", f"|---|---|{'---|' * len(about)}"]
+    for row in passed:
+        found = ["**no**" if name in row.failures else row.checks.get(name, "") for name in about]
+        lines.append(f"| {row.name} | {row.task} | {' | '.join(found)} |")
+    lines += ["", "## Refused", "", "| class | the error of `attach` |", "|---|---|"]
+    lines += [f"| {row.name} | {row.refusal} |" for row in refused]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--only", default="", help="names of classes, separated by commas; all by default")
+    parser.add_argument("--page", default=str(PAGE), help="the Markdown page that is written")
+    options = parser.parse_args(arguments)
+    transformers.logging.set_verbosity_error()
+    names = [name for name in options.only.split(",") if name] or list(tiny_architectures.CLASSES)
+    if unknown := [name for name in names if name not in tiny_architectures.CLASSES]:
+        parser.error(f"--only: unknown class {unknown[0]!r}")
+    rows = []
+    for name in names:
+        rows.append(row := row_of(name))
+        said = row.refusal or ("; ".join(f"{check}: {why}" for check, why in row.failures.items()) or "yes")
+        print(f"{name:45} {row.task:24} {row.seconds:5.1f} s  {said}", flush=True)
+    Path(options.page).write_text(page_of(rows), encoding="utf-8")
+    failed = [row.name for row in rows if row.failures]
+    print(f"{len(rows)} classes, {len(failed)} with failures; {sum(row.seconds for row in rows):.0f} s; {options.page}")
+    if failed:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
