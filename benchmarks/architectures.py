@@ -10,6 +10,7 @@ ends with status 1.
 from __future__ import annotations
 
 import copy
+import inspect
 import tempfile
 import time
 import warnings
@@ -24,6 +25,8 @@ import transformers
 from tiny_models import ASKING, NUMBERS, PLAIN, open_features
 
 import numerate
+from numerate.numerals.numeral import Numeral
+from numerate.processing.number_table import NumberTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,11 +78,16 @@ class Subject:
 
     def batch(self, texts: list[str], side: str = "right") -> dict[str, Any]:
         """A processor's batch, with labels for an encoder-decoder."""
+        texts = self.asked(texts)
         batch = dict(self.model.processor(texts, padding=True, padding_side=side, return_tensors="pt"))
         if self.info.is_encoder_decoder:
             batch |= {f"decoder_{key}": value for key, value in batch.items() if key.startswith("number_")}
             batch["labels"] = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
         return batch
+
+    def asked(self, texts: list[str]) -> list[str]:
+        """The texts, for a question answerer behind a question: Longformer's counts the separators."""
+        return [f"Why?</s></s>{text}" for text in texts] if self.info.task == "question-answering" else texts
 
     def labels(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Labels for the backbones that are no language models."""
@@ -99,7 +107,7 @@ def same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def tensors(output: Any) -> dict[str, torch.Tensor]:
     """The outputs that both the bare and the attached model have."""
-    names = ("logits", "last_hidden_state", "start_logits", "end_logits", "pooler_output")
+    names = ("logits", "start_logits", "end_logits", "last_hidden_state", "pooler_output")
     return {name: output[name] for name in names if isinstance(output.get(name), torch.Tensor)}
 
 
@@ -123,8 +131,7 @@ def check_plain(subject: Subject) -> str:
 
 
 def takes(model: Any) -> Any:
-    import inspect
-
+    """The arguments of a model's forward."""
     return inspect.signature(model.forward).parameters
 
 
@@ -151,11 +158,12 @@ def check_backward(subject: Subject) -> str:
         batch = with_decoder(subject, subject.batch(NUMBERS * 3))
         loss = model(**batch, **subject.labels(batch)).loss
         if loss is None:
-            loss = tensors(model(**batch))["last_hidden_state"].square().mean()
+            loss = sum(value.square().mean() for value in tensors(model(**batch)).values())
         if not subject.info.is_language_model:  # no number is asked for in their losses
             asked = with_decoder(subject, subject.batch(ASKING))
-            numbers = model(**asked, every_number=subject.info.is_encoder_decoder).numbers
-            loss = loss - numbers.log_prob(torch.full((len(numbers),), 3.0, dtype=torch.float64)).mean()
+            numbers = model(**asked, return_loss=False).numbers
+            table = NumberTable.of_numerals([Numeral("3", 0, 1, 3.0)] * len(numbers))
+            loss = loss - numbers.log_prob(table).mean()
         assert loss.isfinite(), f"loss {loss.item()}"
         loss.backward()
         for part in ("head", "embedder", "own_rows"):
@@ -186,14 +194,29 @@ def check_state(subject: Subject) -> str:
 
     model.last_state.run = recorded
     try:
-        output = model(**with_decoder(subject, subject.batch(NUMBERS)), return_loss=False)
+        batch = with_decoder(subject, subject.batch(PLAIN))
+        output = model(**batch, return_loss=False)
     finally:
         del model.last_state.run
     state = seen[-1]
     assert state is not None and state.shape[-1] == subject.info.hidden_dim, "no state"
-    read = [value.float().square().sum() for value in tensors(output).values()]
-    (gradient,) = torch.autograd.grad(sum(read), [state], allow_unused=True)
+    read = tensors(output)
+    if not subject.info.is_language_model:  # a head may read a pooled vector, which is made of the same state
+        bare = {key: value for key, value in batch.items() if key in takes(subject.kept)}
+        states = subject.kept(**bare, output_hidden_states=True)
+        states = states.get("hidden_states", states.get("decoder_hidden_states"))
+        assert same(state, states[-1]), "another state than the backbone's last one"
+        return "yes"
+    read["logits"] = read["logits"][..., : model.processor.first_id]  # without those of our own tokens
+    score = sum(value.float().square().sum() for value in read.values())
+    (gradient,) = torch.autograd.grad(score, [state], allow_unused=True)
     assert gradient is not None and bool(gradient.any()), "the backbone's head reads another state"
+    if subject.info.is_causal:
+        changed = dict(batch)
+        changed["input_ids"] = batch["input_ids"].clone()
+        changed["input_ids"][:, -1] = 20
+        other = model(**changed, return_loss=False)
+        assert same(other.logits[:, :-1], output.logits[:, :-1]), "a token changes the logits before it"
     return "yes"
 
 
@@ -206,8 +229,9 @@ def check_predict(subject: Subject) -> str:
         found = model.predict(PROMPTS, "It is [NUM].").median()
         alone = [model.predict(text, "It is [NUM].").median() for text in PROMPTS]
     else:
-        found = model.predict(ASKING).median()
-        alone = [model.predict(text).median() for text in ASKING]
+        asking = subject.asked(ASKING)
+        found = model.predict(asking).median()
+        alone = [model.predict(text).median() for text in asking]
     assert found.isfinite().all(), "not finite"
     assert same(found, torch.cat(alone)), "other numbers alone than in a batch"
     return "yes"

@@ -36,6 +36,7 @@ WIDER = 5
 
 IMAGE = {"image_size": 16, "embed_dim": 32, "patch_size": 8, "out_hidden_size": 32, "projection_dim": 32}
 LABELS = {"num_labels": 3}
+MROPE = {"text_config": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}}
 DECODER = {"is_decoder": True}
 MAMBA = {"hidden_size": 32, "num_heads": 4, "head_dim": 16, "n_groups": 1, "state_size": 8}
 
@@ -65,24 +66,24 @@ CLASSES: dict[str, dict[str, Any]] = {
     "ApertusForCausalLM": {}, "ArceeForCausalLM": {}, "BartForCausalLM": DECODER, "BertLMHeadModel": DECODER,
     "BertGenerationDecoder": DECODER, "BigBirdPegasusForCausalLM": {"attention_type": "original_full"},
     "BioGptForCausalLM": {}, "BlenderbotForCausalLM": {}, "BloomForCausalLM": {}, "CamembertForCausalLM": DECODER,
-    "CodeGenForCausalLM": {"rotary_dim": 8}, "CohereForCausalLM": {}, "Cohere2ForCausalLM": {}, "CpmAntForCausalLM": {},
-    "CTRLLMHeadModel": {}, "DeepseekV3ForCausalLM": {"n_group": 1, "topk_group": 1}, "ElectraForCausalLM": DECODER,
+    "CodeGenForCausalLM": {"rotary_dim": 8, "n_head": 4}, "CohereForCausalLM": {}, "Cohere2ForCausalLM": {}, "CpmAntForCausalLM": {},
+    "CTRLLMHeadModel": {}, "DeepseekV3ForCausalLM": {"n_group": 1, "topk_group": 1, "head_dim": 8}, "ElectraForCausalLM": DECODER,
     "Ernie4_5ForCausalLM": {}, "Exaone4ForCausalLM": {}, "FalconForCausalLM": {}, "FalconMambaForCausalLM": MAMBA,
     "GemmaForCausalLM": {}, "Gemma2ForCausalLM": {}, "Gemma3ForCausalLM": {}, "GlmForCausalLM": {}, "Glm4ForCausalLM": {},
     "GPT2LMHeadModel": {}, "GPTBigCodeForCausalLM": {},
     "GPTNeoForCausalLM": {"attention_types": [[["global", "local"], 1]]},
     "GPTNeoXForCausalLM": {}, "GptOssForCausalLM": {}, "GPTJForCausalLM": {"rotary_dim": 8}, "GraniteForCausalLM": {},
-    "GraniteMoeForCausalLM": {}, "HeliumForCausalLM": {}, "JambaForCausalLM": {"mamba_dt_rank": 4}, "Lfm2ForCausalLM": {},
+    "GraniteMoeForCausalLM": {}, "HeliumForCausalLM": {}, "JambaForCausalLM": {"mamba_dt_rank": 4, "attn_layer_period": 2, "attn_layer_offset": 1}, "Lfm2ForCausalLM": {},
     "LlamaForCausalLM": {}, "MambaForCausalLM": MAMBA, "Mamba2ForCausalLM": MAMBA, "MarianForCausalLM": DECODER,
     "MBartForCausalLM": DECODER, "MistralForCausalLM": {}, "MixtralForCausalLM": {}, "ModernBertDecoderForCausalLM": {},
     "MptForCausalLM": {}, "MvpForCausalLM": DECODER, "NemotronForCausalLM": {}, "OlmoForCausalLM": {},
-    "Olmo2ForCausalLM": {}, "OlmoeForCausalLM": {}, "OpenAIGPTLMHeadModel": {}, "OPTForCausalLM": {},
+    "Olmo2ForCausalLM": {}, "OlmoeForCausalLM": {}, "OpenAIGPTLMHeadModel": {}, "OPTForCausalLM": {"word_embed_proj_dim": 16},
     "PegasusForCausalLM": DECODER, "PersimmonForCausalLM": {}, "PhiForCausalLM": {}, "Phi3ForCausalLM": {},
     "PLBartForCausalLM": DECODER, "ProphetNetForCausalLM": DECODER, "Qwen2ForCausalLM": {}, "Qwen2MoeForCausalLM": {},
     "Qwen3ForCausalLM": {}, "Qwen3MoeForCausalLM": {}, "RecurrentGemmaForCausalLM": {"lru_width": 32},
     "RobertaForCausalLM": DECODER, "RwkvForCausalLM": {"attention_hidden_size": 32}, "SeedOssForCausalLM": {},
     "SmolLM3ForCausalLM": {}, "StableLmForCausalLM": {}, "Starcoder2ForCausalLM": {}, "TrOCRForCausalLM": {},
-    "WhisperForCausalLM": {}, "XGLMForCausalLM": {}, "XLNetLMHeadModel": {}, "ReformerModelWithLMHead": {
+    "WhisperForCausalLM": {}, "XGLMForCausalLM": {}, "XLNetLMHeadModel": {}, "xLSTMForCausalLM": {}, "ReformerModelWithLMHead": {
         "is_decoder": True, "attn_layers": ["local"], "axial_pos_embds": False,
     },
     # Encoder-decoders
@@ -100,8 +101,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "SwitchTransformersForConditionalGeneration": {}, "T5ForConditionalGeneration": {}, "UMT5ForConditionalGeneration": {},
     "WhisperForConditionalGeneration": {},
     # Image-text and audio-text models
-    "LlavaForConditionalGeneration": {"image_token_index": 3}, "Qwen2_5_VLForConditionalGeneration": {},
-    "Qwen2VLForConditionalGeneration": {}, "PaliGemmaForConditionalGeneration": {"image_token_index": 3},
+    "LlavaForConditionalGeneration": {"image_token_index": 3}, "Qwen2_5_VLForConditionalGeneration": MROPE,
+    "Qwen2VLForConditionalGeneration": MROPE, "PaliGemmaForConditionalGeneration": {"image_token_index": 3},
     "Gemma3ForConditionalGeneration": {"image_token_index": 3},
     "Qwen2AudioForConditionalGeneration": {"audio_token_index": 3}, "Blip2ForConditionalGeneration": {},
     # Classifiers of texts
@@ -112,7 +113,7 @@ CLASSES: dict[str, dict[str, Any]] = {
     "GPT2ForSequenceClassification": LABELS, "LlamaForSequenceClassification": LABELS,
     "LongformerForSequenceClassification": LABELS | {"attention_window": 16}, "MistralForSequenceClassification": LABELS,
     "ModernBertForSequenceClassification": LABELS | {"cls_token_id": 0, "sep_token_id": 2},
-    "OPTForSequenceClassification": LABELS, "Qwen2ForSequenceClassification": LABELS,
+    "OPTForSequenceClassification": LABELS | {"word_embed_proj_dim": 16}, "Qwen2ForSequenceClassification": LABELS,
     "Qwen3ForSequenceClassification": LABELS, "RobertaForSequenceClassification": LABELS,
     "T5ForSequenceClassification": LABELS, "XLMRobertaForSequenceClassification": LABELS,
     "XLNetForSequenceClassification": LABELS, "BertForNextSentencePrediction": {},
@@ -152,7 +153,8 @@ def tokenizer() -> hf.PreTrainedTokenizerFast:
 
 
 def tiny_config(config_class: Any, **options: Any) -> Any:
-    """A config of small sizes; of the configs inside it, too."""
+    """A config of small sizes, also of the configs inside it."""
+    options = dict(options)
     default = config_class()
     words = dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size"), len(tokenizer()) + WIDER)
     known = default.to_dict().keys() | getattr(config_class, "attribute_map", {}).keys()
@@ -162,7 +164,7 @@ def tiny_config(config_class: Any, **options: Any) -> Any:
         one = getattr(default, name, None)
         kind = type(one) if part.__name__ == "AutoConfig" else part
         if one is not None:
-            inside[name] = tiny_config(kind).to_dict()
+            inside[name] = tiny_config(kind, **options.pop(name, {})).to_dict()
     return config_class(**sizes | inside | options)
 
 
@@ -175,11 +177,12 @@ def tiny_backbone(name: str) -> Any:
         config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 1, 2
     else:
         config = tiny_config(made.config_class, **options)
-        if getattr(config, "is_encoder_decoder", False) and getattr(config, "decoder_start_token_id", None) is None:
+        if getattr(config, "is_encoder_decoder", False):
             config.decoder_start_token_id = 2
     with torch.random.fork_rng():
         torch.manual_seed(1)
         backbone = made(config)
         for weight in backbone.parameters():  # far from the zeros and ones that layers begin with
-            weight.data.add_(torch.randn_like(weight) * 0.05)
+            if weight.requires_grad:  # not the sines of positions
+                weight.data.add_(torch.randn_like(weight) * 0.05)
     return backbone.eval()

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Recipe", "attach", "detach", "from_pretrained", "load_recipe", "recipe_names"]
 
 from_pretrained = NumberModel.from_pretrained
-_USUAL_OBJECTIVES = {"masked-lm": "masked", "causal-lm": "causal", "seq2seq-lm": "labelled"}
+_USUAL_OBJECTIVES = {
+    "masked-lm": "masked", "causal-lm": "causal", "multimodal-lm": "causal", "seq2seq-lm": "labelled",
+}  # fmt: skip
 
 
 def attach(
@@ -76,10 +78,13 @@ def attach(
     info = BackboneInfo.of(backbone)
     embedder = build_part(plan.embedder, embedders, info.embedding_dim)
     narrow = embedder is None or embedder.width != info.embedding_dim
-    unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if info.has_encoder else ("late_reach",)
+    late = info.has_encoder and info.reads_state
+    unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if late else ("late_reach",)
     # Options of a recipe that do not fit the backbone or the embedder are left out; given ones are refused.
     dropped = [name for name in unfit if getattr(plan, name) and name not in changes]
     plan = dataclasses.replace(plan, **dict.fromkeys(dropped, 0))
+    if plan.late_reach and not info.reads_state:
+        raise ValueError(f"late_reach={plan.late_reach}: the head of {type(backbone).__name__} reads a pooled vector")
     reader_options = changes.get("reader_options") if "reader" in changes else plan.reader_options
     processor = NumberProcessor(
         tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),

@@ -115,7 +115,7 @@ class NumberModel(PretrainedInterface):
         introspection.list_ties_once(self, "backbone.")
         if objective is not None:
             objective.bind(words)
-        self.last_state = LastState(backbone, info)
+        self.last_state = LastState(backbone)
         if options.late_reach and self.last_state.asks:
             raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
 
