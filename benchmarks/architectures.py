@@ -113,8 +113,8 @@ def tensors(output: Any) -> dict[str, torch.Tensor]:
 
 @torch.no_grad()
 def check_plain(subject: Subject) -> str:
-    """Texts without numbers give the bare backbone's outputs, whichever side is padded."""
-    for side in ("right", "left"):
+    """Texts without numbers give the bare backbone's outputs at all tokens, whichever side is padded."""
+    for side in ("right",) if subject.info.is_encoder_decoder else ("right", "left"):  # encoders are padded right
         ours = subject.batch(PLAIN, side)
         bare = {key: ours[key] for key in ("input_ids", "attention_mask", "labels") if key in ours}
         if "attention_mask" not in takes(subject.kept):
@@ -126,7 +126,11 @@ def check_plain(subject: Subject) -> str:
         assert expected, "the backbone returns no logits or states"
         for name, value in expected.items():
             own = getattr(found, name)
-            assert same(own[..., : value.shape[-1]] if name == "logits" else own, value), f"{name} differ, {side}"
+            own = own[..., : value.shape[-1]] if name == "logits" else own
+            if value.shape[:2] == ours["input_ids"].shape:
+                real = ours["attention_mask"] > 0
+                own, value = own[real], value[real]
+            assert same(own, value), f"{name} differ, {side}"
     return "yes"
 
 
@@ -203,9 +207,10 @@ def check_state(subject: Subject) -> str:
     read = tensors(output)
     if not subject.info.is_language_model:  # a head may read a pooled vector, which is made of the same state
         bare = {key: value for key, value in batch.items() if key in takes(subject.kept)}
-        states = subject.kept(**bare, output_hidden_states=True)
-        states = states.get("hidden_states", states.get("decoder_hidden_states"))
-        assert same(state, states[-1]), "another state than the backbone's last one"
+        found = subject.kept(**bare, output_hidden_states=True)
+        states = found.get("hidden_states", found.get("decoder_hidden_states"))
+        last = found.get("last_hidden_state", None if states is None else states[-1])
+        assert last is not None and same(state, last), "another state than the backbone's last one"
         return "yes"
     read["logits"] = read["logits"][..., : model.processor.first_id]  # without those of our own tokens
     score = sum(value.float().square().sum() for value in read.values())

@@ -83,7 +83,7 @@ CLASSES: dict[str, dict[str, Any]] = {
     "Qwen3ForCausalLM": {}, "Qwen3MoeForCausalLM": {}, "RecurrentGemmaForCausalLM": {"lru_width": 32},
     "RobertaForCausalLM": DECODER, "RwkvForCausalLM": {"attention_hidden_size": 32}, "SeedOssForCausalLM": {},
     "SmolLM3ForCausalLM": {}, "StableLmForCausalLM": {}, "Starcoder2ForCausalLM": {}, "TrOCRForCausalLM": {},
-    "WhisperForCausalLM": {}, "XGLMForCausalLM": {}, "XLNetLMHeadModel": {}, "xLSTMForCausalLM": {}, "ReformerModelWithLMHead": {
+    "WhisperForCausalLM": {}, "XGLMForCausalLM": {}, "XLNetLMHeadModel": {}, "ReformerModelWithLMHead": {
         "is_decoder": True, "attn_layers": ["local"], "axial_pos_embds": False,
     },
     # Encoder-decoders

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from numerate.modeling.last_state import LastState, run_with_embeddings, state_modules
 from numerate.modeling.probing import evaluating, probe
-from numerate.modeling.tasks import TASKS, BackboneError, base_of, check_class, has_decoder, task_of
+from numerate.modeling.tasks import TASKS, BackboneError, base_of, check_class, has_decoder, knows_kind, task_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -244,22 +244,20 @@ def _check_probe(backbone: PreTrainedModel, found: Probe, language_model: bool, 
     if language_model and not found.takes_embeddings and (causal or has_decoder(backbone)):
         raise BackboneError(f"{name} cannot generate from token embeddings: attach another architecture")
     if language_model and causal and found.sees_ahead:
+        use = "attach a causal architecture, or the bare encoder (AutoModel)"
+        if knows_kind(backbone, "masked-lm"):
+            use = "load the checkpoint with AutoModelForMaskedLM, or with is_decoder=True"
         raise BackboneError(
-            f"{name} attends to both sides of a token, so that it would see the numbers it predicts: load the "
-            "checkpoint with is_decoder=True or AutoModelForMaskedLM, or attach a causal architecture"
+            f"{name} attends to both sides of a token, so that it would see the numbers that it predicts: {use}"
         )
 
 
 def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:
-    from transformers.models.auto import modeling_auto
-
     if task.endswith("-lm"):
         return task in ("causal-lm", "multimodal-lm")
     if getattr(backbone.config, "is_decoder", False):
         return True
-    kind = backbone.config.model_type
-    causal, masked = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    return kind in causal and kind not in masked
+    return knows_kind(backbone, "causal-lm") and not knows_kind(backbone, "masked-lm")
 
 
 def _hidden_dim(backbone: PreTrainedModel, embedding_dim: int) -> int:

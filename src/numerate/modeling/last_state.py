@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from numerate.modeling.tasks import base_of, has_decoder, task_of
 from numerate.processing.static_shapes import chosen_rows
 
@@ -136,11 +138,14 @@ def with_own_embeddings(
     With embeddings only, a causal classifier would pool the padding, and some backbones would skip their positions or
     fail.
     """
-    used = []
+    used, length = [], embeddings.shape[1]
 
     def replace(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
-        used.append(output.shape == embeddings.shape)
-        return embeddings if used[-1] else output
+        fits = output.dim() == 3 and output[:, :length].shape == embeddings.shape
+        used.append(fits)
+        if not fits or output.shape == embeddings.shape:
+            return embeddings if fits else output
+        return torch.cat([embeddings, output[:, length:]], dim=1)  # Longformer pads its inputs
 
     handle = backbone.get_input_embeddings().register_forward_hook(replace)
     try:

@@ -10,7 +10,7 @@ from numerate.errors import NumerateError
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["TASKS", "BackboneError", "base_of", "check_class", "has_decoder", "task_of"]
+__all__ = ["TASKS", "BackboneError", "base_of", "check_class", "has_decoder", "knows_kind", "task_of"]
 
 TASKS = {
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
@@ -75,10 +75,16 @@ def check_class(backbone: PreTrainedModel) -> None:
             f"{name} takes (batch, choices, tokens): load the checkpoint with AutoModelForSequenceClassification and "
             "num_labels=1, and score each choice as a text"
         )
-    kind = backbone.config.model_type
-    known = [TASKS[task] for task in TASKS if kind in _mapping(task)]
-    use = " or ".join(known[:3]) if known else "one of " + ", ".join(TASKS.values())
+    known = [TASKS[task] for task in TASKS if knows_kind(backbone, task)]
+    if TASKS["masked-lm"] in known and TASKS["causal-lm"] in known:
+        known.remove(TASKS["causal-lm"])  # BERT as a decoder, which no checkpoint is
+    use = " or ".join(known) if known else "the Auto class of another architecture"
     raise BackboneError(f"{name} has a head that attach does not know: load the checkpoint with {use}")
+
+
+def knows_kind(backbone: PreTrainedModel, task: str) -> bool:
+    """Whether the task's Auto class has a model of the backbone's kind."""
+    return backbone.config.model_type in _mapping(task)
 
 
 def _mapping(task: str) -> dict[str, Any]:
