@@ -53,7 +53,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "MobileBertForMaskedLM": {
         "intra_bottleneck_size": 16, "true_hidden_size": 16, "num_feedforward_networks": 1, "embedding_size": 32,
     },
-    "MPNetForMaskedLM": {}, "MraForMaskedLM": {}, "NystromformerForMaskedLM": {"num_landmarks": 4, "segment_means_seq_len": 4},
+    "MPNetForMaskedLM": {}, "MraForMaskedLM": {}, "NystromformerForMaskedLM": {"num_landmarks": 4,
+    "segment_means_seq_len": 4},
     "RemBertForMaskedLM": {"input_embedding_size": 32, "output_embedding_size": 32}, "RobertaForMaskedLM": {},
     "RobertaPreLayerNormForMaskedLM": {}, "RoCBertForMaskedLM": {"pronunciation_vocab_size": 9, "shape_vocab_size": 9},
     "RoFormerForMaskedLM": {}, "SqueezeBertForMaskedLM": {"embedding_size": 32}, "TapasForMaskedLM": {},
@@ -66,18 +67,23 @@ CLASSES: dict[str, dict[str, Any]] = {
     "ApertusForCausalLM": {}, "ArceeForCausalLM": {}, "BartForCausalLM": DECODER, "BertLMHeadModel": DECODER,
     "BertGenerationDecoder": DECODER, "BigBirdPegasusForCausalLM": {"attention_type": "original_full"},
     "BioGptForCausalLM": {}, "BlenderbotForCausalLM": {}, "BloomForCausalLM": {}, "CamembertForCausalLM": DECODER,
-    "CodeGenForCausalLM": {"rotary_dim": 8, "n_head": 4}, "CohereForCausalLM": {}, "Cohere2ForCausalLM": {}, "CpmAntForCausalLM": {},
-    "CTRLLMHeadModel": {}, "DeepseekV3ForCausalLM": {"n_group": 1, "topk_group": 1, "head_dim": 8}, "ElectraForCausalLM": DECODER,
+    "CodeGenForCausalLM": {"rotary_dim": 8, "num_attention_heads": 4}, "CohereForCausalLM": {},
+    "Cohere2ForCausalLM": {}, "CpmAntForCausalLM": {},
+    "CTRLLMHeadModel": {}, "DeepseekV3ForCausalLM": {"n_group": 1, "topk_group": 1, "head_dim": 8},
+    "ElectraForCausalLM": DECODER,
     "Ernie4_5ForCausalLM": {}, "Exaone4ForCausalLM": {}, "FalconForCausalLM": {}, "FalconMambaForCausalLM": MAMBA,
-    "GemmaForCausalLM": {}, "Gemma2ForCausalLM": {}, "Gemma3ForCausalLM": {}, "GlmForCausalLM": {}, "Glm4ForCausalLM": {},
+    "GemmaForCausalLM": {}, "Gemma2ForCausalLM": {}, "Gemma3ForCausalLM": {}, "GlmForCausalLM": {},
+    "Glm4ForCausalLM": {},
     "GPT2LMHeadModel": {}, "GPTBigCodeForCausalLM": {},
     "GPTNeoForCausalLM": {"attention_types": [[["global", "local"], 1]]},
     "GPTNeoXForCausalLM": {}, "GptOssForCausalLM": {}, "GPTJForCausalLM": {"rotary_dim": 8}, "GraniteForCausalLM": {},
-    "GraniteMoeForCausalLM": {}, "HeliumForCausalLM": {}, "JambaForCausalLM": {"mamba_dt_rank": 4, "attn_layer_period": 2, "attn_layer_offset": 1}, "Lfm2ForCausalLM": {},
+    "GraniteMoeForCausalLM": {}, "HeliumForCausalLM": {}, "JambaForCausalLM": {"mamba_dt_rank": 4,
+    "attn_layer_period": 2, "attn_layer_offset": 1}, "Lfm2ForCausalLM": {},
     "LlamaForCausalLM": {}, "MambaForCausalLM": MAMBA, "Mamba2ForCausalLM": MAMBA, "MarianForCausalLM": DECODER,
     "MBartForCausalLM": DECODER, "MistralForCausalLM": {}, "MixtralForCausalLM": {}, "ModernBertDecoderForCausalLM": {},
     "MptForCausalLM": {}, "MvpForCausalLM": DECODER, "NemotronForCausalLM": {}, "OlmoForCausalLM": {},
-    "Olmo2ForCausalLM": {}, "OlmoeForCausalLM": {}, "OpenAIGPTLMHeadModel": {}, "OPTForCausalLM": {"word_embed_proj_dim": 16},
+    "Olmo2ForCausalLM": {}, "OlmoeForCausalLM": {}, "OpenAIGPTLMHeadModel": {},
+    "OPTForCausalLM": {"word_embed_proj_dim": 16},
     "PegasusForCausalLM": DECODER, "PersimmonForCausalLM": {}, "PhiForCausalLM": {}, "Phi3ForCausalLM": {},
     "PLBartForCausalLM": DECODER, "ProphetNetForCausalLM": DECODER, "Qwen2ForCausalLM": {}, "Qwen2MoeForCausalLM": {},
     "Qwen3ForCausalLM": {}, "Qwen3MoeForCausalLM": {}, "RecurrentGemmaForCausalLM": {"lru_width": 32},
@@ -96,9 +102,11 @@ CLASSES: dict[str, dict[str, Any]] = {
     "LongT5ForConditionalGeneration": {}, "M2M100ForConditionalGeneration": {}, "MarianMTModel": {},
     "MBartForConditionalGeneration": {}, "MT5ForConditionalGeneration": {}, "MvpForConditionalGeneration": {},
     "NllbMoeForConditionalGeneration": {"encoder_sparse_step": 0, "decoder_sparse_step": 0},
-    "PegasusForConditionalGeneration": {}, "PegasusXForConditionalGeneration": {"block_size": 16, "num_global_tokens": 4},
+    "PegasusForConditionalGeneration": {}, "PegasusXForConditionalGeneration": {"block_size": 16,
+    "num_global_tokens": 4},
     "PLBartForConditionalGeneration": {}, "ProphetNetForConditionalGeneration": {},
-    "SwitchTransformersForConditionalGeneration": {}, "T5ForConditionalGeneration": {}, "UMT5ForConditionalGeneration": {},
+    "SwitchTransformersForConditionalGeneration": {}, "T5ForConditionalGeneration": {},
+    "UMT5ForConditionalGeneration": {},
     "WhisperForConditionalGeneration": {},
     # Image-text and audio-text models
     "LlavaForConditionalGeneration": {"image_token_index": 3}, "Qwen2_5_VLForConditionalGeneration": MROPE,
@@ -111,7 +119,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "DistilBertForSequenceClassification": LABELS, "ElectraForSequenceClassification": LABELS,
     "FunnelForSequenceClassification": LABELS | {"block_sizes": [1, 1]}, "Gemma2ForSequenceClassification": LABELS,
     "GPT2ForSequenceClassification": LABELS, "LlamaForSequenceClassification": LABELS,
-    "LongformerForSequenceClassification": LABELS | {"attention_window": 16}, "MistralForSequenceClassification": LABELS,
+    "LongformerForSequenceClassification": LABELS | {"attention_window": 16},
+    "MistralForSequenceClassification": LABELS,
     "ModernBertForSequenceClassification": LABELS | {"cls_token_id": 0, "sep_token_id": 2},
     "OPTForSequenceClassification": LABELS | {"word_embed_proj_dim": 16}, "Qwen2ForSequenceClassification": LABELS,
     "Qwen3ForSequenceClassification": LABELS, "RobertaForSequenceClassification": LABELS,
@@ -131,7 +140,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "OPTForQuestionAnswering": {}, "RobertaForQuestionAnswering": {}, "T5ForQuestionAnswering": {},
     "XLNetForQuestionAnswering": {},
     # Multiple choice and pre-training heads
-    "BertForMultipleChoice": {}, "RobertaForMultipleChoice": {}, "LongformerForMultipleChoice": {"attention_window": 16},
+    "BertForMultipleChoice": {}, "RobertaForMultipleChoice": {},
+    "LongformerForMultipleChoice": {"attention_window": 16},
     "BertForPreTraining": {}, "AlbertForPreTraining": {}, "ElectraForPreTraining": {},
     "FunnelForPreTraining": {"block_sizes": [1, 1]}, "GPT2DoubleHeadsModel": {},
     # Bare encoders and decoders
@@ -185,4 +195,7 @@ def tiny_backbone(name: str) -> Any:
         for weight in backbone.parameters():  # far from the zeros and ones that layers begin with
             if weight.requires_grad:  # not the sines of positions
                 weight.data.add_(torch.randn_like(weight) * 0.05)
+        for part in backbone.modules():  # zero in every new model; loading some of them makes it zero again
+            if isinstance(part, torch.nn.Embedding) and part.padding_idx is not None:
+                part.weight.data[part.padding_idx] = 0
     return backbone.eval()

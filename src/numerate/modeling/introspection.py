@@ -234,7 +234,7 @@ def _check_probe(backbone: PreTrainedModel, found: Probe, language_model: bool, 
     """Refuses models that would run, but learn nothing or see what they predict."""
     name = type(backbone).__name__
     if found.hidden_dim is None or (language_model and not found.reads_state):
-        raise BackboneError(f"{name}: its head reads no hidden state that numerate can find: attach another architecture")
+        raise BackboneError(f"{name} has a head that reads no hidden state we can find: attach another architecture")
     if language_model and "logits" not in found.outputs:
         raise BackboneError(f"{name} returns {', '.join(found.outputs)} and no logits: load it with another Auto class")
     if not found.has_all_states:

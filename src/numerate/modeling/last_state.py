@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,14 +12,14 @@ from numerate.modeling.tasks import base_of, has_decoder, task_of
 from numerate.processing.static_shapes import chosen_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor, nn
     from transformers import PreTrainedModel
 
     from numerate.modeling.introspection import BackboneInfo
 
-__all__ = ["LastState", "run_with_embeddings", "state_modules", "with_own_embeddings"]
+__all__ = ["LastState", "replaced_embeddings", "run_with_embeddings", "state_modules", "with_own_embeddings"]
 
 
 def state_modules(backbone: PreTrainedModel) -> list[nn.Module]:
@@ -133,7 +134,14 @@ def run_with_embeddings(
 def with_own_embeddings(
     backbone: PreTrainedModel, last: LastState, ids: Tensor, embeddings: Tensor, **passed: Any
 ) -> tuple[Any, Tensor | None]:
-    """Runs a backbone on ids (B, T), while a hook replaces the output of its embedding layer by ours (B, T, D).
+    """`LastState.run` on ids (B, T), with `replaced_embeddings`."""
+    with replaced_embeddings(backbone, embeddings):
+        return last.run(backbone, input_ids=ids, **passed)
+
+
+@contextmanager
+def replaced_embeddings(backbone: PreTrainedModel, embeddings: Tensor) -> Iterator[None]:
+    """A context in which a hook replaces the output of a backbone's embedding layer by ours (B, T, D).
 
     With embeddings only, a causal classifier would pool the padding, and some backbones would skip their positions or
     fail.
@@ -149,9 +157,8 @@ def with_own_embeddings(
 
     handle = backbone.get_input_embeddings().register_forward_hook(replace)
     try:
-        output = last.run(backbone, input_ids=ids, **passed)
+        yield
     finally:
         handle.remove()
     if not any(used):
         raise ValueError(f"{type(backbone).__name__} does not read its own embedding layer")
-    return output

@@ -19,6 +19,7 @@ from numerate.modeling.asking import asked_ids, refusal
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
+from numerate.modeling.last_state import replaced_embeddings
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import Predicted, number_outputs
@@ -210,8 +211,13 @@ class NumberModel(PretrainedInterface):
         )
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
-            inputs = {"input_ids": self._plain(fields)()} if own_words else {"inputs_embeds": embeddings.detach()}
-            return backbone(**inputs, **passed)
+            inputs = {"input_ids": self._plain(fields)()}
+            if own_words:
+                return backbone(**inputs, **passed)
+            if not self.info.needs_ids:
+                return backbone(inputs_embeds=embeddings.detach(), **passed)
+            with replaced_embeddings(backbone, embeddings.detach()):  # type: ignore[arg-type]
+                return backbone(**inputs, **passed)
 
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
         return number_outputs(
@@ -232,12 +238,14 @@ class NumberModel(PretrainedInterface):
         if said := refusal(self):
             raise ValueError(said)
         texts = [text] if isinstance(text, str) else list(text)
-        batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
+        # On the right, whatever the tokenizer's side: models with absolute positions count from the left.
+        padded: dict[str, Any] = {"padding": True, "padding_side": "right", "return_tensors": "pt"}
+        batch = dict(self.processor(texts, **padded).to(self.device))
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
-            answer = self.processor(asking, padding=True, return_tensors="pt").to(self.device)
+            answer = self.processor(asking, **padded).to(self.device)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}

@@ -75,11 +75,20 @@ def check_class(backbone: PreTrainedModel) -> None:
             f"{name} takes (batch, choices, tokens): load the checkpoint with AutoModelForSequenceClassification and "
             "num_labels=1, and score each choice as a text"
         )
-    known = [TASKS[task] for task in TASKS if knows_kind(backbone, task)]
-    if TASKS["masked-lm"] in known and TASKS["causal-lm"] in known:
-        known.remove(TASKS["causal-lm"])  # BERT as a decoder, which no checkpoint is
-    use = " or ".join(known) if known else "the Auto class of another architecture"
-    raise BackboneError(f"{name} has a head that attach does not know: load the checkpoint with {use}")
+    raise BackboneError(f"{name} has a head that attach does not know: {_advice(backbone)}")
+
+
+def _advice(backbone: PreTrainedModel) -> str:
+    """What to do about a class that no Auto class makes."""
+    known = [task for task in TASKS if task != "text-encoder" and knows_kind(backbone, task)]
+    if "masked-lm" in known and "causal-lm" in known:
+        known.remove("causal-lm")  # BERT as a decoder, which no checkpoint is
+    if backbone.get_output_embeddings() is None:  # the checkpoint has no head of a language model
+        known = [task for task in known if not task.endswith("-lm")]
+    ending = [task for end, task in _ENDINGS.items() if task in known and type(backbone).__name__.endswith(end)]
+    if known in ([], ["encoder"]):
+        return "attach the model inside it that AutoModel loads"
+    return "load the checkpoint with " + " or ".join(TASKS[task] for task in ending or [known[0], "encoder"])
 
 
 def knows_kind(backbone: PreTrainedModel, task: str) -> bool:
@@ -91,7 +100,7 @@ def _mapping(task: str) -> dict[str, Any]:
     from transformers.models.auto import modeling_auto
 
     name = "_".join(part for part in ("MODEL", _MAPPINGS[task], "MAPPING_NAMES") if part)
-    return getattr(modeling_auto, name)
+    return getattr(modeling_auto, name, {})
 
 
 def _is_listed(backbone: PreTrainedModel, task: str) -> bool:
