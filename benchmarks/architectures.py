@@ -336,9 +336,10 @@ def page_of(rows: Sequence[Row]) -> str:
     good = sum(not row.failures for row in passed)
     lines = [
         "# Architectures", "",
-        "Which transformers classes `numerate.attach` takes, checked on tiny models with random weights. Written by",
-        f"`python benchmarks/architectures.py` with transformers {transformers.__version__}: {len(rows)} classes, of which "
-        f"{good} pass every check and {len(refused)}", "are refused by `attach` in one line that says what to do.", "",
+        "Which transformers classes `numerate.attach` takes. Each was checked on a tiny model with random weights by",
+        f"`python benchmarks/architectures.py`, with transformers {transformers.__version__}: of {len(rows)} classes, "
+        f"{good} pass every check, and {len(refused)} are",
+        "refused by `attach` in one line that says what to do.", "",
     ]  # fmt: skip
     about = {"attach": "`attach` takes the model."} | {name: check.__doc__ or "" for name, check in CHECKS.items()}
     about["save own"] = "Our weights are saved and loaded onto the same backbone, with the same outputs."
