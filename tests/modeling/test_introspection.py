@@ -48,6 +48,23 @@ def test_a_model_that_cannot_run_is_judged_by_its_config() -> None:
     assert info == BackboneInfo.of(backbone_of("llama"))
 
 
+def test_a_model_without_useful_weights_is_not_refused() -> None:
+    backbone = new_backbone("llama")
+    torch.nn.init.zeros_(backbone.lm_head.weight)
+    assert probe(backbone) is not None and BackboneInfo.of(backbone).is_causal
+    backbone = new_backbone("llama")
+    torch.nn.init.constant_(backbone.model.norm.weight, torch.nan)
+    assert probe(backbone) is None and BackboneInfo.of(backbone).is_causal
+
+
+def test_random_hashes_are_not_taken_for_another_result() -> None:
+    sizes = {"attention_head_size": 16, "hidden_size": 32, "num_attention_heads": 2, "feed_forward_size": 48}
+    layers = {"attn_layers": ["lsh"], "lsh_attn_chunk_length": 4, "num_buckets": 2, "axial_pos_embds": False}
+    config = hf.ReformerConfig(vocab_size=SIZE, is_decoder=True, max_position_embeddings=64, **sizes, **layers)
+    info = BackboneInfo.of(hf.ReformerModelWithLMHead(config))
+    assert (info.hidden_dim, info.needs_ids) == (64, False)
+
+
 def test_sparse_attention_stays() -> None:
     """BigBird changes to full attention for good when it reads a short text."""
     config = hf.BigBirdConfig(vocab_size=SIZE, block_size=4, num_random_blocks=1, **BERT)

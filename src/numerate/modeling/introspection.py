@@ -98,20 +98,20 @@ class BackboneInfo:
         embedding_dim = int(words.weight.shape[1])
         found = probe(inner)
         causal = not both and _sees_only_back(inner, task)
-        language_model = task.endswith("-lm")
+        takes = inspect.signature(inner.forward).parameters
+        # A causal classifier finds the last token by its id, but not XLNet's, which attends to both sides.
+        needs_ids = causal and task == "sequence-classification" and "perm_mask" not in takes
+        # Longformer's heads choose the tokens of global attention by their ids.
+        needs_ids |= "global_attention_mask" in takes and task in ("sequence-classification", "question-answering")
+        language_model, hidden_dim = task.endswith("-lm"), _hidden_dim(inner, embedding_dim)
         if found is not None:
             _check_probe(inner, found, language_model, causal)
-            causal = causal and not found.sees_ahead
-        takes = inspect.signature(inner.forward).parameters
+            causal, hidden_dim = causal and not found.sees_ahead, found.hidden_dim or hidden_dim
+            needs_ids |= not found.takes_embeddings
         after = None if both else _positions_after(inner)
-        pools_by_ids = causal and task == "sequence-classification"
-        # Longformer's heads choose the tokens of global attention by their ids.
-        pools_by_ids |= "global_attention_mask" in takes and task in ("sequence-classification", "question-answering")
         return cls(
             task=task, is_language_model=language_model, is_encoder_decoder=both, is_causal=causal,
-            embedding_dim=embedding_dim,
-            hidden_dim=_hidden_dim(inner, embedding_dim) if found is None else found.hidden_dim,
-            positions_after=after, needs_ids=pools_by_ids or (found is not None and not found.takes_embeddings),
+            embedding_dim=embedding_dim, hidden_dim=hidden_dim, positions_after=after, needs_ids=needs_ids,
             takes_positions=after is None and "position_ids" in takes,
             has_encoder=bool(state_modules(inner)),
             reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,

@@ -67,17 +67,24 @@ def _can_run(backbone: PreTrainedModel) -> bool:
 
 def _probe(backbone: PreTrainedModel) -> Probe | None:
     last = LastState(backbone)
+    devices = sorted({weight.device.index for weight in backbone.parameters() if weight.is_cuda})
     try:
-        with evaluating(backbone), torch.no_grad(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        with evaluating(backbone), torch.no_grad(), torch.random.fork_rng(devices), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _run(backbone, last)
+            return _run(backbone, last, devices)
     except Exception:  # it may need inputs or a device that we do not know; its first real run will tell
         return None
     finally:
         last.remove()
 
 
-def _run(backbone: PreTrainedModel, last: LastState) -> Probe:
+def _seed(devices: list[int]) -> None:
+    """Seeds the generators that the probe may use, and no other: Reformer draws hashes even in evaluation."""
+    for generator in (torch.random.default_generator, *(torch.cuda.default_generators[index] for index in devices)):
+        generator.manual_seed(0)
+
+
+def _run(backbone: PreTrainedModel, last: LastState, devices: list[int]) -> Probe | None:
     words: Any = backbone.get_input_embeddings()
     ids = _ordinary_ids(backbone, words.weight)
     takes = inspect.signature(backbone.forward).parameters
@@ -86,10 +93,13 @@ def _run(backbone: PreTrainedModel, last: LastState) -> Probe:
     second: dict[str, Any] = {"return_dict": True}
     if has_decoder(backbone):
         second["decoder_input_ids"] = ids
+    _seed(devices)
     output, state = last.run(backbone, input_ids=ids, **passed, **second)
     plain = _tensors(output)
     if state is None:
         return Probe(None, True, False, True, True, True, True, tuple(output))
+    if not bool(state.isfinite().all()):  # weights that were not loaded yet
+        return None
 
     def alike(hooked: bool) -> tuple[bool, bool]:
         """Whether embeddings give the same state as ids do, and whether the outputs depend on the state."""
@@ -100,6 +110,7 @@ def _run(backbone: PreTrainedModel, last: LastState) -> Probe:
             return found + torch.linspace(1, 2, found.shape[-1], dtype=found.dtype, device=found.device)
 
         last.change = change
+        _seed(devices)
         try:
             if hooked:
                 other, _ = with_own_embeddings(backbone, last, ids, words(ids), **passed, **second)
@@ -108,7 +119,8 @@ def _run(backbone: PreTrainedModel, last: LastState) -> Probe:
         except Exception:
             return False, False
         changed = _tensors(other)
-        reads = last.asks or any(not _close(changed[name], value) for name, value in plain.items())
+        # A head whose weights are all 0 tells nothing.
+        reads = last.asks or any(not (value.any() and _close(changed[name], value)) for name, value in plain.items())
         return last.asks or _close(seen[0], state), reads
 
     same, reads = alike(hooked=False)
@@ -124,6 +136,7 @@ def _run(backbone: PreTrainedModel, last: LastState) -> Probe:
         shifted = torch.cat([ids[:, :1]] * _PADDED + [ids[:, :-_PADDED]], dim=1)
         padded = {"attention_mask": mask} if "attention_mask" in takes else {}
         padded |= {"position_ids": (mask.cumsum(1) - 1).clamp_min(0)} if "position_ids" in takes else {}
+        _seed(devices)
         _, other = last.run(backbone, inputs_embeds=words(shifted), **passed | padded, **second)
         pads_left = other is None or _close(other[0, _PADDED:], state[0, :-_PADDED], slack=2000)
     return Probe(
