@@ -200,8 +200,9 @@ def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
 
 def _word_embeddings(backbone: PreTrainedModel) -> Any:
     """The embedding layer, if it is a table of vectors that can be asked for ids."""
+    words: Any = None
     try:
-        words: Any = backbone.get_input_embeddings()
+        words = backbone.get_input_embeddings()
         rows = words(torch.zeros(1, dtype=torch.long, device=words.weight.device))
         usable = isinstance(rows, Tensor) and words.weight.dim() == 2
     except Exception:  # no layer (hashed characters), or something else than a layer

@@ -80,7 +80,7 @@ def _probe(backbone: PreTrainedModel) -> Probe | None:
 
 def _seed(devices: list[int]) -> None:
     """Seeds the generators that the probe may use, and no other: Reformer draws hashes even in evaluation."""
-    for generator in (torch.random.default_generator, *(torch.cuda.default_generators[index] for index in devices)):
+    for generator in (torch.default_generator, *(torch.cuda.default_generators[index] for index in devices)):
         generator.manual_seed(0)
 
 

@@ -77,7 +77,8 @@ def generate(
         return _generated(model, texts, chosen, generator)
     groups: dict[int, list[int]] = defaultdict(list)
     for index, text in enumerate(texts):
-        groups[len(model.processor(text)["input_ids"])].append(index)
+        example = model.processor(text) if isinstance(text, str) else text
+        groups[len(example["input_ids"])].append(index)
     parts = [_generated(model, [texts[index] for index in group], chosen, generator) for group in groups.values()]
     order = [index for group in groups.values() for index in group]
     columns = ([row for part in parts for row in getattr(part, field.name)] for field in dataclasses.fields(Generation))
