@@ -360,8 +360,8 @@ def page_of(rows: Sequence[Row]) -> str:
         "Which transformers classes `numerate.attach` takes. Each was checked on a tiny model with random weights by",
         f"`python benchmarks/architectures.py`, with transformers {transformers.__version__}: of {len(rows)} classes, "
         f"{good} pass every check, {alone} pass",
-        f"all but the comparison of padded batches, and {len(refused)} are refused by `attach` in one line that says what",
-        "to do.", "",
+        f"all but the comparison of padded batches, and {len(refused)} are refused by `attach` in one line that says",
+        "what to do.", "",
     ]  # fmt: skip
     about = {"attach": "`attach` takes the model."} | {name: check.__doc__ or "" for name, check in CHECKS.items()}
     about["save own"] = "Our weights are saved and loaded onto the same backbone, with the same outputs."
