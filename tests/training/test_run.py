@@ -18,7 +18,7 @@ from tiny_models import new_backbone, tokenizer_of
 
 from numerate.config import ConfigError
 from numerate.files import YamlError, read_yaml
-from numerate.modeling.introspection import longest_text
+from numerate.modeling.tokenizer_checks import longest_text
 from numerate.processing.number_table import NumberTable
 from numerate.training.build import build, prepare, training_arguments
 from numerate.training.data import texts_of

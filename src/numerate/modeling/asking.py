@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from numerate.modeling.fingerprint import fingerprint, is_same
-from numerate.modeling.introspection import base_of, longest_text
+from numerate.modeling.introspection import base_of
+from numerate.modeling.tokenizer_checks import longest_text
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import ASKED
 
@@ -90,9 +91,11 @@ def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
     sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
     most = min((size for size in sizes if size is not None), default=None)
     options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
-    batch: Any = model.processor(texts, padding=True, return_tensors="pt", **options)
+    # On the right, whatever the tokenizer's side: models with absolute positions count from the left.
+    padded: dict[str, Any] = {"padding": True, "padding_side": "right", "return_tensors": "pt"}
+    batch: Any = model.processor(texts, **padded, **options)
     if most is not None and batch["input_ids"].shape[1] >= most:
-        whole = model.processor(texts, padding=True, return_tensors="pt")
+        whole = model.processor(texts, **padded)
         lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
         for index in lost.nonzero()[:, 0].tolist():
             raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")

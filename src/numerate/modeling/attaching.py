@@ -6,11 +6,12 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.fitting import fit_to_texts
-from numerate.modeling.introspection import BackboneInfo, check_tokenizer, first_free_id
+from numerate.modeling.introspection import BackboneInfo, first_free_id
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
 from numerate.modeling.recipe import Recipe, current_name, load_recipe, recipe_names
 from numerate.modeling.saving import build_part, check_saveable
+from numerate.modeling.tokenizer_checks import check_tokenizer
 from numerate.processing.processor import NumberProcessor
 from numerate.reading import make_reader
 from numerate.registry import embedders, heads, near_names, notations, objectives
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Recipe", "attach", "detach", "from_pretrained", "load_recipe", "recipe_names"]
 
 from_pretrained = NumberModel.from_pretrained
-_USUAL_OBJECTIVES = {"masked-lm": "masked", "causal-lm": "causal", "seq2seq-lm": "labelled"}
+_USUAL_OBJECTIVES = {
+    "masked-lm": "masked", "causal-lm": "causal", "multimodal-lm": "causal", "seq2seq-lm": "labelled",
+}  # fmt: skip
 
 
 def attach(
@@ -77,10 +80,13 @@ def attach(
     check_tokenizer(backbone, tokenizer)
     embedder = build_part(plan.embedder, embedders, info.embedding_dim)
     narrow = embedder is None or embedder.width != info.embedding_dim
-    unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if info.has_encoder else ("late_reach",)
+    late = info.has_encoder and info.reads_state
+    unfit = NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else () if late else ("late_reach",)
     # Options of a recipe that do not fit the backbone or the embedder are left out; given ones are refused.
     dropped = [name for name in unfit if getattr(plan, name) and name not in changes]
     plan = dataclasses.replace(plan, **dict.fromkeys(dropped, 0))
+    if plan.late_reach and not info.reads_state:
+        raise ValueError(f"late_reach={plan.late_reach}: the head of {type(backbone).__name__} reads a pooled vector")
     reader_options = changes.get("reader_options") if "reader" in changes else plan.reader_options
     processor = NumberProcessor(
         tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),

@@ -83,8 +83,18 @@ def decoder_inputs(model: NumberModel, fields: dict[str, Any], labels: Tensor | 
         if labels is None:
             raise ValueError("an encoder-decoder needs labels or decoder_input_ids")
         shifted = None if slots is None or zero is None else torch.cat([zero, slots[:, :-1]], dim=1)
-        ids = model.backbone.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
+        ids = _shifted(model, labels)
         fields = fields | {"input_ids": ids, "number_slots": shifted}
     elif slots is not None and zero is not None:
         predicted = fields | {"number_slots": torch.cat([slots[:, 1:], zero], dim=1)}
     return embed(model, model.backbone.get_decoder().get_input_embeddings(), fields), predicted
+
+
+def _shifted(model: NumberModel, labels: Tensor) -> Tensor:
+    """Labels (B, T) moved by one token, behind the decoder's first one: the decoder's inputs."""
+    backbone: Any = model.backbone
+    if hasattr(backbone, "prepare_decoder_input_ids_from_labels"):
+        return backbone.prepare_decoder_input_ids_from_labels(labels)
+    start = torch.full_like(labels[:, :1], backbone.config.decoder_start_token_id)
+    moved = torch.cat([start, labels[:, :-1]], dim=1)
+    return moved.masked_fill(moved == -100, backbone.config.pad_token_id or 0)

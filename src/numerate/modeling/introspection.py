@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import inspect
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from numerate.processing.static_shapes import chosen_rows
+from numerate.modeling.last_state import LastState, run_with_embeddings, state_modules
+from numerate.modeling.probing import evaluating, probe
+from numerate.modeling.tasks import TASKS, BackboneError, base_of, check_class, has_decoder, knows_kind, task_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from numerate.heads.base import NumberDistribution
+    from numerate.modeling.probing import Probe
 
 __all__ = [
-    "TASKS", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "check_tokenizer", "evaluating",
-    "first_free_id", "first_rows", "list_ties_once", "longest_text", "rebuilt", "run_with_embeddings", "task_of",
+    "TASKS", "BackboneError", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating",
+    "first_free_id", "first_rows", "list_ties_once", "rebuilt", "run_with_embeddings", "task_of",
 ]  # fmt: skip
-
-TASKS = {
-    "seq2seq-lm": "AutoModelForSeq2SeqLM",
-    "masked-lm": "AutoModelForMaskedLM",
-    "causal-lm": "AutoModelForCausalLM",
-    "sequence-classification": "AutoModelForSequenceClassification",
-    "token-classification": "AutoModelForTokenClassification",
-    "question-answering": "AutoModelForQuestionAnswering",
-    "encoder": "AutoModel",
-}
-"""A backbone's task, and the Auto class that loads it."""
-_MAPPINGS = {"seq2seq-lm": "SEQ_TO_SEQ_CAUSAL_LM"} | {
-    task: task.upper().replace("-", "_") for task in TASKS if task not in ("seq2seq-lm", "encoder")
-}
-_ENDINGS = {"ForConditionalGeneration": "seq2seq-lm", "LMHeadModel": "causal-lm"} | {
-    TASKS[task].removeprefix("AutoModel"): task for task in _MAPPINGS
-}
-"""Tasks by the ending of a class name, for classes that transformers does not list."""
-_SPECIAL = ("pad", "mask", "cls", "sep", "bos", "eos", "unk")
-_LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 class NumberOutput(Protocol):
@@ -82,9 +60,12 @@ class BackboneInfo:
         embedding_dim: Width of its token embeddings.
         hidden_dim: Width of its last hidden state.
         positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
-        pools_by_ids: Whether it finds the last token of a text by its ids, as causal classifiers do.
+        needs_ids: Whether it needs its own token ids beside our embeddings: causal classifiers find the last token of a
+            text by them, and a few models do something else with embeddings than with ids.
         takes_positions: Whether it takes `position_ids`, and does not derive them from token ids.
         has_encoder: Whether it has an encoder (or decoder) below its head, whose last state can be changed.
+        reads_state: Whether its head reads that state, and not a pooled vector that was made before.
+        pads_left: Whether prompts of several lengths can be padded on the left: recurrent models read the padding.
     """
 
     task: str
@@ -94,30 +75,46 @@ class BackboneInfo:
     embedding_dim: int
     hidden_dim: int
     positions_after: int | None
-    pools_by_ids: bool
+    needs_ids: bool
     takes_positions: bool
     has_encoder: bool
+    reads_state: bool
+    pads_left: bool
 
     @classmethod
     def of(cls, backbone: PreTrainedModel) -> BackboneInfo:
-        """Inspects a backbone, which PEFT may have wrapped."""
+        """Inspects a backbone, which PEFT may have wrapped, and runs it on a few tokens (see `probing`).
+
+        Raises:
+            BackboneError: The backbone cannot be used; the message says what to do.
+        """
         inner = base_of(backbone)
         if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
-            raise TypeError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
-        task = task_of(inner)
-        both = bool(getattr(inner.config, "is_encoder_decoder", False))
-        if both and task not in ("seq2seq-lm", "encoder"):
-            raise TypeError(f"{type(inner).__name__}: encoder-decoders for {task} are not supported")
-        causal = not both and _sees_only_back(inner, task)
-        after = None if both else _positions_after(inner)
-        words: Any = inner.get_input_embeddings()
+            raise BackboneError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+        check_class(inner)
+        task, both, words = task_of(inner), has_decoder(inner), _word_embeddings(inner)
+        if both:
+            _check_decoder(inner, task, words)
         embedding_dim = int(words.weight.shape[1])
+        found = probe(inner)
+        causal = not both and _sees_only_back(inner, task)
+        takes = inspect.signature(inner.forward).parameters
+        # A causal classifier finds the last token by its id, but not XLNet's, which attends to both sides.
+        needs_ids = causal and task == "sequence-classification" and "perm_mask" not in takes
+        # Longformer's heads choose the tokens of global attention by their ids.
+        needs_ids |= "global_attention_mask" in takes and task in ("sequence-classification", "question-answering")
+        language_model, hidden_dim = task.endswith("-lm"), _hidden_dim(inner, embedding_dim)
+        if found is not None:
+            _check_probe(inner, found, language_model, causal)
+            causal, hidden_dim = causal and not found.sees_ahead, found.hidden_dim or hidden_dim
+            needs_ids |= not found.takes_embeddings
+        after = None if both else _positions_after(inner)
         return cls(
-            task=task, is_language_model=task.endswith("-lm"), is_encoder_decoder=both, is_causal=causal,
-            embedding_dim=embedding_dim, hidden_dim=_hidden_dim(inner, embedding_dim),
-            positions_after=after, pools_by_ids=causal and task == "sequence-classification",
-            takes_positions=after is None and "position_ids" in inspect.signature(inner.forward).parameters,
-            has_encoder=both or task == "encoder" or inner.base_model is not inner,
+            task=task, is_language_model=language_model, is_encoder_decoder=both, is_causal=causal,
+            embedding_dim=embedding_dim, hidden_dim=hidden_dim, positions_after=after, needs_ids=needs_ids,
+            takes_positions=after is None and "position_ids" in takes,
+            has_encoder=bool(state_modules(inner)),
+            reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,
         )  # fmt: skip
 
     def position_ids(self, ids: Tensor) -> Tensor | None:
@@ -126,24 +123,6 @@ class BackboneInfo:
             return None
         real = ids.ne(self.positions_after).int()
         return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
-
-
-def base_of(backbone: PreTrainedModel) -> PreTrainedModel:
-    """The model inside PEFT's wrapper, or the model itself."""
-    return backbone.get_base_model() if hasattr(backbone, "get_base_model") else backbone  # type: ignore[operator]
-
-
-def task_of(backbone: PreTrainedModel) -> str:
-    """A backbone's task: one of `TASKS`."""
-    from transformers.models.auto import modeling_auto
-
-    names = {base.__name__ for base in type(backbone).__mro__}
-    for task, mapping in _MAPPINGS.items():
-        listed = getattr(modeling_auto, f"MODEL_FOR_{mapping}_MAPPING_NAMES").values()
-        if any(not names.isdisjoint([entry] if isinstance(entry, str) else entry) for entry in listed):
-            return task
-    endings = (task for end, task in _ENDINGS.items() if type(backbone).__name__.endswith(end))
-    return next(endings, "causal-lm" if backbone.get_output_embeddings() is not None else "encoder")
 
 
 def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
@@ -156,133 +135,6 @@ def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast)
     elif task_of(inner).endswith("-lm"):
         widths.append(inner.config.get_text_config().vocab_size)
     return int(max(widths))
-
-
-def check_tokenizer(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Refuses a tokenizer that cannot belong to a backbone.
-
-    Embeddings may have more rows than the tokenizer has ids, and added tokens that no text contains may have ids
-    behind them: both are usual.
-    """
-    inner: Any = base_of(backbone)
-    words: Any = tokenizer
-    rows, size = int(inner.get_input_embeddings().weight.shape[0]), int(getattr(words, "vocab_size", 0) or 0)
-    help_ = "load both from the same place"
-    if size > rows:
-        raise ValueError(f"the tokenizer has {size} ids, the backbone {rows} token embeddings: {help_}")
-    ids = {name: getattr(words, f"{name}_token_id", None) for name in _SPECIAL}
-    for name, token in ids.items():
-        if isinstance(token, int) and token >= rows:
-            raise ValueError(
-                f"the {name}_token {getattr(words, f'{name}_token')!r} has the id {token}, the backbone {rows} token "
-                "embeddings: call backbone.resize_token_embeddings(len(tokenizer))"
-            )
-    known = {name: getattr(inner.config, f"{name}_token_id", None) for name in _SPECIAL}
-    pairs = [(known[name], ids[name]) for name in _SPECIAL if isinstance(known[name], int) and ids[name] is not None]
-    # Embeddings are padded to multiples of up to a few hundred; defaults of a config say nothing of its tokenizer.
-    if len(words) < 0.9 * rows and pairs and all(one != other for one, other in pairs):
-        raise ValueError(
-            f"the tokenizer does not belong to the backbone: it has {len(words)} ids, the backbone {rows} token "
-            f"embeddings, and no special token has the same id in both: {help_}"
-        )
-
-
-def longest_text(config: Any, tokenizer: Any) -> int | None:
-    """Maximum number of tokens of a model's input; None for no limit."""
-    sizes = [getattr(config, name, None) for name in _LENGTHS]
-    known = [size for size in sizes if isinstance(size, int) and size > 0]
-    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
-        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
-    if tokenizer.model_max_length < 10**9:
-        known.append(tokenizer.model_max_length)
-    return min(known, default=None)
-
-
-class LastState:
-    """A forward hook that records the last hidden state of a backbone's encoder (or decoder) during our own calls.
-
-    The hook is registered once, and does nothing outside of `run`: a hook for one call, or `output_hidden_states`, for
-    which transformers takes a lock, would break a compiled graph.
-
-    Attributes:
-        asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
-        change: A function that the next `run` applies to the state before the backbone's head reads it; None for none.
-        pick: Rows and columns, (N,) each, of the only tokens whose state is read; None for all.
-        labelled: Rows and columns of the only tokens that the backbone's head reads in the next `run`, while the whole
-            state is recorded; None for all.
-    """
-
-    def __init__(self, backbone: PreTrainedModel, info: BackboneInfo) -> None:
-        inner: Any = base_of(backbone)
-        trunk = inner.get_decoder() if info.is_encoder_decoder else inner.base_model
-        self.asks = not info.has_encoder
-        self.opened, self.state = False, None
-        self.change: Callable[[Tensor], Tensor] | None = None
-        self.pick: tuple[Tensor, Tensor] | None = None
-        self.labelled: tuple[Tensor, Tensor] | None = None
-        self._handle = None if self.asks else trunk.register_forward_hook(self)
-
-    def __call__(self, module: nn.Module, inputs: Any, output: Any) -> Any:
-        """The hook: records the state, changed and picked."""
-        if not self.opened:
-            return None
-        state = output[0] if self.change is None else self.change(output[0])
-        if self.pick is not None:
-            rows, columns = self.pick
-            state = state[rows, columns][:, None]
-        self.state = state
-        if self.labelled is not None:
-            state = chosen_rows(state, *self.labelled)[:, None]
-        if state is not output[0]:
-            output.last_hidden_state = state
-        return output
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
-        twin = object.__new__(LastState)
-        memo[id(self)] = twin  # the copied model and the hook on its copied backbone share one object
-        twin.change = twin.pick = twin.labelled = None
-        twin.asks, twin.opened, twin.state, twin._handle = self.asks, False, None, copy.deepcopy(self._handle, memo)
-        return twin
-
-    def run(self, backbone: PreTrainedModel, **passed: Any) -> tuple[Any, Tensor | None]:
-        """Runs the backbone; returns its output and its last hidden state (B, T, hidden)."""
-        if self.asks:
-            output = backbone(**passed | {"output_hidden_states": True})
-            states = output.get("decoder_hidden_states", output.get("hidden_states"))
-            return output, states[-1] if states else None
-        self.opened = True
-        try:
-            output = backbone(**passed)
-        finally:
-            self.opened, state, self.state = False, self.state, None
-            self.change = self.labelled = None
-        return output, state
-
-    def remove(self) -> None:
-        """Removes the hook from the backbone; from now on the state is taken from its output."""
-        if self._handle is not None:
-            self._handle.remove()
-        self.asks, self._handle = True, None
-
-
-def run_with_embeddings(
-    backbone: PreTrainedModel, info: BackboneInfo, last: LastState, ids: Callable[[], Tensor], embeddings: Tensor,
-    **passed: Any,
-) -> tuple[Any, Tensor | None]:  # fmt: skip
-    """Runs a backbone on embeddings (B, T, D) of our own; returns its output and its last hidden state.
-
-    `ids` gives (B, T) ids of the backbone's own, with an ordinary token in place of each of ours; few backbones need
-    them. `passed` are its other arguments.
-    """
-    if not info.pools_by_ids:
-        return last.run(backbone, inputs_embeds=embeddings, **passed)
-    # With embeddings only, a causal classifier would pool the padding: it gets the ids, and for this one call a hook
-    # replaces its embeddings by ours.
-    handle = backbone.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
-    try:
-        return last.run(backbone, input_ids=ids(), **passed)
-    finally:
-        handle.remove()
 
 
 def rebuilt(output: Any, items: dict[str, Any]) -> NumberOutput:
@@ -313,29 +165,6 @@ def first_rows(words: Any, count: int) -> Tensor:
     rows = words(sample)  # through the layer: some backbones scale their embeddings
     noise = torch.randn(count, rows.shape[1]).to(rows.device)
     return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """A context in which a model is in evaluation mode and uses its own `forward`; afterwards all is as before.
-
-    In mixed precision, accelerate replaces `forward` by one that rebuilds every output from its tensors, which loses
-    the distributions of numbers. Compiled modules run uncompiled, so that batches of other shapes than those of
-    training do not trigger a compilation.
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
-    model.eval()
-    if own is not None:
-        model.forward = own
-    try:
-        with torch.compiler.set_stance("force_eager"):
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-        if own is not None and wrapped is not None:
-            model.forward = wrapped
 
 
 def list_ties_once(model: nn.Module, prefix: str) -> None:
@@ -371,16 +200,67 @@ def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
     return ties
 
 
-def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:
-    from transformers.models.auto import modeling_auto
+def _word_embeddings(backbone: PreTrainedModel) -> Any:
+    """The embedding layer, if it is a table of vectors that can be asked for ids."""
+    words: Any = None
+    try:
+        words = backbone.get_input_embeddings()
+        rows = words(torch.zeros(1, dtype=torch.long, device=words.weight.device))
+        usable = isinstance(rows, Tensor) and words.weight.dim() == 2
+    except Exception:  # no layer (hashed characters), or something else than a layer
+        usable = False
+    if not usable:
+        name = type(backbone).__name__
+        raise BackboneError(f"{name} has no plain table of token embeddings: attach another architecture")
+    return words
 
-    if task in ("causal-lm", "masked-lm"):
-        return task == "causal-lm"
+
+def _check_decoder(backbone: PreTrainedModel, task: str, words: Any) -> None:
+    """Refuses encoder-decoders whose decoder cannot be given embeddings as the encoder's are."""
+    name = type(backbone).__name__
+    if task not in ("seq2seq-lm", "encoder"):
+        raise BackboneError(
+            f"{name}: encoder-decoders for {task} are not supported; attach an encoder, such as BERT or T5EncoderModel"
+        )
+    decoder: Any = backbone.get_decoder()
+    if not hasattr(decoder, "get_input_embeddings"):
+        raise BackboneError(f"{name} has a decoder without get_input_embeddings(): attach another architecture")
+    own = tuple(decoder.get_input_embeddings().weight.shape)
+    if own != tuple(words.weight.shape):
+        raise BackboneError(
+            f"{name} has encoder embeddings {tuple(words.weight.shape)} and decoder embeddings {own}: attach one whose "
+            "encoder and decoder share a tokenizer and a width"
+        )
+
+
+def _check_probe(backbone: PreTrainedModel, found: Probe, language_model: bool, causal: bool) -> None:
+    """Refuses models that would run, but learn nothing or see what they predict."""
+    name = type(backbone).__name__
+    if found.hidden_dim is None or (language_model and not found.reads_state):
+        raise BackboneError(f"{name} has a head that reads no hidden state we can find: attach another architecture")
+    if language_model and "logits" not in found.outputs:
+        raise BackboneError(f"{name} returns {', '.join(found.outputs)} and no logits: load it with another Auto class")
+    if not found.has_all_states:
+        raise BackboneError(f"{name} has fewer hidden states than tokens: attach an architecture that keeps all tokens")
+    if not (found.takes_embeddings or found.takes_hooked_ids):
+        raise BackboneError(f"{name} cannot run on token embeddings (inputs_embeds): attach another architecture")
+    if language_model and not found.takes_embeddings and (causal or has_decoder(backbone)):
+        raise BackboneError(f"{name} cannot generate from token embeddings: attach another architecture")
+    if language_model and causal and found.sees_ahead:
+        use = "attach a causal architecture, or the bare encoder (AutoModel)"
+        if knows_kind(backbone, "masked-lm"):
+            use = "load the checkpoint with AutoModelForMaskedLM, or with is_decoder=True"
+        raise BackboneError(
+            f"{name} attends to both sides of a token, so that it would see the numbers that it predicts: {use}"
+        )
+
+
+def _sees_only_back(backbone: PreTrainedModel, task: str) -> bool:
+    if task.endswith("-lm"):
+        return task in ("causal-lm", "multimodal-lm")
     if getattr(backbone.config, "is_decoder", False):
         return True
-    kind = backbone.config.model_type
-    causal, masked = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    return kind in causal and kind not in masked
+    return knows_kind(backbone, "causal-lm") and not knows_kind(backbone, "masked-lm")
 
 
 def _hidden_dim(backbone: PreTrainedModel, embedding_dim: int) -> int:

@@ -20,6 +20,7 @@ from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal,
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
+from numerate.modeling.last_state import replaced_embeddings
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import Predicted, number_outputs
@@ -128,7 +129,7 @@ class NumberModel(PretrainedInterface):
         mark_head(self, trained=False)
         if objective is not None:
             objective.bind(words)
-        self.last_state = LastState(backbone, info)
+        self.last_state = LastState(backbone)
         if options.late_reach and self.last_state.asks:
             raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
 
@@ -223,8 +224,13 @@ class NumberModel(PretrainedInterface):
         )
 
         def again(backbone: nn.Module, own_words: bool = False) -> Any:
-            inputs = {"input_ids": self._plain(fields)()} if own_words else {"inputs_embeds": embeddings.detach()}
-            return backbone(**inputs, **passed)
+            inputs = {"input_ids": self._plain(fields)()}
+            if own_words:
+                return backbone(**inputs, **passed)
+            if not self.info.needs_ids:
+                return backbone(inputs_embeds=embeddings.detach(), **passed)
+            with replaced_embeddings(backbone, embeddings.detach()):  # type: ignore[arg-type]
+                return backbone(**inputs, **passed)
 
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
         return number_outputs(

@@ -17,7 +17,8 @@ from numerate.files import write_atomically
 from numerate.modeling.artefact import ArtefactError, load_artefact
 from numerate.modeling.attaching import from_pretrained
 from numerate.modeling.folder_checks import read_json
-from numerate.modeling.introspection import base_of, evaluating, longest_text
+from numerate.modeling.introspection import base_of, evaluating
+from numerate.modeling.tokenizer_checks import longest_text
 from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
 from numerate.records.conformal import LEVELS, Calibration, stretches

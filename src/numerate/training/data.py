@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from numerate.modeling.introspection import base_of, longest_text
+from numerate.modeling.introspection import base_of
+from numerate.modeling.tokenizer_checks import longest_text
 from numerate.training.shards import META, Shards, ShardsError, fingerprint, write_shards
 from numerate.training.sources import SPLITS, Texts
 

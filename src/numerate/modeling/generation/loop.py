@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,9 +73,25 @@ def generate(
     texts = [prompts] if isinstance(prompts, str) else list(prompts)
     if not texts or max_new_tokens == 0:
         return Generation([""] * len(texts), [[] for _ in texts], [[] for _ in texts], [0.0] * len(texts))
+    if model.info.pads_left or len(texts) == 1:
+        return _generated(model, texts, chosen, generator)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, text in enumerate(texts):
+        example = model.processor(text) if isinstance(text, str) else text
+        groups[len(example["input_ids"])].append(index)
+    parts = [_generated(model, [texts[index] for index in group], chosen, generator) for group in groups.values()]
+    order = [index for group in groups.values() for index in group]
+    columns = ([row for part in parts for row in getattr(part, field.name)] for field in dataclasses.fields(Generation))
+    return Generation(*([column[order.index(index)] for index in range(len(texts))] for column in columns))
+
+
+def _generated(
+    model: NumberModel, texts: list[str], options: GenerationOptions, generator: torch.Generator | None
+) -> Generation:
+    """Continues prompts that are padded to one batch."""
     with evaluating(model):
-        state = GenerationState(model, texts, chosen, generator)
-        best = beam_search(state) if chosen.num_beams > 1 else token_search(state)
+        state = GenerationState(model, texts, options, generator)
+        best = beam_search(state) if options.num_beams > 1 else token_search(state)
     written = [state.text_of(row) for row in best]
     if state.grammar.tells_numbers:
         numbers = [row.numbers for row in best]

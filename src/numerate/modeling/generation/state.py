@@ -91,7 +91,9 @@ class GenerationState:
         self.pad = next(i for i in (words.pad_token_id, words.eos_token_id, 0) if i is not None)
         if start is None and (empty := [index for index, one in enumerate(self.examples) if not one["input_ids"]]):
             raise ValueError(f"prompt {empty[0]} has no tokens to continue: {texts[empty[0]]!r}")
-        collate = NumberCollator(SimpleNamespace(pad_token_id=self.pad, padding_side="left", pad_token_type_id=0))
+        # An encoder counts positions from the left, whatever its mask.
+        side = "left" if start is None else "right"
+        collate = NumberCollator(SimpleNamespace(pad_token_id=self.pad, padding_side=side, pad_token_type_id=0))
         batch = {key: value.to(model.device) for key, value in collate(self.examples).items()}
         copies = torch.arange(len(texts), device=model.device).repeat_interleave(options.num_beams)
         self.rows = [Row(int(index)) for index in copies]

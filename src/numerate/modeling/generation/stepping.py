@@ -66,7 +66,8 @@ def next_token_logits(
     """
     backbone = model.backbone
     takes = inspect.signature(base_of(backbone).forward).parameters
-    passed: dict[str, Any] = {"past_key_values": past, "use_cache": cached, "return_dict": True}
+    passed: dict[str, Any] = {"past_key_values": past} if "past_key_values" in takes else {}
+    passed |= {"use_cache": cached, "return_dict": True}
     passed |= {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
     mask, numbers = fields["attention_mask"], number_vectors(model, fields)
     model.last_state.change = late_change(model, numbers)
