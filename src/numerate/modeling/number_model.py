@@ -290,7 +290,7 @@ class NumberModel(PretrainedInterface):
 
     def _needs_head(self) -> None:
         if self.head is None:
-            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+            raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
 
     def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:
         """Rows and columns of the only tokens whose logits a training step needs; None for all tokens."""
