@@ -14,6 +14,7 @@ from numerate.registry import notations, readers
 
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
+    from numerate.apps.number_regressor import NumberRegressor
     from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
@@ -28,6 +29,7 @@ _LAZY = {
     "NumberCollator": "processing.encoding",
     "NumberModel": "modeling.number_model",
     "NumberProcessor": "processing.processor",
+    "NumberRegressor": "apps.number_regressor",
     "NumberTrainer": "training",
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
@@ -58,6 +60,7 @@ __all__ = [
     "NumberCollator",
     "NumberModel",
     "NumberProcessor",
+    "NumberRegressor",
     "NumberTrainer",
     "Numeral",
     "Recipe",

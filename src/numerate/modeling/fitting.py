@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["FITTED_TEXTS", "first_numbers", "fit_parts", "fit_to_texts"]
+__all__ = ["FITTED_TEXTS", "first_numbers", "fit_parts", "fit_to_texts", "texts_numbers"]
 
 FITTED_TEXTS = 5_000
 """Number of texts whose numbers head and embedder are fitted to."""
@@ -42,10 +42,15 @@ def fit_to_texts(model: NumberModel, texts: Iterable[str]) -> None:
     """Fits head and embedder to the numbers of the first `FITTED_TEXTS` texts."""
     if isinstance(texts, str):
         raise TypeError(f"fit must be an iterable of texts, got one text: {texts[:40]!r}")
+    fit_parts(model, texts_numbers(model, texts))
+
+
+def texts_numbers(model: NumberModel, texts: Iterable[str]) -> NumberTable:
+    """The given numbers of the first `FITTED_TEXTS` texts: (N,)."""
     first = list(islice(texts, FITTED_TEXTS))
     batches = (model.processor(first[start : start + _BATCH]) for start in range(0, len(first), _BATCH))
     rows = ({key: batch[key][row] for key in _FIELDS} for batch in batches for row in range(len(batch["input_ids"])))
-    fit_parts(model, first_numbers(rows))
+    return first_numbers(rows)
 
 
 def first_numbers(rows: Iterable[Mapping[str, Any]]) -> NumberTable:
