@@ -15,11 +15,14 @@ from numerate.modeling.attaching import attach
 from numerate.modeling.fitting import fit_parts, texts_numbers
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.notation.base import NUM
+from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import NumberTable
 from numerate.training.learning_rates import number_rate, set_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from torch import Tensor
 
     from numerate.heads.base import NumberDistribution
     from numerate.modeling.number_model import NumberModel
@@ -146,10 +149,11 @@ def train_network(
     set_rate(optimizer, own, number_rate(learning_rate, number_learning_rate))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps))
     losses: list[float] = []
+    rows, goals, collate = _rows(model, texts, max_length), NumberTable.of_values(targets), _collator(model)
     model.train()
     for chosen in _batches(len(texts), batch_size, steps):
-        numbers = ask(model, [texts[at] for at in chosen], max_length)
-        loss = -numbers.log_prob(NumberTable.of_values(targets[chosen]).to(model.device)).mean()
+        numbers = ask(model, collate([rows[at] for at in chosen]))
+        loss = -numbers.log_prob(goals[torch.tensor(chosen)].to(model.device)).mean()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights, _CLIPPED)
         optimizer.step()
@@ -162,16 +166,9 @@ def train_network(
     return losses
 
 
-def ask(model: NumberModel, texts: Sequence[str], max_length: int) -> NumberDistribution:
-    """The distribution of the number behind each text; a text is cut so that the question always fits.
-
-    An encoder answers at a [NUM] behind the text, a decoder at the token before it.
-    """
-    batch = model.processor(
-        list(texts), [NUM] * len(texts), padding=True, truncation="only_first", max_length=max_length,
-        return_tensors="pt",
-    ).to(model.device)  # fmt: skip
-    output = model(**batch, return_loss=False)
+def ask(model: NumberModel, batch: Mapping[str, Tensor]) -> NumberDistribution:
+    """The distributions of the numbers behind the texts of a batch: one for each row."""
+    output = model(**{key: value.to(model.device) for key, value in batch.items()}, return_loss=False)
     numbers: Any = output.numbers
     # The text may ask for numbers, too: ours is the last one of its row.
     rows = output.number_index[:, 0]
@@ -184,14 +181,31 @@ def ask(model: NumberModel, texts: Sequence[str], max_length: int) -> NumberDist
 def quantiles_of(model: NumberModel, texts: Sequence[str], p: Sequence[float], max_length: int) -> np.ndarray:
     """Quantiles (N, Q) of the numbers behind N texts, as the head sees them."""
     found = np.empty((len(texts), len(p)))
-    order = np.argsort([len(text) for text in texts], kind="stable")  # little padding
+    rows, collate = _rows(model, texts, max_length), _collator(model)
+    order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")  # little padding
     with evaluating(model):
         for start in range(0, len(order), _BATCH):
             some = order[start : start + _BATCH]
-            numbers = ask(model, [texts[at] for at in some], max_length)
+            numbers = ask(model, collate([rows[at] for at in some]))
             shares = torch.tensor(list(p), dtype=torch.float64, device=numbers.device).expand(len(some), -1)
             found[some] = numbers.quantile(shares).cpu().numpy()
     return found
+
+
+def _rows(model: NumberModel, texts: Sequence[str], max_length: int) -> list[dict[str, Any]]:
+    """The fields of each text with a question behind it; a text is cut so that the question always fits.
+
+    An encoder answers at the [NUM] behind the text, a decoder at the token before it.
+    """
+    if not texts:
+        return []
+    questions = [NUM] * len(texts)
+    batch = model.processor(list(texts), questions, truncation="only_first", max_length=max_length)
+    return [{key: batch[key][row] for key in batch} for row in range(len(texts))]
+
+
+def _collator(model: NumberModel) -> NumberCollator:
+    return NumberCollator(model.processor.tokenizer)
 
 
 def _share(step: int, steps: int) -> float:
