@@ -160,18 +160,16 @@ class NumberRegressor:
 
     # Learning and predicting.
 
-    def fit(self, texts: Sequence[str], y: Sequence[float], sample_weight: None = None) -> Self:
+    def fit(self, texts: Sequence[str], y: Sequence[float]) -> Self:
         """Trains a new network on texts (N,) and their numbers (N,); returns the regressor.
 
         Raises:
             BadInput: The texts are not strings, the numbers are not finite, or there are fewer than two.
         """
-        if sample_weight is not None:
-            raise BadInput("sample_weight is not supported: repeat texts instead")
         found, targets = self._texts(texts), _targets(y)
         _check_lengths(found, targets)
         if len(found) < 2:
-            raise BadInput(f"at least 2 texts are needed to fit a regressor, got {len(found)}")
+            raise BadInput(f"at least 2 texts are needed, got n_samples={len(found)}")
         self._check_parameters()
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
