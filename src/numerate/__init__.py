@@ -15,6 +15,7 @@ from numerate.registry import notations, readers
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
     from numerate.apps.number_regressor import NumberRegressor
+    from numerate.apps.sentence_module import NumberTransformer
     from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
@@ -31,6 +32,7 @@ _LAZY = {
     "NumberProcessor": "processing.processor",
     "NumberRegressor": "apps.number_regressor",
     "NumberTrainer": "training",
+    "NumberTransformer": "apps.sentence_module",
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
@@ -62,6 +64,7 @@ __all__ = [
     "NumberProcessor",
     "NumberRegressor",
     "NumberTrainer",
+    "NumberTransformer",
     "Numeral",
     "Recipe",
     "Scaling",
