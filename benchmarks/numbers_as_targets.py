@@ -339,6 +339,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 run(task, system, rate, 0, parts)
             for seed in range(1, options.seeds):
                 run(task, system, best_rate(trials, task, system, options), seed, parts)
+    harness.write(options, trials)
     made = table(trials, options)
     print(made)
     if options.json:

@@ -73,11 +73,12 @@ class NumberTransformer(nn.Module):
         """The batch of some texts or pairs of texts, as tensors; a prompt is written before each text."""
         del options
         texts = list(inputs)
-        columns = list(zip(*texts, strict=True)) if texts and not isinstance(texts[0], str) else [texts]
+        pairs = bool(texts) and not isinstance(texts[0], str)
+        columns = [list(column) for column in zip(*texts, strict=True)] if pairs else [texts]
         if prompt:
             columns[0] = [prompt + text for text in columns[0]]
         cut = {} if self.max_seq_length is None else {"truncation": True, "max_length": self.max_seq_length}
-        return dict(self.processor(*map(list, columns), padding=True, return_tensors="pt", **cut))
+        return dict(self.processor(*columns, padding=True, return_tensors="pt", **cut))
 
     def tokenize(self, texts: Sequence[Any], **options: Any) -> dict[str, Tensor]:
         """The same as `preprocess`, by its name before version 5.2 of sentence-transformers."""

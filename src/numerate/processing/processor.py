@@ -200,8 +200,9 @@ class NumberProcessor:
         elif not (text_pair or is_split_into_words or return_offsets_mapping or self._needs_offsets) and plan:
             done = self._by_sections(texts, plan, special)
         if done is None:
-            *done, align = by_texts()
-        data, found = done
+            data, found, align = by_texts()
+        else:
+            data, found = done
         padded = options.get("padding", False) not in (None, False, "do_not_pad")
         table = number_table(found, self.written, self.scaling)
         fields = shaped(data, table, [len(row) for row in found], single and not overflows, padded, return_tensors)

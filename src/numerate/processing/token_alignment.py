@@ -155,8 +155,10 @@ def align_tokens(
                 if sequence is not None:
                     word_ids[token] = _word_at(words(sequence, sample)[1], *offsets[token])
         spans = [] if split else [words(sequence, sample)[0] for sequence in range(len(changed))]
-        masks = encoding.type_ids, encoding.attention_mask, encoding.special_tokens_mask
-        rows.append(TokenAlignment(ids, tokens, *map(list, masks), sequences, offsets, word_ids, spans))
+        types, attention, special = map(
+            list, (encoding.type_ids, encoding.attention_mask, encoding.special_tokens_mask)
+        )
+        rows.append(TokenAlignment(ids, tokens, types, attention, special, sequences, offsets, word_ids, spans))
     return rows
 
 
