@@ -50,7 +50,7 @@ SCORES = {
     "accuracy": "accuracy", "log_mae": "log-MAE", "within_2": "within a factor of 2", "r2_log": "R² of the logarithm",
     "coverage_90": "inside 90 %",
 }  # fmt: skip
-BUDGET = ("layers", "freeze_embeddings", "steps", "batch", "length", "train")
+BUDGET = ("layers", "scratch", "freeze_embeddings", "steps", "batch", "length", "train")
 WARMUP = 0.1
 
 
@@ -182,7 +182,12 @@ def backbone_of(options: Namespace, labels: int | None) -> tuple[Any, Any]:
     hf.logging.set_verbosity_error()  # no list of the layers that are left out
     kind: Any = hf.AutoModel if labels is None else hf.AutoModelForSequenceClassification
     few |= {} if labels is None else {"num_labels": labels}
-    model = kind.from_pretrained(options.model, dtype=torch.float32, **few)
+    if options.scratch:
+        heads = max(1, options.scratch // 32)
+        sizes = {"hidden_size": options.scratch, "intermediate_size": 4 * options.scratch, "num_attention_heads": heads}
+        model = kind.from_config(hf.AutoConfig.from_pretrained(options.model, **sizes, **few))
+    else:
+        model = kind.from_pretrained(options.model, dtype=torch.float32, **few)
     model.get_input_embeddings().weight.requires_grad_(not options.freeze_embeddings)
     return model, tokenizer
 
@@ -304,6 +309,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS, help="which tasks to run")
     parser.add_argument(
         "--layers", type=int, default=0, help="number of layers of the backbone that are used; 0 for all"
+    )
+    parser.add_argument(
+        "--scratch", type=int, default=0, help="width of a new backbone with random weights; 0 for none"
     )
     parser.add_argument("--freeze-embeddings", action="store_true", help="do not train the word embeddings: saves time")
     parser.add_argument("--steps", type=int, default=150, help="training steps")
