@@ -307,6 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", default=str(shared_texts.SHARED / "models" / "minilm-mlm"), help="name or folder")
     parser.add_argument("--data", default=str(shared_texts.SHARED / "data"), help="folder of the data sets")
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS, help="which tasks to run")
+    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS, help="which systems to train")
     parser.add_argument(
         "--layers", type=int, default=0, help="number of layers of the backbone that are used; 0 for all"
     )
@@ -342,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     for task in options.tasks:
         parts = parts_of(task, options)
-        for system in SYSTEMS:
+        for system in options.systems:
             for rate in options.rates:
                 run(task, system, rate, 0, parts)
             for seed in range(1, options.seeds):
