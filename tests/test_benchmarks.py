@@ -191,3 +191,23 @@ def test_analyses_of_xval(tmp_path: Path) -> None:
     assert {file.name for file in (tmp_path / "out").glob("*.svg")} == {
         "figure2.svg", "continuity.svg", "structure-p10.svg", "structure-p1000.svg",
     }  # fmt: skip
+
+
+def test_numbers_as_targets_runs_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On generated comparisons and a data set in the layout of `units`."""
+    import gzip
+
+    model = number_data.write_model(tmp_path / "model")
+    (tmp_path / "data" / "units").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        with gzip.open(tmp_path / "data" / "units" / f"{split}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(row) + "\n" for row in number_data.rows(split, 24))
+    sizes = ["--steps", 2, "--batch", 4, "--train", 20, "--dev", 6, "--test", 6, "--seeds", 2, "--rates", 1e-3]
+    options = ["--model", model, "--data", tmp_path / "data", *sizes, "--json", tmp_path / "figures.json"]
+    run("numbers_as_targets", *options, "--tasks", "comparison")
+    run("numbers_as_targets", *options, "--tasks", "comparison", "units")
+    figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
+    figures = [figure for figure in figures if figure["system"] != "constant"]
+    assert len(figures) == 8 and len({json.dumps([t[k] for k in ("task", "system", "seed")]) for t in figures}) == 8
+    table = (tmp_path / "figures.md").read_text()
+    assert table.count("| comparison |") == 2 and table.count("| units |") == 3 and "± " in table

@@ -14,6 +14,8 @@ from numerate.registry import notations, readers
 
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
+    from numerate.apps.number_regressor import NumberRegressor
+    from numerate.apps.sentence_module import NumberTransformer
     from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
@@ -28,7 +30,9 @@ _LAZY = {
     "NumberCollator": "processing.encoding",
     "NumberModel": "modeling.number_model",
     "NumberProcessor": "processing.processor",
+    "NumberRegressor": "apps.number_regressor",
     "NumberTrainer": "training",
+    "NumberTransformer": "apps.sentence_module",
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
@@ -58,7 +62,9 @@ __all__ = [
     "NumberCollator",
     "NumberModel",
     "NumberProcessor",
+    "NumberRegressor",
     "NumberTrainer",
+    "NumberTransformer",
     "Numeral",
     "Recipe",
     "Scaling",

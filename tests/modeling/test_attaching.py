@@ -176,3 +176,29 @@ def test_the_same_backbone_can_be_attached_twice() -> None:
     backbone = backbone_of("bert")
     for model in [numerate.attach(backbone, tokenizer_of("bert"), recipe).eval() for recipe in ("xval", "luna")]:
         assert_unchanged_by(model, "bert", PLAIN)
+
+
+@pytest.mark.parametrize("name", ["classifier", "tagger", "answerer", "gpt2-classifier"])
+def test_models_of_labels_have_no_number_head_unless_asked(name: str) -> None:
+    """Nothing would train it; ratios between numbers are on by default."""
+    backbone, tokenizer = backbone_of(name), tokenizer_of(name)
+    model = numerate.attach(backbone, tokenizer)
+    assert model.head is None and model.relations is not None and model.recipe == "in-place"
+    with pytest.raises(ValueError, match="head='recipe'"):
+        model.predict("It is [NUM] metres tall.")
+    asked = numerate.attach(backbone, tokenizer, head="recipe")
+    assert asked.head is not None and asked.head.config.to_dict() == {
+        **load_recipe("in-place").head,
+        **asked.head.config.to_dict(),
+    }
+    assert numerate.attach(backbone, tokenizer, head="scalar").head.config.kind == "scalar"
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "encoder"])
+def test_head_none_means_no_head(name: str) -> None:
+    backbone, tokenizer = backbone_of(name), tokenizer_of(name)
+    assert numerate.attach(backbone, tokenizer).head is not None
+    assert numerate.attach(backbone, tokenizer, head="recipe").recipe == "in-place"
+    bare = numerate.attach(backbone, tokenizer, head=None)
+    assert bare.head is None and bare.recipe is None and bare.embedder is not None
+    assert numerate.attach(backbone, tokenizer, "value", head="recipe").head is None, "the recipe has none"

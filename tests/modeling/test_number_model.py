@@ -244,7 +244,7 @@ def test_encoder_decoders_learn_the_numbers_of_the_decoder() -> None:
 
 @pytest.mark.parametrize(("name", "recipe"), HEADS)
 def test_predict(name: str, recipe: str) -> None:
-    model = attached(name, recipe)
+    model = attached(name, recipe, head="recipe")
     if name == "t5":
         numbers = model.predict(["How tall?", "How far and how long?"], ["[NUM] m", "[NUM] km, [NUM] s"])
         assert len(model.predict("How tall?")) == 1

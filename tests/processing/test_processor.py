@@ -318,7 +318,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="return_tensors"):
         ours("7", return_tensors="tf")
     with pytest.raises(ValueError, match="overflowing"):
-        ours("7", return_overflowing_tokens=True)
+        ours("7", text_target="8", return_overflowing_tokens=True)
     with pytest.raises(TypeError, match="fast tokenizer"):
         NumberProcessor(object())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown kinds"):

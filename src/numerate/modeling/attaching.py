@@ -63,7 +63,9 @@ def attach(
             to its training data.
         **options: Each overrides one option of the recipe, such as `reader`, `notation`, `embedder`, `placement`,
             `reach` or `head`; `numerate.modeling.options.AttachOptions` lists and explains them all. A part is a name,
-            a dict with its `kind` and options, or the object itself.
+            a dict with its `kind` and options, or the object itself. `head=None` means no number head, and
+            `head="recipe"` the recipe's, which is the default except for classifiers and question answerers: these get
+            no number head unless asked.
 
     Example:
         >>> model = numerate.attach(backbone, tokenizer, recipe="luna")                        # doctest: +SKIP
@@ -75,9 +77,15 @@ def attach(
     if unknown := [name for name in options if name not in known]:
         raise TypeError(f"attach: unknown option {unknown[0]!r}: {near_names(unknown[0], known)}")
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    plan = dataclasses.replace(_recipe(recipe, changes), **changes)
+    if "head" in options and options["head"] is None:
+        changes["head"] = None
+    elif changes.get("head") == "recipe":
+        del changes["head"]
     info = BackboneInfo.of(backbone)
     check_tokenizer(backbone, tokenizer)
+    plan = dataclasses.replace(_recipe(recipe, changes), **changes)
+    if "head" not in options and not info.is_language_model and info.task not in ("encoder", "text-encoder"):
+        plan = dataclasses.replace(plan, head=None)  # the loss of a model of labels would not train it
     embedder = build_part(plan.embedder, embedders, info.embedding_dim)
     narrow = embedder is None or embedder.width != info.embedding_dim
     late = info.has_encoder and info.reads_state

@@ -318,7 +318,7 @@ class NumberModel(PretrainedInterface):
 
     def _needs_head(self) -> Head:
         if self.head is None:
-            raise ValueError("this model has no number head: attach one with head=..., for example head='mixture'")
+            raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
         return self.head
 
     def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:

@@ -89,8 +89,9 @@ class AttachOptions(PlacementOptions):
     head: str | dict[str, Any] | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """The options by name, as `attach` takes them."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(AttachOptions)}
+        """The options that are set, by name, as `attach` takes them: for `attach`, `head=None` means no number head."""
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(AttachOptions)}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class AttachArguments(TypedDict, total=False):

@@ -79,17 +79,49 @@ Found = BareSpans | list[Numeral | None]
 
 
 class NumberBatch(BatchEncoding):
-    """A tokenizer's batch with the number table beside it."""
+    """A tokenizer's batch with the number table beside it.
 
-    # A default of the class: BatchEncoding looks up unknown attributes among its fields, also while it is unpickled.
+    `tokens`, `word_ids`, `sequence_ids`, `char_to_token` and the other methods of a `BatchEncoding` refer to the words
+    and characters of the original texts. They are computed at their first use, and pickled only after it.
+    """
+
+    # Defaults of the class: BatchEncoding looks up unknown attributes among its fields, also while it is unpickled.
     found: list[Found] | None = None
+    _align: Callable[[], list[Any]] | None = None
+    _made: list[Any] | None = None
 
     @classmethod
-    def of(cls, data: dict[str, Any], found: list[Found] | None) -> Self:
-        """A batch of these fields, with the numbers found in each row; None if they are not known."""
+    def of(cls, data: dict[str, Any], found: list[Found] | None, align: Callable[[], list[Any]] | None = None) -> Self:
+        """A batch of these fields, with the numbers found in each row; None if they are not known.
+
+        `align` gives the alignment of each row's tokens with its text: a `tokenizers.Encoding` or `TokenAlignment`.
+        """
         batch = cls(data)
-        batch.found = found
+        batch.found, batch._align = found, align
         return batch
+
+    @property
+    def _encodings(self) -> list[Any] | None:
+        """What the methods of `BatchEncoding` read."""
+        if self._made is None and self._align is not None:
+            self._made, self._align = self._align(), None
+        return self._made
+
+    @_encodings.setter
+    def _encodings(self, made: list[Any] | None) -> None:
+        self._made = made
+
+    @property
+    def n_sequences(self) -> int | None:
+        """1 for single texts, 2 for pairs; None if unknown."""
+        rows = self._encodings
+        return rows[0].n_sequences if rows else None
+
+    def __getitem__(self, item: Any) -> Any:
+        """The field of a name, the token alignment of a row, or all fields of a slice of rows."""
+        return (
+            {key: self.data[key][item] for key in self.data} if isinstance(item, slice) else super().__getitem__(item)
+        )
 
     @property
     def numerals(self) -> list[list[Numeral | None]]:
@@ -104,7 +136,8 @@ class NumberBatch(BatchEncoding):
         return self.found  # type: ignore[return-value]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "found": None if self.found is None else self.numerals}
+        found = None if self.found is None else self.numerals
+        return {"data": self.data, "encodings": self._made, "found": found}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

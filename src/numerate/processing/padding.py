@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numerate.processing.rewriter import Rewritten
 
-__all__ = ["Frame", "Plan", "align", "assemble", "cut", "plan_for", "shaped"]
+__all__ = ["Frame", "Plan", "align", "assemble", "cut", "original_offsets", "plan_for", "shaped"]
 
 KNOWN_OPTIONS = {
     *("padding", "truncation", "max_length", "pad_to_multiple_of", "padding_side", "add_special_tokens", "verbose"),
@@ -187,16 +187,18 @@ def align(
     """Adds slots and scales to a tokenizer's batch and maps its offsets back; returns the fields and the numbers.
 
     `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
-    `space` is the token of a space that counts as part of the number behind it; see `Rewriter`.
+    `space` is the token of a space that counts as part of the number behind it; see `Rewriter`. A text that overflows
+    has several rows, each with the numbers that it shows.
     """
     data, found = dict(batch.data), []
+    samples = data.get("overflow_to_sample_mapping") or range(len(batch.encodings))
     data["number_slots"], data["number_scale"] = [], []
-    for row, encoding in enumerate(batch.encodings):
+    for row, (encoding, sample) in enumerate(zip(batch.encodings, samples, strict=True)):
         slots, present = [0] * len(data["input_ids"][row]), []
         scales = [0] * len(slots)
         for sequence, texts in enumerate(changed):
             owned = 0
-            for index, word in enumerate(texts[row]):
+            for index, word in enumerate(texts[sample]):
                 for number, (begin, end, numeral) in enumerate(word.slots):
                     tokens = _tokens_of(encoding, sequence, index if split else None, begin, end)
                     # Truncated, so that its number is dropped, too; or its only token belongs to another number.
@@ -218,9 +220,7 @@ def align(
                         part = _tokens_of(encoding, sequence, index if split else None, *scale[:2])
                         _mark_scale(slots, scales, part, encoding.offsets, scale, len(present))
         if "offset_mapping" in data:
-            data["offset_mapping"][row] = [
-                _original(pair, encoding, changed, row, token, split) for token, pair in enumerate(encoding.offsets)
-            ]
+            data["offset_mapping"][row] = original_offsets(encoding, changed, sample, split)
         data["number_slots"].append(slots)
         data["number_scale"].append(scales)
         found.append(present)
@@ -251,15 +251,18 @@ def _mark_scale(
         slots[last - 1] = -number
 
 
-def _original(
-    pair: tuple[int, int], encoding: Any, changed: list[list[list[Rewritten]]], row: int, token: int, split: bool
-) -> tuple[int, int]:
-    """A token's offsets in the original text."""
-    sequence = encoding.token_to_sequence(token)
-    if sequence is None:
-        return (0, 0)
-    word = changed[sequence][row][encoding.token_to_word(token) if split else 0]
-    return word.original(pair[0]), word.original(pair[1], end=True)
+def original_offsets(
+    encoding: Any, changed: list[list[list[Rewritten]]], sample: int, split: bool
+) -> list[tuple[int, int]]:
+    """The span in the original text of each token of an encoding; (0, 0) for special tokens."""
+    spans: list[tuple[int, int]] = []
+    for (begin, end), sequence, index in zip(encoding.offsets, encoding.sequence_ids, encoding.word_ids, strict=True):
+        if sequence is None:
+            spans.append((0, 0))
+            continue
+        word = changed[sequence][sample][index if split else 0]
+        spans.append((word.original(begin), word.original(end, end=True)))
+    return spans
 
 
 def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: int) -> tuple[int, int] | None:

@@ -16,11 +16,12 @@ from numerate.processing.padding import Plan, align, assemble, cut, plan_for, sh
 from numerate.processing.rewriter import Rewriter
 from numerate.processing.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
 from numerate.processing.segment_cache import MarkedTokenizer, SectionEncoder
+from numerate.processing.token_alignment import align_tokens
 from numerate.reading import make_reader
 from numerate.registry import UnknownNameError, notations, readers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from transformers import PreTrainedTokenizerFast
 
@@ -174,39 +175,49 @@ class NumberProcessor:
         """Tokenizes one text or many, with all options of a tokenizer, including `text_target`.
 
         Returns:
-            The tokenizer's batch with `number_slots` and the number table (see `number_table`). Offsets refer to the
-            original text; a token of a rewritten number has that number's span. Targets become `labels`, and their
-            numbers a table with the prefix `decoder_`.
+            The tokenizer's batch with `number_slots` and the number table (see `number_table`). Offsets, `word_ids` and
+            the other methods of a `BatchEncoding` refer to the original text; a token of a rewritten number has that
+            number's span. Targets become `labels`, and their numbers a table with the prefix `decoder_`. With
+            `return_overflowing_tokens`, each row of a long text has the numbers that it shows.
         """
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f"return_tensors must be 'pt' or 'np', got {return_tensors!r}")
-        if options.get("return_overflowing_tokens"):
-            raise ValueError("return_overflowing_tokens is not supported: split long texts before the processor")
+        overflows = bool(options.get("return_overflowing_tokens"))
+        if overflows and options.get("text_target") is not None:
+            raise ValueError("return_overflowing_tokens with text_target: rows and targets would not match")
         self._marked.follow()
         target, longest = options.pop("text_target", None), options.pop("max_target_length", None)
         single = isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
         texts: list[Any] = [text] if single else list(text)
         special = options.get("add_special_tokens", True)
         done, plan = None, plan_for(self._marked.copy, options)
+        pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
+        more = options | {"return_offsets_mapping": return_offsets_mapping}
+
+        def by_texts() -> tuple[dict[str, Any], list[Found], Callable[[], list[Any]]]:
+            return self._by_texts([texts, *pairs], is_split_into_words, more)
+
+        def align() -> list[Any]:  # the fast path has no encodings
+            return by_texts()[2]() if texts else []
+
         if not texts:
             done = self._by_sections([], plan or plan_for(self._marked.copy, {}), special)  # type: ignore[arg-type]
         elif not (text_pair or is_split_into_words or return_offsets_mapping or self._needs_offsets) and plan:
             done = self._by_sections(texts, plan, special)
         if done is None:
-            pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
-            more = options | {"return_offsets_mapping": return_offsets_mapping}
-            done = self._by_texts([texts, *pairs], is_split_into_words, more)
-        data, found = done
+            data, found, align = by_texts()
+        else:
+            data, found = done
         padded = options.get("padding", False) not in (None, False, "do_not_pad")
         table = number_table(found, self.written, self.scaling)
-        fields = shaped(data, table, [len(row) for row in found], single, padded, return_tensors)
+        fields = shaped(data, table, [len(row) for row in found], single and not overflows, padded, return_tensors)
         if target is not None:
             options |= {"max_length": longest} if longest is not None else {}
             answer = self(target, is_split_into_words=is_split_into_words, return_tensors=return_tensors, **options)
             table = (key for key in answer if key.startswith("number_") and key != "number_scale")
             fields |= {f"decoder_{key}": answer[key] for key in table}
             fields["labels"] = answer["input_ids"]
-        return NumberBatch.of(fields, found)
+        return NumberBatch.of(fields, found, align)
 
     def decode(self, ids: Any, numerals: Sequence[Numeral | None] | None = None, **options: Any) -> str:
         """The text of one row of token ids, with the options of the tokenizer's `decode`.
@@ -280,8 +291,11 @@ class NumberProcessor:
 
     def _by_texts(
         self, sequences: list[list[Any]], split: bool, options: dict[str, Any]
-    ) -> tuple[dict[str, Any], list[Found]]:
-        """The general path, for everything that a tokenizer takes; pre-split words are read one by one."""
+    ) -> tuple[dict[str, Any], list[Found], Callable[[], list[Any]]]:
+        """The general path, for everything that a tokenizer takes; pre-split words are read one by one.
+
+        Its third result aligns the tokens with the texts, see `align_tokens`.
+        """
 
         def rewritten_of(text: str) -> Rewritten:
             text = self._rewriter.clean(text)
@@ -303,4 +317,12 @@ class NumberProcessor:
             data["input_ids"] = [
                 [i + shift if i >= first else i for i in r] if max(r, default=0) >= first else r for r in rows
             ]
-        return data, found
+
+        def aligned() -> list[Any]:
+            encodings: Any = batch.encodings
+            samples = batch.get("overflow_to_sample_mapping") or range(len(encodings))
+            return align_tokens(
+                encodings, samples, changed, sequences, split, self.own_tokens, first, shift, self._marked.unmarked
+            )
+
+        return data, found, aligned

@@ -50,6 +50,15 @@ class MarkedTokenizer:
         self.joins_punctuation = split_at_boundaries(backend)
         self.joint = backend.decode([self.first_added] * 2, skip_special_tokens=False)[1:-1]
         self._frames: dict[bool, Frame] = {}
+        self._unmarked: Tokenizer | None = None
+
+    def unmarked(self, text: str) -> Any:
+        """The tokenizer's own encoding of a text, whole and without special tokens; for the spans of its words."""
+        if self._unmarked is None:
+            self._unmarked = copy.deepcopy(self._tokenizer.backend_tokenizer)
+            self._unmarked.no_truncation()
+            self._unmarked.no_padding()
+        return self._unmarked.encode(text, add_special_tokens=False)
 
     def joined_space(self) -> int | None:
         """The token of a space before a mark, if a space and digits after it may be one token; else None."""
