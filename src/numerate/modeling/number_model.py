@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
 from numerate.modeling.asking import asked_ids, refusal
-from numerate.modeling.generation import Generation, generate
+from numerate.modeling.generation import generate, generate_ids
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.neighbour_features import NeighbourFeatures
@@ -85,6 +85,7 @@ class NumberModel(PretrainedInterface):
         self.placement = options.placement or "replace"
         self._check(embedder, objective, processor)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
+        processor.learns_without_labels = objective is not None and not objective.needs_labels
         self.embedder, self.head, self.objective = embedder, head, objective
         dim, causal = info.embedding_dim, info.is_causal
         self.gate = ZeroGate(embedder.width) if options.gated and embedder is not None else None
@@ -169,7 +170,10 @@ class NumberModel(PretrainedInterface):
         are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
         """
         if input_ids is None:
-            raise ValueError("input_ids are needed: a processor's batch has them")
+            given = "inputs_embeds instead, as PEFT's prompt tuning does" if "inputs_embeds" in kwargs else "none"
+            raise ValueError(f"input_ids are needed, as in a processor's batch; got {given}")
+        if labels is not None and labels.dim() == 2 and labels.shape[1] == 0:  # of a collator, for the stock Trainer
+            labels, return_loss = None, return_loss is not False
         fields: dict[str, Any] = {
             "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
             "position_ids": position_ids, "sample_id": sample_id,
@@ -275,9 +279,27 @@ class NumberModel(PretrainedInterface):
         rows, numbers = output.number_index.unbind(1)
         return output.numbers, table[rows, numbers]
 
-    def generate(self, prompts: str | list[str], max_new_tokens: int = 64, **options: Any) -> Generation:
-        """Continues prompts in words and numbers; options as `numerate.modeling.generation.generate` takes them."""
-        return generate(self, prompts, max_new_tokens, **options)
+    def generate(
+        self, prompts: Any = None, max_new_tokens: int | None = None, *, input_ids: Tensor | None = None, **options: Any
+    ) -> Any:
+        """Continues prompts in words and numbers.
+
+        Args:
+            prompts: One text or more; options as `numerate.modeling.generation.generate` takes them.
+            max_new_tokens: The largest number of new tokens; by default 64.
+            input_ids: (B, T) token ids instead of texts, as Hugging Face tools pass them; see `generate_ids`.
+            **options: Options of `generate` or `generate_ids`.
+
+        Returns:
+            A `Generation` for texts; for ids, (B, T + new) ids of the tokenizer.
+        """
+        if isinstance(prompts, Tensor) and input_ids is None:
+            prompts, input_ids = None, prompts
+        if (prompts is None) == (input_ids is None):
+            raise ValueError("generate needs either prompts (texts) or input_ids (a tensor)")
+        if input_ids is not None:
+            return generate_ids(self, input_ids, max_new_tokens=max_new_tokens, **options)
+        return generate(self, prompts, 64 if max_new_tokens is None else max_new_tokens, **options)
 
     def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
         """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""
