@@ -22,6 +22,7 @@ from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutpu
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import Predicted, number_outputs
+from numerate.modeling.peft_adapters import check_prompts
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.pretrained_interface import PretrainedInterface
 from numerate.modeling.ratio_features import RatioFeatures
@@ -80,6 +81,7 @@ class NumberModel(PretrainedInterface):
         citation: str = "",
     ) -> None:
         super().__init__()
+        check_prompts(backbone)
         self.info = info = BackboneInfo.of(backbone)
         self.options = options = PlacementOptions() if options is None else options
         self.placement = options.placement or "replace"
@@ -169,9 +171,12 @@ class NumberModel(PretrainedInterface):
         instead of those that are asked for; and `loss_counts`, the counts that the losses of a step of several batches
         are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
         """
+        self._refuse_offload()
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        if "inputs_embeds" in kwargs:
+            raise ValueError("inputs_embeds: numbers are found by input_ids; prompt tuning is not supported, use LoRA")
         if input_ids is None:
-            given = "inputs_embeds instead, as PEFT's prompt tuning does" if "inputs_embeds" in kwargs else "none"
-            raise ValueError(f"input_ids are needed, as in a processor's batch; got {given}")
+            raise ValueError("input_ids are needed: a processor's batch has them")
         if labels is not None and labels.dim() == 2 and labels.shape[1] == 0:  # of a collator, for the stock Trainer
             labels, return_loss = None, return_loss is not False
         fields: dict[str, Any] = {

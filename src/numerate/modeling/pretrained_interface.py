@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from torch import Tensor, nn
 
 from numerate.modeling import saving
-from numerate.modeling.introspection import base_of
+from numerate.modeling.introspection import base_of, run_device
+from numerate.modeling.peft_adapters import train_with_adapter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ class PretrainedInterface(nn.Module):
     def device(self) -> torch.device:
         """The device that our weights are on, or are loaded to from memory or disk when they are used."""
         device = self.own_rows.device
-        return self._device_of_hook(device) if device.type == "meta" else device
+        return run_device(self) if device.type == "meta" else device
 
     @property
     def dtype(self) -> torch.dtype:
@@ -167,6 +168,23 @@ class PretrainedInterface(nn.Module):
         """Calls the backbone's method of the same name."""
         self.backbone.gradient_checkpointing_disable()
 
+    @property
+    def peft_config(self) -> dict[str, Any]:
+        """The configs of adapters that PEFT has put into the whole model; there are none on an untouched model."""
+        if "_peft_config" not in self.__dict__:
+            raise AttributeError("peft_config: PEFT has put no adapter into the model")
+        return self.__dict__["_peft_config"]
+
+    @peft_config.setter
+    def peft_config(self, configs: dict[str, Any]) -> None:
+        # PEFT sets it after it has put its layers into the model and frozen everything else.
+        train_with_adapter(self._model, configs)
+        self.__dict__["_peft_config"] = configs
+
+    @peft_config.deleter
+    def peft_config(self) -> None:
+        self.__dict__.pop("_peft_config", None)
+
     def get_input_embeddings(self) -> nn.Module:
         """The backbone's token embeddings."""
         return self.backbone.get_input_embeddings()
@@ -214,12 +232,11 @@ class PretrainedInterface(nn.Module):
             )
         self.model_tags = [*dict.fromkeys([*(self.model_tags or ()), *tags])]
 
-    def _device_of_hook(self, device: torch.device) -> torch.device:
-        """The device on which accelerate runs a model whose weights are offloaded."""
-        import torch
-
-        given = getattr(getattr(self, "_hf_hook", None), "execution_device", None)
-        return device if given is None else torch.device(given)
+    def _refuse_offload(self) -> None:
+        """Refuses accelerate's offload of the whole model: tied weights and our own would not be found."""
+        hook: Any = self.__dict__.get("_hf_hook")
+        if any(getattr(one, "offload", False) for one in (hook, *getattr(hook, "hooks", ()))):
+            raise ValueError("our weights are offloaded: offload only the backbone, as in cpu_offload(model.backbone)")
 
     @property
     def _model(self) -> NumberModel:
