@@ -17,7 +17,7 @@ __all__ = ["check_prompts", "train_with_adapter"]
 
 
 def check_prompts(backbone: Any) -> None:
-    """Refuses a backbone with PEFT's prompt tuning, whose virtual tokens move all others: numbers would be misplaced."""
+    """Refuses a backbone with PEFT's prompt tuning, whose virtual tokens move all others and the numbers with them."""
     config = getattr(backbone, "active_peft_config", None)
     if config is not None and config.is_prompt_learning and "PREFIX" not in str(config.peft_type):
         kind = getattr(config.peft_type, "value", config.peft_type)

@@ -109,9 +109,9 @@ class NumberCollator:
     """Pads processed examples and their number tables to one batch of tensors; a `data_collator` for the HF Trainer.
 
     Args:
-        tokenizer: A `NumberProcessor` or its `tokenizer`, for the padding's id and side. It is not stored, so that little
-            is sent to the workers of a `DataLoader`. With the processor of a model whose objective needs no labels, a
-            batch without labels gets empty ones, so that the stock Trainer has an `eval_loss`.
+        tokenizer: A `NumberProcessor` or its `tokenizer`, for the padding's id and side. It is not stored, so that
+            little is sent to the workers of a `DataLoader`. With the processor of a model whose objective needs no
+            labels, a batch without labels gets empty ones, so that the stock Trainer has an `eval_loss`.
         pad_to_multiple_of: Round the length of the rows up to a multiple of this.
         label_padding: The padding of labels.
         least: The smallest length of the rows.
@@ -140,7 +140,7 @@ class NumberCollator:
         self.multiple, self.least = pad_to_multiple_of or 1, least
         self.empty_labels: bool = getattr(tokenizer, "learns_without_labels", False)
         self._fill: dict[str, int] = {
-            "input_ids": tokenizer.pad_token_id, "token_type_ids": getattr(tokenizer, "tokenizer", tokenizer).pad_token_type_id,
+            "input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id,
             "special_tokens_mask": 1, "labels": label_padding, "number_given": PADDING,
         }  # fmt: skip
 

@@ -57,6 +57,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
     learns_without_labels: bool = False
 
     pad_token, pad_token_id = _shared("pad_token"), _shared("pad_token_id")
+    pad_token_type_id = _shared("pad_token_type_id")
     mask_token, mask_token_id = _shared("mask_token"), _shared("mask_token_id")
     eos_token, eos_token_id = _shared("eos_token"), _shared("eos_token_id")
     bos_token, bos_token_id = _shared("bos_token"), _shared("bos_token_id")
@@ -214,7 +215,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
     def get_special_tokens_mask(self, *arguments: Any, **options: Any) -> list[int]:
         """Refused: only collators that mask tokens at random call it."""
         raise ValueError(
-            "DataCollatorForLanguageModeling(mlm=True) masks parts of numbers at random: use NumberCollator(processor); "
+            "DataCollatorForLanguageModeling(mlm=True) masks parts of numbers: use NumberCollator(processor), because "
             "the model's objective masks words and numbers"
         )
 

@@ -66,7 +66,8 @@ def generate_ids(
     made = generate(model, prompts, max_new_tokens, generator=generator, **settings)  # type: ignore[arg-type]
     start, ends = start_and_end_tokens(model)
     tokenizer: Any = model.processor.tokenizer
-    pad = next(i for i in (options.get("pad_token_id"), tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if i is not None)
+    fillers = (options.get("pad_token_id"), tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    pad = next(token for token in fillers if token is not None)
     rows = []
     for ids, text in zip(made.ids, made.texts, strict=True):
         if any(token >= model.processor.first_id for token in ids):
@@ -114,9 +115,7 @@ def _new_tokens(model: NumberModel, length: int, config: Any, total: int | None)
     return 64
 
 
-def _prompts(
-    model: NumberModel, ids: Tensor, attention: Tensor | None, fields: Mapping[str, Any]
-) -> list[NumberBatch]:
+def _prompts(model: NumberModel, ids: Tensor, attention: Tensor | None, fields: Mapping[str, Any]) -> list[NumberBatch]:
     """One processed text for each row of ids, without padding."""
     processor, prompts = model.processor, []
     for index, row in enumerate(ids):
