@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -160,6 +161,18 @@ class PretrainedProcessor(SequenceFeatureExtractor):
             return cls.from_config(tokenizer, config, first_id=first_id)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             raise error if isinstance(error, ConfigError) else ConfigError(f"{path}: {error}") from None
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""
+        from huggingface_hub import HfApi
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.save_pretrained(folder)
+            try:
+                HfApi().create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
+                return str(HfApi().upload_folder(repo_id=repo_id, folder_path=folder, **options))
+            except (OSError, ValueError, RuntimeError) as error:  # no network, no right to write, a server's answer
+                raise ConfigError(f"{repo_id!r} cannot be uploaded: {' '.join(str(error).split())[:300]}") from None
 
     # Batches.
 
