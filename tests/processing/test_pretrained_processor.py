@@ -57,7 +57,9 @@ def test_saved_and_loaded_it_makes_the_same_batches(tmp_path: Path) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(ours["number_bits"], loaded["number_bits"], strict=True))
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"processor": {}, "first_id": "x"}', '{"processor": 3, "first_id": 400}'])
+@pytest.mark.parametrize(
+    "content", [None, "{", '{"processor": {}, "first_id": "x"}', '{"processor": 3, "first_id": 400}']
+)
 def test_a_wrong_folder_is_one_line(tmp_path: Path, content: str | None) -> None:
     processor_of("bert").save_pretrained(tmp_path)
     (tmp_path / "number_processor.json").unlink()

@@ -160,7 +160,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
         try:
             return cls.from_config(tokenizer, config, first_id=first_id)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
-            raise error if isinstance(error, ConfigError) else ConfigError(f"{path}: {error}") from None
+            raise ConfigError(f"{path}: {error}") from None
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""

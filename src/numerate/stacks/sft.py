@@ -77,7 +77,9 @@ class NumberSFTTrainer(SFTTrainer):
             if getattr(args, name, False):
                 raise ValueError(f"{name}=True: several texts in one row would share one number table; set it to False")
         if options.get("peft_config") is not None:
-            raise ValueError("peft_config: put the adapter on the backbone before, with get_peft_model(model.backbone, ...)")
+            raise ValueError(
+                "peft_config: put the adapter on the backbone before, with get_peft_model(model.backbone, ...)"
+            )
         if not (args.dataset_kwargs or {}).get("skip_prepare_dataset"):
             check_reads_ids(model.processor)
         if isinstance(processing_class, NumberProcessor) or processing_class is None:

@@ -10,6 +10,7 @@ from numerate.modeling.generation.loop import generate
 from numerate.modeling.generation.state import GenerationOptions
 from numerate.modeling.generation.stepping import check_can_generate, start_and_end_tokens
 from numerate.processing.encoding import NumberBatch
+from numerate.processing.number_table import PADDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +126,8 @@ def _prompts(model: NumberModel, ids: Tensor, attention: Tensor | None, fields: 
             example = {key: value[index] for key, value in fields.items()}
             example["number_slots"] = example["number_slots"][real.bool()].tolist()
             example |= {"input_ids": kept.tolist(), "attention_mask": [1] * len(kept)}
-            prompts.append(NumberBatch.of(example, [[None] * len(example["number_bits"])]))
+            count = int((example["number_given"] != PADDING).sum())
+            prompts.append(NumberBatch.of(example, [[None] * count]))
             continue
         if bool((kept >= processor.first_id).any()):
             raise ValueError(
