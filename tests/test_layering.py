@@ -20,7 +20,7 @@ FILES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.
 FLOW = {
     "numerate": [
         "errors", "registry", "config", "files", "numerals", "reading", "notation", "processing", "embedders", "heads",
-        "objectives", "metrics", "backbones", "modeling", "training", "stacks", "records", "report", "apps", "cli", "__main__",
+        "objectives", "metrics", "backbones", "modeling", "training", "records", "report", "apps", "cli", "__main__",
     ],
     "numerate_lab": ["registry", "engine", "tasks", "papers", "commands", "__main__"],
 }  # fmt: skip

@@ -38,7 +38,7 @@ _LAZY = {
     "recipe_names": "modeling.recipe",
 }
 """Public names that need torch, and the modules that define them; each module is imported at its name's first use."""
-_PACKAGES = ("apps", "embedders", "heads", "metrics", "objectives", "records", "report", "stacks", "training")
+_PACKAGES = ("apps", "embedders", "heads", "metrics", "objectives", "records", "report", "training")
 """Public packages, imported at their first use."""
 _MOVED = {
     "batch": ("processing.number_table", "ASKED CHARACTERS GIVEN MAX_CHARACTERS PADDING NumberTable encode_characters"),
@@ -81,7 +81,6 @@ __all__ = [
     "records",
     "render",
     "report",
-    "stacks",
     "training",
 ]
 

@@ -59,12 +59,12 @@ def test_tags_are_kept_once() -> None:
     model.add_model_tags(["numbers", "test"])
     model.add_model_tags("test")
     assert model.model_tags == ["numbers", "test"]
-    with pytest.raises(ValueError, match="use numerate.stacks.NumberSFTTrainer"):
+    with pytest.raises(ValueError, match="NumberSFTTrainer, or NumberTrainer"):
         model.add_model_tags(["trl", "dpo"])
 
 
 def test_resizing_is_refused() -> None:
-    with pytest.raises(ValueError, match="before numerate.attach"):
+    with pytest.raises(ValueError, match=r"before numerate\.attach"):
         model_of("bert").resize_token_embeddings(500)
 
 
@@ -111,7 +111,7 @@ def test_options_of_transformers() -> None:
         return torch.full((len(rows),), rows.shape[1] >= 5)
 
     assert model.generate(ids, max_new_tokens=9, stopping_criteria=two_new).shape == (1, 5)
-    with pytest.raises(ValueError, match="unknown option repetition_penalty=1.3"):
+    with pytest.raises(ValueError, match="unknown option repetition_penalty"):
         model.generate(ids, repetition_penalty=1.3)
     with pytest.raises(ValueError, match="either prompts"):
         model.generate()

@@ -9,8 +9,8 @@ import torch
 from tiny_models import ASKING, NUMBERS, new_backbone, open_features, tokenizer_of
 
 import numerate
+from numerate.modeling.exporting import ExportableModel
 from numerate.processing.number_table import _computed_values
-from numerate.stacks import ExportableModel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ lm_eval = pytest.importorskip("lm_eval")
 from lm_eval.api.instance import Instance  # noqa: E402
 from lm_eval.tasks import TaskManager  # noqa: E402
 
-from numerate.stacks import NumberLM  # noqa: E402
+from numerate.training.harness import NumberLM  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,7 @@ pytest.importorskip("trl")
 from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
 
-from numerate.stacks import NumberSFTTrainer
-from numerate.stacks.sft import ReadingCollator
+from numerate.training.sft import NumberSFTTrainer, ReadingCollator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +68,7 @@ def test_the_collator_gives_the_processors_fields() -> None:
 
 def test_refusals(tmp_path: Path) -> None:
     data = Dataset.from_dict({"text": NUMBERS})
-    with pytest.raises(ValueError, match="use numerate.stacks.NumberSFTTrainer"):
+    with pytest.raises(ValueError, match="NumberSFTTrainer, or NumberTrainer"):
         SFTTrainer(model_of(), config(tmp_path), train_dataset=data, processing_class=tokenizer_of("gpt2"))
     with pytest.raises(ValueError, match="notation 'marker' rewrites numbers"):
         NumberSFTTrainer(model_of("xval"), config(tmp_path), train_dataset=data)

@@ -228,7 +228,7 @@ class PretrainedInterface(nn.Module):
         if "trl" in tags and "numerate" not in tags:
             raise ValueError(
                 f"TRL's trainer ({', '.join(tags)}) computes its loss without the numbers: "
-                "use numerate.stacks.NumberSFTTrainer, or NumberTrainer"
+                "use numerate.training.sft.NumberSFTTrainer, or NumberTrainer"
             )
         self.model_tags = [*dict.fromkeys([*(self.model_tags or ()), *tags])]
 
