@@ -101,7 +101,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
 
     # Saving and loading.
 
-    def save_pretrained(self, save_directory: str | Path, **options: Any) -> list[str]:
+    def save_pretrained(self, save_directory: Any, **options: Any) -> list[str]:  # type: ignore[override]
         """Saves the tokenizer and `number_processor.json` into a folder; returns the paths of the files.
 
         The Trainer calls it for its `processing_class`. Options are those of the tokenizer's method.
@@ -116,7 +116,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
         return [*written, str(folder / PROCESSOR_FILE)]
 
     @classmethod
-    def from_pretrained(
+    def from_pretrained(  # type: ignore[override]
         cls, pretrained_model_name_or_path: str | Path, *, tokenizer: PreTrainedTokenizerFast | None = None,
         **options: Any,
     ) -> Self:  # fmt: skip
@@ -131,7 +131,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
             ConfigError: There is no processor, or its config is wrong.
         """
         from transformers import AutoTokenizer
-        from transformers.utils import cached_file
+        from transformers.utils.hub import cached_file
 
         name = str(pretrained_model_name_or_path)
         try:
@@ -176,7 +176,7 @@ class PretrainedProcessor(SequenceFeatureExtractor):
 
     # Batches.
 
-    def pad(
+    def pad(  # type: ignore[override]
         self, encoded_inputs: Any, padding: bool | str = True, max_length: int | None = None,
         pad_to_multiple_of: int | None = None, return_tensors: str | None = None, **options: Any,
     ) -> NumberBatch:  # fmt: skip

@@ -44,7 +44,7 @@ def read_ids(processor: NumberProcessor, ids: Sequence[int], until: int | None =
     """
     check_reads_ids(processor)
     ids = list(ids)
-    text = processor.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+    text: Any = processor.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
     batch = processor(text, add_special_tokens=False)
     if batch["input_ids"] == ids:  # as nearly always
         slots, numerals = list(batch["number_slots"]), list(batch.numerals[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from lm_eval.models.huggingface import HFLM
+from lm_eval.models.huggingface import HFLM  # type: ignore[import-not-found]
 
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.token_ids import check_reads_ids, read_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transformers import Trainer
-from trl import SFTConfig, SFTTrainer
+from trl import SFTConfig, SFTTrainer  # type: ignore[import-not-found]
 
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
