@@ -72,7 +72,7 @@ class ExportableModel(nn.Module):
             return []
         batch = self.model.processor(["1 [NUM]"], return_tensors="pt").to(self.model.device)
         with torch.no_grad():
-            return tensors_of(self._run({name: batch.get(name) for name in self.input_names})[1])
+            return tensors_of(self._run({name: batch[name] for name in self.input_names})[1])
 
     def forward(self, *fields: Tensor) -> tuple[Tensor, ...]:
         """Takes the fields of a batch in the order of `input_names`, returns tensors in that of `output_names`."""

@@ -304,7 +304,8 @@ class NumberModel(PretrainedInterface):
             raise ValueError("generate needs either prompts (texts) or input_ids (a tensor)")
         if input_ids is not None:
             return generate_ids(self, input_ids, max_new_tokens=max_new_tokens, **options)
-        return generate(self, prompts, 64 if max_new_tokens is None else max_new_tokens, **options)
+        texts: Any = prompts
+        return generate(self, texts, 64 if max_new_tokens is None else max_new_tokens, **options)
 
     def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
         """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""

@@ -77,7 +77,7 @@ def _wrapper_class() -> Any:
             # PEFT deletes the saved key after it has set the other one, so they must differ.
             return {key: f"loaded.{key}" for key in self.adapter_state_dict(adapter_name)}
 
-        def _load_from_state_dict(self, state_dict: Any, prefix: str, *arguments: Any) -> None:
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, *arguments: Any) -> None:  # type: ignore[override]
             prefix += "loaded."
             found = {key.removeprefix(prefix): value for key, value in state_dict.items() if key.startswith(prefix)}
             if found:

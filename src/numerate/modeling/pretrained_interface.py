@@ -86,7 +86,8 @@ class PretrainedInterface(nn.Module):
     @property
     def hf_device_map(self) -> dict[str, Any]:
         """The backbone's device map; as on any model, there is none without `device_map`."""
-        return base_of(self.backbone).hf_device_map
+        inner: Any = base_of(self.backbone)
+        return inner.hf_device_map
 
     @property
     def is_gradient_checkpointing(self) -> bool:

@@ -127,7 +127,8 @@ def _prompts(model: NumberModel, ids: Tensor, attention: Tensor | None, fields: 
             example["number_slots"] = example["number_slots"][real.bool()].tolist()
             example |= {"input_ids": kept.tolist(), "attention_mask": [1] * len(kept)}
             count = int((example["number_given"] != PADDING).sum())
-            prompts.append(NumberBatch.of(example, [[None] * count]))
+            unknown: list[Any] = [None] * count
+            prompts.append(NumberBatch.of(example, [unknown]))
             continue
         if bool((kept >= processor.first_id).any()):
             raise ValueError(
