@@ -21,6 +21,7 @@ from numerate.embedders.base import (
     size_bits,
 )
 from numerate.embedders.option_checks import check_option, check_positive
+from numerate.processing.number_table import float_values
 from numerate.registry import embedders
 
 __all__ = ["ExponentConfig", "ExponentEmbedder", "PiecewiseConfig", "PiecewiseEmbedder"]
@@ -201,7 +202,7 @@ class PiecewiseEmbedder(Embedder):
     def encode(self, numbers: NumberTable) -> Tensor:
         """The piecewise linear encoding itself, float64 (N, n_bins)."""
         scaled = self._scaled(finite_values(numbers)[0])
-        left, width = self.left_bits.view(torch.float64), self.width_bits.view(torch.float64)
+        left, width = float_values(self.left_bits), float_values(self.width_bits)
         pieces = (scaled[:, None] - left) / width
         low, high = torch.zeros_like(left), torch.ones_like(left)
         low[0], high[-1] = -1000.0, 1000.0

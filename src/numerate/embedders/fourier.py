@@ -164,7 +164,7 @@ class LogFourierEmbedder(Embedder):
         """float64 (N, 2 · n_frequencies + 6): cosines, sines, sign, whole, zero, NaN, inf, -inf."""
         values, specials = finite_values(numbers)
         is_number = 1 - specials[:, 0]
-        logarithm = values.abs().clamp_min(5e-324).log10()
+        logarithm = _log_size(values)
         seen = ((logarithm - self.floor) / self.fade).clamp(0, 1)
         seen_waves = waves(logarithm, self.n_frequencies, self.longest, self.shortest) * seen[:, None]
         whole = (values == values.round()) * seen if self.integer_flag else torch.zeros_like(seen)
@@ -174,3 +174,12 @@ class LogFourierEmbedder(Embedder):
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
         return self.network(self._cast(self.features(numbers)))
+
+
+def _log_size(values: Tensor) -> Tensor:
+    """log10|x|, and that of the smallest float64 for 0."""
+    size = values.abs()
+    if torch.compiler.is_exporting():  # constants of ONNX are rounded to float32, where 5e-324 is 0
+        is_zero = size == 0
+        return torch.where(is_zero, -323.3062153431158, torch.where(is_zero, 1.0, size).log10())
+    return size.clamp_min(5e-324).log10()

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from numerate.config import Config
 from numerate.embedders.base import INITIAL_STD, Embedder, NumberTable, as_bits, finite_values, size_bits
 from numerate.embedders.option_checks import check_dim, check_option, check_positive
+from numerate.processing.number_table import float_values
 from numerate.registry import embedders
 
 __all__ = ["PrototypeConfig", "PrototypeEmbedder"]
@@ -72,7 +73,7 @@ class PrototypeEmbedder(Embedder):
     def split(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
         """Mantissas (N,) float64, 1 <= |m| < 10 or 0, and exponents (N,) int64."""
         values, _ = finite_values(numbers)
-        powers = self.power_bits.view(torch.float64)
+        powers = float_values(self.power_bits)
         # The largest power of ten that is not above |x|.
         place = (torch.bucketize(size_bits(numbers.bits), self.power_bits, right=True) - 1).clamp_min(0)
         zero = values == 0

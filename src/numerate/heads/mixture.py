@@ -15,6 +15,7 @@ from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, r
 from numerate.heads.normal import log_interval, log_normal, normal_samples, rounding_interval
 from numerate.heads.pointer import PointerContext, RatioPredictor, zero_term
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.processing.number_table import float_values
 from numerate.registry import heads
 
 __all__ = ["MixtureConfig", "MixtureDistribution", "MixtureHead", "from_signed_log", "signed_log", "signed_log_slope"]
@@ -38,8 +39,12 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
         [0.0, 0.8813..., -716.79...]
     """
     size = values.abs()
-    near, far = torch.asinh(size / unit), size.log() + math.log(2 / unit)  # the quotient of a large number overflows
-    return torch.where(size < unit * 1e12, near, far).copysign(values)
+    ratio, far = size / unit, size.log() + math.log(2 / unit)  # the quotient of a large number overflows
+    if torch.compiler.is_exporting():  # ONNX has no `copysign`, and its runtime no `asinh` of float64
+        near = torch.log(ratio + torch.sqrt(ratio * ratio + 1))
+        result = torch.where(size < unit * 1e12, near, far)
+        return torch.where(values < 0, -result, result)
+    return torch.where(size < unit * 1e12, torch.asinh(ratio), far).copysign(values)
 
 
 def signed_log_slope(values: Tensor, unit: float) -> Tensor:
@@ -238,13 +243,13 @@ class MixtureHead(Head):
             related = [signed_log(others, config.unit) + others.sign() * _RATIO_RATE * logarithm]
             stretches = torch.cat([stretches, certainty], dim=-1)
             scores = torch.cat([scores, more.where(earlier.visible, -torch.inf)], dim=-1)
-        gaps, stretched = self.gaps.view(torch.float64), _stretched(stretches)
+        gaps, stretched = float_values(self.gaps), _stretched(stretches)
         own, further = stretched.split([count, stretched.shape[-1] - count], dim=-1)
-        means = [self.anchors.view(torch.float64) + gaps * (_MEAN_RATE * shifts)]
+        means = [float_values(self.anchors) + gaps * (_MEAN_RATE * shifts)]
         widths = [config.min_width + gaps / 2 * own]
         if config.atom:
-            means.append(own.new_zeros(len(own), 1))
-            widths.append(own.new_full((len(own), 1), config.min_width))
+            means.append(own.new_zeros(own.shape[0], 1))
+            widths.append(own.new_full((own.shape[0], 1), config.min_width))
         if related:
             widths.append(further * _RATIO_WIDTH + max(config.min_width, _RATIO_LEAST))
         mixture = MixtureDistribution(

@@ -16,6 +16,7 @@ from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
 from numerate.heads.values import where_finite
+from numerate.processing.number_table import float_values
 from numerate.registry import heads
 
 __all__ = ["Components", "MogConfig", "MogDistribution", "MogHead", "log_product"]
@@ -208,6 +209,6 @@ class MogHead(GatedHead):
 
     def forward(self, hidden: Tensor) -> WrittenDistribution:
         """Distributions for (N, dim) hidden states."""
-        components = Components(self.means.view(torch.float64), self.spreads.view(torch.float64))
+        components = Components(float_values(self.means), float_values(self.spreads))
         values = MogDistribution(run_wide(self.layers, hidden).log_softmax(-1), components)
         return WrittenDistribution(values, hidden, self.decimals)

@@ -15,6 +15,7 @@ from numerate.embedders.option_checks import check_option, check_positive, check
 from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.mixture import from_signed_log, signed_log, signed_log_slope
 from numerate.heads.normal import rounding_interval
+from numerate.processing.number_table import float_values
 from numerate.registry import heads
 
 __all__ = ["QuantilesConfig", "QuantilesDistribution", "QuantilesHead"]
@@ -228,7 +229,7 @@ class QuantilesHead(Head):
 
     def forward(self, hidden: Tensor) -> QuantilesDistribution:
         """Distributions for (N, dim) hidden states."""
-        config, anchors = self.config, self.anchors.view(torch.float64)
+        config, anchors = self.config, float_values(self.anchors)
         outputs = run_wide(self.layers, hidden)
         steps = anchors.diff().clamp_min(_LEAST_STEP)
         middle = len(config.levels) // 2

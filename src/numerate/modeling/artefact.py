@@ -247,8 +247,11 @@ def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
     if not _HUB_ID.fullmatch(repo_id):
         raise ArtefactError(f"{repo_id!r} is not a Hub id; write owner/name")
     api = HfApi()
-    api.create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
-    return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
+    try:
+        api.create_repo(repo_id, exist_ok=True, private=options.pop("private", None))
+        return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
+    except (OSError, ValueError, RuntimeError) as error:  # no network, no right to write, a server's answer
+        raise ArtefactError(f"{repo_id!r} cannot be uploaded: {error}") from None
 
 
 def checked_base(name: str, *, folders: bool = True) -> str:

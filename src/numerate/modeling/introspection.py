@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TASKS", "BackboneError", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating",
-    "first_free_id", "first_rows", "list_ties_once", "rebuilt", "run_with_embeddings", "task_of",
+    "first_free_id", "first_rows", "list_ties_once", "rebuilt", "run_device", "run_with_embeddings", "task_of",
 ]  # fmt: skip
 
 
@@ -162,10 +162,20 @@ def append_logits(logits: Tensor, own: Tensor, first_id: int) -> Tensor:
 def first_rows(words: Any, count: int) -> Tensor:
     """Initial embeddings of new tokens, near the mean of the backbone's, where they change least: (count, D)."""
     size = words.weight.shape[0]
-    sample = torch.linspace(0, size - 1, min(size, 4096), device=words.weight.device).long()
+    sample = torch.linspace(0, size - 1, min(size, 4096), device=run_device(words)).long()
     rows = words(sample)  # through the layer: some backbones scale their embeddings
     noise = torch.randn(count, rows.shape[1]).to(rows.device)
     return (rows.float().mean(dim=0) + 0.1 * rows.float().std(dim=0) * noise).to(rows.dtype)
+
+
+def run_device(module: nn.Module) -> torch.device:
+    """The device that a module runs on: its first weight's, or the one that accelerate loads offloaded weights to."""
+    device = next((weight.device for weight in module.parameters()), torch.device("cpu"))
+    if device.type != "meta":
+        return device
+    hook: Any = getattr(module, "_hf_hook", None)
+    found = (getattr(one, "execution_device", None) for one in (hook, *getattr(hook, "hooks", ())))
+    return next((torch.device(one) for one in found if one is not None), device)
 
 
 def list_ties_once(model: nn.Module, prefix: str) -> None:

@@ -17,13 +17,14 @@ from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
 from numerate.modeling.answer_context import in_context
 from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, warn_untrained
-from numerate.modeling.generation import Generation, generate
+from numerate.modeling.generation import generate, generate_ids
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
 from numerate.modeling.last_state import replaced_embeddings
 from numerate.modeling.neighbour_features import NeighbourFeatures
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, PlacementOptions
 from numerate.modeling.outputs import Predicted, number_outputs
+from numerate.modeling.peft_adapters import check_prompts
 from numerate.modeling.placement import PLACEMENTS
 from numerate.modeling.pretrained_interface import PretrainedInterface
 from numerate.modeling.ratio_features import RatioFeatures
@@ -89,11 +90,13 @@ class NumberModel(PretrainedInterface):
         citation: str = "",
     ) -> None:
         super().__init__()
+        check_prompts(backbone)
         self.info = info = BackboneInfo.of(backbone)
         self.options = options = PlacementOptions() if options is None else options
         self.placement = options.placement or "replace"
         self._check(embedder, objective, processor)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
+        processor.learns_without_labels = objective is not None and not objective.needs_labels
         self.embedder, self.head, self.objective = embedder, head, objective
         dim, causal = info.embedding_dim, info.is_causal
         self.gate = ZeroGate(embedder.width) if options.gated and embedder is not None else None
@@ -182,8 +185,14 @@ class NumberModel(PretrainedInterface):
         instead of those that are asked for; and `loss_counts`, the counts that the losses of a step of several batches
         are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
         """
+        self._refuse_offload()
+        kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        if "inputs_embeds" in kwargs:
+            raise ValueError("inputs_embeds: numbers are found by input_ids; prompt tuning is not supported, use LoRA")
         if input_ids is None:
             raise ValueError("input_ids are needed: a processor's batch has them")
+        if labels is not None and labels.dim() == 2 and labels.shape[1] == 0:  # of a collator, for the stock Trainer
+            labels, return_loss = None, return_loss is not False
         fields: dict[str, Any] = {
             "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
             "position_ids": position_ids, "sample_id": sample_id,
@@ -303,9 +312,28 @@ class NumberModel(PretrainedInterface):
         rows, numbers = output.number_index.unbind(1)
         return output.numbers, table[rows, numbers]
 
-    def generate(self, prompts: str | list[str], max_new_tokens: int = 64, **options: Any) -> Generation:
-        """Continues prompts in words and numbers; options as `numerate.modeling.generation.generate` takes them."""
-        return generate(self, prompts, max_new_tokens, **options)
+    def generate(
+        self, prompts: Any = None, max_new_tokens: int | None = None, *, input_ids: Tensor | None = None, **options: Any
+    ) -> Any:
+        """Continues prompts in words and numbers.
+
+        Args:
+            prompts: One text or more; options as `numerate.modeling.generation.generate` takes them.
+            max_new_tokens: The largest number of new tokens; by default 64.
+            input_ids: (B, T) token ids instead of texts, as Hugging Face tools pass them; see `generate_ids`.
+            **options: Options of `generate` or `generate_ids`.
+
+        Returns:
+            A `Generation` for texts; for ids, (B, T + new) ids of the tokenizer.
+        """
+        if isinstance(prompts, Tensor) and input_ids is None:
+            prompts, input_ids = None, prompts
+        if (prompts is None) == (input_ids is None):
+            raise ValueError("generate needs either prompts (texts) or input_ids (a tensor)")
+        if input_ids is not None:
+            return generate_ids(self, input_ids, max_new_tokens=max_new_tokens, **options)
+        texts: Any = prompts
+        return generate(self, texts, 64 if max_new_tokens is None else max_new_tokens, **options)
 
     def embed(self, words: nn.Module, fields: Mapping[str, Any], numbers: NumberVectors | None = None) -> Tensor:
         """Token embeddings (B, T, D) with our own rows and the numbers' vectors in them; see `inputs.embed`."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.heads.pointer import PointerContext
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["Predicted", "number_outputs", "real_tokens"]
+__all__ = ["Predicted", "context_of", "number_outputs", "real_tokens", "with_own_logits"]
 
 Positions = tuple["Tensor", "Tensor", "Tensor"]
 """Row, token and number index of each predicted number."""
@@ -143,7 +143,7 @@ def _number_loss(
         return None
     rows, tokens, numbers = where = wanted.numbers()
     states = chosen_rows(hidden.to(model.device), rows, tokens)
-    terms = model.head.loss(states, task.targets[rows, numbers], *_earlier(model, hidden, wanted, where))
+    terms = model.head.loss(states, task.targets[rows, numbers], *context_of(model, hidden, wanted, where))
     if task.labels is not None and getattr(model.objective, "counts_tokens", False):
         count = (task.labels[:, int(model.info.is_causal) :] != -100).sum()
         return mean_over(terms.sum(), count, shares, "tokens")
@@ -165,10 +165,10 @@ def _predicted_numbers(
     where = rows, tokens[rows, numbers], numbers
     # On our device: a backbone may be spread over several.
     states = chosen_rows(hidden.to(model.device), *where[:2])
-    return model.head(states, *_earlier(model, hidden, wanted, where)), torch.stack([rows, numbers], dim=1)
+    return model.head(states, *context_of(model, hidden, wanted, where)), torch.stack([rows, numbers], dim=1)
 
 
-def _earlier(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Positions) -> list[PointerContext | None]:
+def context_of(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Positions) -> list[PointerContext | None]:
     """The numbers of the text, for a head that looks at them; a decoder predicts a number a token before reading it."""
     if model.head is None or not model.head.looks_back:
         return []
@@ -176,6 +176,17 @@ def _earlier(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Posit
     delay = 0 if before is not None else 1 if model.info.is_encoder_decoder else None
     hidden, places = hidden.to(model.device), wanted.places
     return [earlier_numbers(hidden, wanted.fields, where, before=before, delay=delay, places=places)]
+
+
+def with_own_logits(model: NumberModel, items: dict[str, Any], hidden: Tensor) -> dict[str, Any]:
+    """The items of a backbone's output with the logits of our tokens behind its own, as outside of training."""
+    if model.own_logits is None:
+        return items
+    own = model.own_logits(hidden.to(model.own_logits.weight))
+    if model.head is not None and model.head.gates:
+        total = items["logits"].logsumexp(-1)
+        own = torch.cat([model.head.number_logit(hidden, own[..., 0], total)[..., None].to(own), own[..., 1:]], dim=-1)
+    return items | {"logits": append_logits(items["logits"], own, model.processor.first_id)}
 
 
 def real_tokens(model: NumberModel, fields: dict[str, Any]) -> Tensor | None:

@@ -131,7 +131,7 @@ def earlier_numbers(
     first = places.slot if before is None else places.first
     _, asked = predicting_tokens(first, given, length, before=before, stay=True)
     read = last + delay if delay else last
-    start = length * torch.arange(len(last), device=last.device)[:, None]
+    start = length * torch.arange(last.shape[0], device=last.device)[:, None]
     # Numbers that are not given are never visible, so their states may be those of any token.
     told, asked = (
         hidden.flatten(0, 1).index_select(0, (start + token.clamp(0, length - 1)).flatten()).unflatten(0, last.shape)

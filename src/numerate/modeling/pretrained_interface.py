@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from torch import Tensor, nn
 
 from numerate.modeling import saving
+from numerate.modeling.introspection import base_of, run_device
+from numerate.modeling.peft_adapters import train_with_adapter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +35,10 @@ class PretrainedInterface(nn.Module):
     """Tells the HF Trainer that our losses are means over the batch."""
     backbone: PreTrainedModel
     own_rows: nn.Parameter
+    main_input_name = "input_ids"
+    input_modalities = output_modalities = ("text",)
+    _is_stateful = False
+    model_tags: list[str] | None = None
 
     backbone_fingerprint: Fingerprint | None = None
     """The fingerprint of the backbone's weights when it was attached or loaded; None if it is not known."""
@@ -76,8 +82,44 @@ class PretrainedInterface(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The device of the backbone's embeddings."""
-        return self.own_rows.device
+        """The device that our weights are on, or are loaded to from memory or disk when they are used."""
+        device = self.own_rows.device
+        return run_device(self) if device.type == "meta" else device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The backbone's type."""
+        return base_of(self.backbone).dtype
+
+    @property
+    def name_or_path(self) -> str:
+        """The backbone's Hub id or folder; empty for a model that was not loaded."""
+        return str(getattr(base_of(self.backbone), "name_or_path", ""))
+
+    @property
+    def hf_device_map(self) -> dict[str, Any]:
+        """The backbone's device map; as on any model, there is none without `device_map`."""
+        inner: Any = base_of(self.backbone)
+        return inner.hf_device_map
+
+    @property
+    def is_gradient_checkpointing(self) -> bool:
+        """Whether the backbone recomputes activations in the backward pass."""
+        return bool(base_of(self.backbone).is_gradient_checkpointing)
+
+    @property
+    def base_model(self) -> Any:
+        """The backbone's own base model: its encoder or decoder, which knows nothing of numbers."""
+        return base_of(self.backbone).base_model
+
+    @property
+    def generation_config(self) -> Any:
+        """The backbone's generation config; None if it has none."""
+        return getattr(base_of(self.backbone), "generation_config", None)
+
+    @generation_config.setter
+    def generation_config(self, config: Any) -> None:
+        base_of(self.backbone).generation_config = config
 
     def describe(self) -> NumberModelConfig:
         """The config that `from_pretrained` builds the model from."""
@@ -113,6 +155,16 @@ class PretrainedInterface(nn.Module):
         counts = [(p.numel(), p.requires_grad) for p in self.parameters()]
         return sum(n for n, trained in counts if trained), sum(n for n, _ in counts)
 
+    def get_nb_trainable_parameters(self) -> tuple[int, int]:
+        """PEFT's name of `trainable_parameters`."""
+        return self.trainable_parameters()
+
+    def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
+        """The number of parameters of the backbone and of ours, as `PreTrainedModel.num_parameters` counts."""
+        left_out = {id(weight) for weight in self.get_input_embeddings().parameters()} if exclude_embeddings else set()
+        kept = (weight for weight in self.parameters() if id(weight) not in left_out)
+        return sum(weight.numel() for weight in kept if weight.requires_grad or not only_trainable)
+
     def print_trainable_parameters(self) -> None:
         """Prints how many parameters are trained."""
         trained, total = self.trainable_parameters()
@@ -134,6 +186,76 @@ class PretrainedInterface(nn.Module):
     def gradient_checkpointing_disable(self) -> None:
         """Calls the backbone's method of the same name."""
         self.backbone.gradient_checkpointing_disable()
+
+    @property
+    def peft_config(self) -> dict[str, Any]:
+        """The configs of adapters that PEFT has put into the whole model; there are none on an untouched model."""
+        if "_peft_config" not in self.__dict__:
+            raise AttributeError("peft_config: PEFT has put no adapter into the model")
+        return self.__dict__["_peft_config"]
+
+    @peft_config.setter
+    def peft_config(self, configs: dict[str, Any]) -> None:
+        # PEFT sets it after it has put its layers into the model and frozen everything else.
+        train_with_adapter(self._model, configs)
+        self.__dict__["_peft_config"] = configs
+
+    @peft_config.deleter
+    def peft_config(self) -> None:
+        self.__dict__.pop("_peft_config", None)
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The backbone's token embeddings."""
+        return self.backbone.get_input_embeddings()
+
+    def get_output_embeddings(self) -> nn.Module | None:
+        """The backbone's output layer; None if it has none. The logits of our tokens come from `own_logits`."""
+        return self.backbone.get_output_embeddings()
+
+    def tie_weights(self, *arguments: Any, **options: Any) -> None:
+        """Ties the backbone's weights again."""
+        base_of(self.backbone).tie_weights(*arguments, **options)
+
+    def resize_token_embeddings(self, *arguments: Any, **options: Any) -> nn.Module:
+        """Refused: our tokens have the ids behind the backbone's."""
+        raise ValueError("resize_token_embeddings: add tokens to backbone and tokenizer before numerate.attach")
+
+    def enable_input_require_grads(self) -> None:
+        """Makes the output of the token embeddings require gradients, for gradient checkpointing of frozen layers."""
+        base_of(self.backbone).enable_input_require_grads()
+
+    def disable_input_require_grads(self) -> None:
+        """Removes what `enable_input_require_grads` set."""
+        base_of(self.backbone).disable_input_require_grads()
+
+    def can_generate(self) -> bool:
+        """Whether the model is a language model that reads from left to right, so that `generate` works."""
+        info = self._model.info
+        return info.is_language_model and (info.is_causal or info.is_encoder_decoder)
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, **fields: Any) -> dict[str, Any]:
+        """The arguments of `forward` for a prompt: everything that is given. Our `generate` does not need it."""
+        return {"input_ids": input_ids} | {key: value for key, value in fields.items() if value is not None}
+
+    def add_model_tags(self, tags: list[str] | str) -> None:
+        """Adds tags to `model_tags`, as on a Hugging Face model.
+
+        Raises:
+            ValueError: A trainer of TRL calls it, which would train without number fields and number loss.
+        """
+        tags = [tags] if isinstance(tags, str) else list(tags)
+        if "trl" in tags and "numerate" not in tags:
+            raise ValueError(
+                f"TRL's trainer ({', '.join(tags)}) computes its loss without the numbers: "
+                "use numerate.training.sft.NumberSFTTrainer, or NumberTrainer"
+            )
+        self.model_tags = [*dict.fromkeys([*(self.model_tags or ()), *tags])]
+
+    def _refuse_offload(self) -> None:
+        """Refuses accelerate's offload of the whole model: tied weights and our own would not be found."""
+        hook: Any = self.__dict__.get("_hf_hook")
+        if any(getattr(one, "offload", False) for one in (hook, *getattr(hook, "hooks", ()))):
+            raise ValueError("our weights are offloaded: offload only the backbone, as in cpu_offload(model.backbone)")
 
     @property
     def _model(self) -> NumberModel:

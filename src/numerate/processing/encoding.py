@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BareSpans", "Found", "NumberBatch", "NumberCollator", "number_table", "reads_bare_spans"]
 
+_LABELS = frozenset({"label", "labels", "label_ids", "start_positions"})
 _PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
 
 
@@ -148,10 +149,15 @@ class NumberCollator:
     """Pads processed examples and their number tables to one batch of tensors; a `data_collator` for the HF Trainer.
 
     Args:
-        tokenizer: A `NumberProcessor`'s `tokenizer`, for the padding's id and side. It is not stored, so that little is
-            sent to the workers of a `DataLoader`.
+        tokenizer: A `NumberProcessor` or its `tokenizer`, for the padding's id and side. It is not stored, so that
+            little is sent to the workers of a `DataLoader`. With the processor of a model whose objective needs no
+            labels, a batch without labels gets empty ones, so that the stock Trainer has an `eval_loss`.
         pad_to_multiple_of: Round the length of the rows up to a multiple of this.
         label_padding: The padding of labels.
+        least: The smallest length of the rows.
+
+    Attributes:
+        empty_labels: Whether a batch without labels gets `labels` of shape (B, 0).
 
     Example:
         >>> from types import SimpleNamespace
@@ -165,11 +171,14 @@ class NumberCollator:
         "number_chars": torch.uint8, "number_given": torch.uint8, "number_precision": torch.int16,
     }  # fmt: skip
 
-    def __init__(self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100) -> None:
+    def __init__(
+        self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100, least: int = 0
+    ) -> None:
         if tokenizer.pad_token_id is None:
             raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
         self.side: str = tokenizer.padding_side
-        self.multiple = pad_to_multiple_of or 1
+        self.multiple, self.least = pad_to_multiple_of or 1, least
+        self.empty_labels: bool = getattr(tokenizer, "learns_without_labels", False)
         self._fill: dict[str, int] = {
             "input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id,
             "special_tokens_mask": 1, "labels": label_padding, "number_given": PADDING,
@@ -182,7 +191,10 @@ class NumberCollator:
             row.setdefault("attention_mask", [1] * len(row["input_ids"]))
             if row.keys() != rows[0].keys():
                 raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
-        return {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+        batch = {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+        if self.empty_labels and rows and not batch.keys() & _LABELS:
+            batch["labels"] = torch.zeros((len(rows), 0), dtype=torch.int64)
+        return batch
 
     def _column(self, key: str, cells: list[Any]) -> Tensor:
         name = key.removeprefix("decoder_")
@@ -192,7 +204,7 @@ class NumberCollator:
         table = name.startswith("number_") and name not in ("number_slots", "number_scale")
         length = max(len(tensor) for tensor in tensors)
         if not table:  # slots are indices into the table, so it is always padded on the right
-            length = -(-length // self.multiple) * self.multiple
+            length = -(-max(length, self.least) // self.multiple) * self.multiple
         if name == "number_chars":
             width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
             shape, fill = (len(cells), length, width), 0

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
-    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "padded_table", "precisions",
+    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "float_values", "padded_table",
+    "precisions",
 ]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
@@ -207,7 +208,7 @@ class NumberTable:
 
     def values(self) -> Tensor:
         """The numbers as float64."""
-        return self.bits.view(torch.float64)
+        return float_values(self.bits)
 
     def finite(self) -> Tensor:
         """Which numbers are neither infinite nor NaN: those whose exponent has a bit that is 0."""
@@ -239,3 +240,33 @@ class NumberTable:
 
     def _map(self, change: object) -> NumberTable:
         return NumberTable(*(change(getattr(self, field.name)) for field in fields(self)))  # type: ignore[operator]
+
+
+def float_values(bits: Tensor) -> Tensor:
+    """Float64 values of int64 bit patterns.
+
+    In an exported graph they are computed by arithmetic, because ONNX cannot read integers as floats.
+
+    Example:
+        >>> float_values(bits=torch.tensor([0x3FF8000000000000])).tolist()
+        [1.5]
+    """
+    return _computed_values(bits) if torch.compiler.is_exporting() else bits.view(torch.float64)
+
+
+def _computed_values(bits: Tensor) -> Tensor:
+    """As `float_values`, by arithmetic.
+
+    Example:
+        >>> values = torch.tensor([1.5, -0.1, 5e-324, -1.7e308, torch.inf], dtype=torch.float64)
+        >>> bool((_computed_values(values.view(torch.int64)) == values).all())
+        True
+    """
+    size = torch.where(bits < 0, bits - (-(2**63)), bits)
+    exponent = size // 2**52
+    mantissa = (size - exponent * 2**52).double()
+    power = torch.pow(2.0, (exponent.clamp(1, 2046) - 1023).double())
+    value = (mantissa * 2.0**-52 + (exponent > 0).double()) * power
+    special = torch.where(mantissa == 0, torch.inf, torch.nan).double()
+    value = torch.where(exponent == 2047, special, value)
+    return torch.where(bits < 0, -value, value)

@@ -13,6 +13,7 @@ from numerate.notation.base import NUM, Notation
 from numerate.numerals.numeral import KINDS, Numeral
 from numerate.processing.encoding import BareSpans, Found, NumberBatch, NumberCollator, number_table, reads_bare_spans
 from numerate.processing.padding import Plan, align, assemble, cut, plan_for, shaped
+from numerate.processing.pretrained_processor import PretrainedProcessor
 from numerate.processing.rewriter import Rewriter
 from numerate.processing.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
 from numerate.processing.segment_cache import MarkedTokenizer, SectionEncoder
@@ -44,7 +45,7 @@ class ProcessorConfig(Config):
     implied_commas: bool = False
 
 
-class NumberProcessor:
+class NumberProcessor(PretrainedProcessor):
     """Tokenizes texts, and adds the positions and values of their numbers.
 
     A text without numbers gets the same ids as from the tokenizer itself. (Private characters U+10FFFD and below, one
@@ -234,13 +235,6 @@ class NumberProcessor:
         rows = list(rows)
         given = numerals if numerals is not None else [None] * len(rows)
         return [self.decode(row, one, **options) for row, one in zip(rows, given, strict=True)]
-
-    def pad(self, examples: Sequence[Any], pad_to_multiple_of: int | None = None, **options: Any) -> NumberBatch:
-        """Pads processed examples to a batch of tensors, like a tokenizer's `pad`."""
-        del options
-        found = [example.found if isinstance(example, NumberBatch) else None for example in examples]
-        known = None if None in found else [row for rows in found for row in rows or ()]
-        return NumberBatch.of(NumberCollator(self.tokenizer, pad_to_multiple_of)(examples), known)
 
     def _numerals(self, text: str) -> list[Numeral]:
         numerals = self.reader.find(text)

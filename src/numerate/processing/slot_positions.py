@@ -58,7 +58,7 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
         [[2, -1, 4]]
     """
     tokens = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
-    none = torch.full((len(slots), numbers + 1), -1, device=slots.device)
+    none = torch.full((slots.shape[0], numbers + 1), -1, device=slots.device)
     return none.scatter_reduce_(1, slots.abs(), tokens, "amax")[:, 1:]
 
 

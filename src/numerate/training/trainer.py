@@ -85,6 +85,8 @@ class NumberTrainer(AtomicCheckpoints):
     ) -> None:
         if data_collator is None and (processor := getattr(model, "processor", None)) is not None:
             data_collator = NumberCollator(processor.tokenizer)
+        if isinstance(data_collator, NumberCollator):
+            data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
         self._numbers = model if isinstance(model, NumberModel) else None
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]

@@ -2,5 +2,6 @@
 
 from numerate.modeling.generation.loop import Generation, generate
 from numerate.modeling.generation.rows import GeneratedNumber
+from numerate.modeling.generation.tensor_prompts import generate_ids
 
-__all__ = ["GeneratedNumber", "Generation", "generate"]
+__all__ = ["GeneratedNumber", "Generation", "generate", "generate_ids"]

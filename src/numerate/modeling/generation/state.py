@@ -82,10 +82,10 @@ class GenerationState:
     """
 
     def __init__(
-        self, model: NumberModel, texts: list[str], options: GenerationOptions, generator: torch.Generator | None
+        self, model: NumberModel, texts: list[Any], options: GenerationOptions, generator: torch.Generator | None
     ) -> None:
         self.model, self.processor, self.options, self.generator = model, model.processor, options, generator
-        self.examples = [self.processor(text) for text in texts]
+        self.examples = [self.processor(text) if isinstance(text, str) else text for text in texts]
         words: Any = self.processor.tokenizer
         start, self.ends = start_and_end_tokens(model)
         self.pad = next(i for i in (words.pad_token_id, words.eos_token_id, 0) if i is not None)

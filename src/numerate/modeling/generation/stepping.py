@@ -23,6 +23,7 @@ def check_can_generate(model: NumberModel) -> None:
     info, scaling = model.info, model.processor.scaling
     if not (info.is_language_model and (info.is_causal or info.is_encoder_decoder)):
         raise ValueError(f"generate needs a model that reads from left to right, got {info.task!r}")
+    model._refuse_offload()
     if scaling is not None and scaling.by != "none":
         fields = [key for key in scaling.fields if key not in ("", EVERYTHING)]
         if fields:  # a generated number belongs to no field, so that nobody knows its scale
