@@ -105,7 +105,8 @@ class Grammar(WordStream):
         if word.role == "count":
             return self._count(end, exact)
         if word.parts and value == int(value):
-            of = lex[end + 1].role == "of" and self._next_word(end + 2) in self.lexicon.context["of_share"]
+            following = self._words_after(self.ends[end])
+            of = following[:1] == ["of"] and following[1:2] and following[1] in self.lexicon.context["of_share"]
             # "The last 3 quarters" and "2 halves" are counted things.
             return Parsed(end + 1, float(exact / word.parts)) if word.parts not in (2, 4) or of else None
         if word.role == "hundred" and not word.ordinal:
@@ -345,7 +346,7 @@ class Grammar(WordStream):
         of = self.lex[i].role == "of"
         if self.lex[i + of].multiplies:
             return self._times(i + of, Fraction(2))
-        return Parsed(i, 2) if of or self._followed_by(i - 1, " of ") else None
+        return Parsed(i, 2) if of else None
 
     def _scale(self, i: int) -> tuple[int, int]:
         end, lex = i, self.lex
@@ -408,44 +409,36 @@ class Grammar(WordStream):
     def _hyphen_before(self, i: int) -> bool:
         return self.joints[i] in HYPHENS and self.lex[i].role != ""
 
-    def is_alone(self, i: int) -> bool:
-        """Whether no word follows lexeme `i` directly, so that an article there is a number: "un, deux"."""
-        after = self.text[self.ends[i] : self.ends[i] + 2]
+    def ends_phrase(self, end: int) -> bool:
+        """Whether no word follows directly at offset `end`, so that an article before it is a number: "un, deux"."""
+        after = self.text[end : end + 2]
         return not (after[:1].isalnum() or (after[:1] in " \n-'’\u00a0" and after[1:].isalpha()))
 
-    def _next_word(self, i: int) -> str:
-        """The word of the text at lexeme `i`, or after lexeme `i - 1` if it is not a known word."""
-        rest = self.text[self.ends[i - 1] + 1 : self.ends[i - 1] + 17].lower()
-        return rest.split()[0].strip(".,;:!?") if rest.strip() else ""
+    def _words_after(self, end: int) -> list[str]:
+        """The next words of the text at offset `end`; the last one may be cut."""
+        return [word.strip(".,;:!?") for word in self.text[end : end + 24].lower().split()]
 
-    def _previous_word(self, i: int) -> str:
-        words = self.text[max(0, self.starts[i] - 16) : self.starts[i]].lower().split()
+    def _word_before(self, start: int) -> str:
+        words = self.text[max(0, start - 16) : start].lower().split()
         return words[-1] if words else ""
-
-    def _followed_by(self, i: int, following: str) -> bool:
-        return self.text.startswith(following, self.ends[i])
 
     def _is_share(self, i: int, end: int) -> bool:
         """Whether "a fifth" is a share and not "a fifth attempt"."""
-        context = self.lexicon.context
+        context, stop = self.lexicon.context, self.ends[end - 1]
         if self.lex[end].role not in ("", "comma", "minus"):
             return False
-        if self._previous_word(i) in context["before_share"] or self.is_alone(end - 1):
+        if self._word_before(self.starts[i]) in context["before_share"] or self.ends_phrase(stop):
             return True
-        return self._next_word(end) in context["after_share"]
+        return self._words_after(stop)[0] in context["after_share"]
 
-    def is_pronoun(self, i: int) -> bool:
-        """Whether the "one" at `i`, a number of its own, is a pronoun: no one, one of them, which one."""
+    def is_pronoun(self, start: int, end: int) -> bool:
+        """Whether the "one" from `start` to `end`, a number of its own, is a pronoun: no one, one of them, which one."""
         context = self.lexicon.context
-        if self.lex[i].word not in context["pronoun"]:
-            return False
-        before, after = self._previous_word(i), self._next_word(i + 1)
-        spaced = self.text[self.ends[i] : self.ends[i] + 1] == " "
+        before = self._word_before(start)
         if before in context["before_pronoun"]:
             return True
-        if not spaced:
+        if self.text[end : end + 1] != " " or not (after := self._words_after(end)):
             return False
-        if self.lex[i + 1].role == "of" or after == "of":
-            words = self.text[self.ends[i] : self.ends[i] + 24].lower().split()
-            return len(words) > 1 and words[1].strip(".,;:!?") in context["of_pronoun"]
-        return after in context["after_pronoun"] or (before == "the" and after in context["after_the_one"])
+        if after[0] in self.lexicon.of_words:
+            return len(after) > 1 and after[1] in context["of_pronoun"]
+        return after[0] in context["after_pronoun"] or (before == "the" and after[0] in context["after_the_one"])

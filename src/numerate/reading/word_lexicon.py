@@ -75,6 +75,9 @@ class Lexicon:
     Attributes:
         words: Words, each with its lexemes.
         cores: Words without which a text holds no number word.
+        simple: Numbers and ordinals that are complete if no known word stands beside them, each with its lexeme.
+        closing: Known words that are never part of the number before them.
+        leading: Known words that may be part of the number after them; `ordinal_leading` of the ordinal after them.
         merges: Pairs of words that make one lexeme: French "quatre-vingt".
     """
 
@@ -87,6 +90,15 @@ class Lexicon:
         for word, parts in table.get("compounds", {}).items():
             self.words[word.encode()] = tuple(self.words[part.encode()][0] for part in parts.split())
         self.cores = frozenset(word for word, parts in self.words.items() if parts[0].role not in _CONTEXT_ROLES)
+        self.simple = {
+            word: parts[0]
+            for word, parts in self.words.items()
+            if parts[0].role == "number" and len(parts) == 1 and not parts[0].weak
+        }
+        self.closing = self._with_roles("of", "between", "article", "couple")
+        self.leading = self._with_roles("minus", "point", "spoken zero")
+        self.ordinal_leading = self.leading | self._with_roles("article")
+        self.ordinal_leading |= {word for word, parts in self.words.items() if parts[0].weak}
         self.merges = {
             tuple(pair.split()): replace(
                 self.words[pair.split()[1].encode("latin-1")][0],
@@ -98,6 +110,8 @@ class Lexicon:
             )
             for pair, value in table.get("merges", {}).items()
         }
+        self.pronoun = frozenset(table.get("pronoun", "").split())
+        self.of_words = frozenset(table["of"].split())
         self.percent = re.compile(rf"[ -](?:{table['percent']})(?!\w)")
         self.glued: bool = table.get("glued", False)
         self.compound: bool = self.glued or table.get("compound", False)
@@ -112,13 +126,16 @@ class Lexicon:
         self.context = {
             name: frozenset(table.get(name, "").split())
             for name in (
-                *("pronoun", "before_pronoun", "after_pronoun", "after_the_one", "of_pronoun"),
+                *("before_pronoun", "after_pronoun", "after_the_one", "of_pronoun"),
                 *("before_share", "after_share", "of_share"),
             )
         }
         self._longest = max(map(len, self.words))
         # A cache for each lexicon: most words of a text are common ones.
         self.parts_of = lru_cache(maxsize=1 << 16)(self._parts_of) if self.compound else self.words.get
+
+    def _with_roles(self, *roles: str) -> frozenset[bytes]:
+        return frozenset(word for word, parts in self.words.items() if parts[0].role in roles)
 
     def present(self, words: list[bytes]) -> set[bytes] | frozenset[bytes]:
         """The words that make a text worth reading."""

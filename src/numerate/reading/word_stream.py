@@ -7,6 +7,7 @@ split at once; only the surroundings of the words that were found are looked at.
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from numerate.reading.word_lexicon import END, Lexeme
@@ -20,6 +21,7 @@ __all__ = ["HYPHENS", "WordStream"]
 
 JOINTS = frozenset(" -\n\u00a0\u2010\u2011")
 HYPHENS = frozenset("-\u2010\u2011")
+APOSTROPHES = frozenset("'’")
 _SPACE = 32
 
 
@@ -43,6 +45,7 @@ class WordStream:
         starts: Offset of each lexeme.
         ends: Offset after each lexeme.
         joints: The character before each lexeme: a space, a hyphen, or "" inside of a compound and after `END`.
+        alone: Start, end and lexeme of each word that is a number of its own and not in `lex`.
 
     Args:
         text: The text.
@@ -52,27 +55,84 @@ class WordStream:
     """
 
     def __init__(self, text: str, lexicon: Lexicon, digits: Sequence[Sequence[Any]] = ()) -> None:
-        self.text, self.lexicon = text, lexicon
+        self.text, self.lexicon, self._digits = text, lexicon, digits
         self.lex, self.starts, self.ends, self.joints = [END], [0], [0], [""]
-        self._digits = digits
+        self.alone: list[tuple[int, int, Lexeme]] = []
         # Data has one space before the text: text[i] is data[i + 1].
-        self._data = data = b" " + text.encode("latin-1", "replace").translate(_TABLE) + b" "
+        self._data = data = b" %b " % text.encode("latin-1", "replace").translate(_TABLE)
         positions = []
+        find = data.find
         for word in lexicon.present(data.split()):
-            needle, step = b" " + word + b" ", len(word) + 1
-            at = data.find(needle)
+            needle = b" %b " % word
+            at = find(needle)
             while at >= 0:
-                positions.append(at)
-                at = data.find(needle, at + step)
+                positions.append((at, word))
+                at = find(needle, at + 2)
         if positions:
-            positions.sort()
+            if len(positions) > 1:
+                positions.sort()
             self._plain = text.isascii()
-            done = 0
-            for position in positions:
-                if position >= done:
+            self._read(positions)
+
+    def _read(self, positions: list[tuple[int, bytes]]) -> None:
+        simple, done = self.lexicon.simple.get, 0
+        for position, word in positions:
+            if position < done:
+                continue
+            lexeme = simple(word)
+            if lexeme is None:
+                if self._is_idle(position, word):
+                    done = position + len(word)
+                else:
                     done = self._read_run(position, done)
+            elif not self._is_alone(position, word, lexeme):
+                done = self._read_run(position, done)
+            else:
+                done = position + len(word)
+                if not lexeme.doubtful and self._is_word(position, done):
+                    self.alone.append((position, done, lexeme))
+        if len(self.lex) > 1:
             for _ in range(4):  # the longest look-ahead
-                self._append(END, len(text), len(text), "")
+                self._append(END, len(self.text), len(self.text), "")
+
+    def _is_alone(self, start: int, word: bytes, lexeme: Lexeme) -> bool:
+        """Whether the number or ordinal is complete because no word beside it may be part of it; most are."""
+        lexicon, text = self.lexicon, self.text
+        if not lexeme.ordinal or lexicon.ordinal_chain:
+            end = start + len(word)
+            if text[end : end + 1] in JOINTS:
+                following = self._data[end + 2 : self._data.find(b" ", end + 2)]
+                if lexicon.parts_of(following) is not None and following not in lexicon.closing:
+                    return False
+        if start and text[start - 1] in JOINTS:
+            before = self._data[self._data.rfind(b" ", 0, start) + 1 : start]
+            return before not in (lexicon.ordinal_leading if lexeme.ordinal else lexicon.leading)
+        return True
+
+    def _is_idle(self, start: int, word: bytes) -> bool:
+        """Whether a word that is no number of its own ("million", "half", "un") has no word beside it to be one with."""
+        text, parts_of = self.text, self.lexicon.parts_of
+        parts = self.lexicon.words.get(word)
+        if parts is None or (parts[0].starts and parts[0].role != "half" and not parts[0].weak):
+            return False
+        end = start + len(word)
+        if parts[0].starts or text[start - 2 : start - 1].isdecimal():
+            if text[end : end + 1] not in JOINTS:
+                return False
+            if parts_of(self._data[end + 2 : self._data.find(b" ", end + 2)]) is not None:
+                return False
+            if parts[0].weak and not text[end + 1 : end + 2].isalpha():
+                return False
+        if start == 0 or text[start - 1] not in JOINTS:
+            return True
+        if text[start - 2 : start - 1].isdecimal():
+            return self._is_covered(start)
+        return parts_of(self._data[self._data.rfind(b" ", 0, start) + 1 : start]) is None
+
+    def _is_covered(self, start: int) -> bool:
+        """Whether the word at `start` is part of a number in digits: `5 million`."""
+        index = bisect_right(self._digits, start, key=itemgetter(0)) - 1
+        return index >= 0 and self._digits[index][1] > start
 
     def _append(self, lexeme: Lexeme, start: int, end: int, joint: str) -> None:
         self.lex.append(lexeme)
@@ -108,7 +168,7 @@ class WordStream:
                 self._append_word(start, end, parts)
             joint = text[end : end + 1]
             comma = joint == "," and self.lex[-1].role == "scale" and text[end + 1 : end + 2] == " "
-            if joint not in JOINTS and not comma or not joint:
+            if not comma and joint not in JOINTS:
                 return end + 1
             start = end + 1 + comma
 
@@ -116,7 +176,7 @@ class WordStream:
         """Whether no letter of another script is attached, and no apostrophe with a letter ("one's") follows."""
         text = self.text
         after = text[end : end + 1]
-        if after in ("'", "’") and after and text[end + 1 : end + 2].isalpha():
+        if after in APOSTROPHES and text[end + 1 : end + 2].isalpha():
             return False
         return self._plain or not (after.isalnum() or text[max(start - 1, 0) : start].isalnum())
 
@@ -124,7 +184,7 @@ class WordStream:
         """Appends the number in digits that ends at the word at `start` or covers it; returns the number's end."""
         if not self._digits or not self.text[start - 2].isdecimal():
             return 0
-        index = bisect_right(self._digits, start, key=lambda row: row[0]) - 1
+        index = bisect_right(self._digits, start, key=itemgetter(0)) - 1
         if index < 0 or self._digits[index][1] < start - 1:
             return 0
         first, end = self._digits[index][:2]

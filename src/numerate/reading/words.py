@@ -7,6 +7,7 @@ The `standard` reader uses this file if its option `words` is set. The words are
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from numerate.numerals.number_words import render_words
@@ -25,6 +26,7 @@ __all__ = ["find_roman", "find_words", "merged", "word_records"]
 
 _Record = tuple[Any, ...]
 _COUNTABLE = ("quantity", "money")
+_UNIT_JOINTS = " -\n\u00a0\u2009\u202f"
 
 
 def find_words(text: str, language: str = "en") -> list[Numeral]:
@@ -53,10 +55,25 @@ def word_records(text: str, language: str, digits: Sequence[_Record], units: boo
         units: Whether to add the unit or percent sign after the words.
     """
     grammar = _Grammar(text, lexicon(language), digits)
-    lex, starts, ends, joints = grammar.lex, grammar.starts, grammar.ends, grammar.joints
-    english = language == "en"
-    records = []
-    i, last, size = 0, 0, len(lex)
+    records, pronoun = [], grammar.lexicon.pronoun
+    for start, end, word in grammar.alone:
+        if word.ordinal:
+            records.append((start, end, float(word.value), "ordinal", None, None, 0, "."))
+        elif word.word not in pronoun or not grammar.is_pronoun(start, end):
+            record = (start, end, float(word.value), "quantity", None, None, 0, ".")
+            records.append(_with_unit(text, record, grammar) if units else record)
+    if len(grammar.lex) == 1:
+        return records
+    alone = len(records)
+    records += _run_records(grammar, digits, units)
+    return sorted(records) if 0 < alone < len(records) else records
+
+
+def _run_records(grammar: _Grammar, digits: Sequence[_Record], units: bool) -> list[_Record]:
+    """The numbers in the runs of adjacent words."""
+    text, lex, starts, ends, joints = grammar.text, grammar.lex, grammar.starts, grammar.ends, grammar.joints
+    english, records = grammar.lexicon.language == "en", []
+    i, last, size = 1, 0, len(lex)
     while i < size:
         word = lex[i]
         if not word.starts:
@@ -95,11 +112,16 @@ def merged(digits: list[_Record], words: list[_Record]) -> list[_Record]:
     first stays.
     """
     rows: list[_Record] = []
-    for row in sorted(digits + words, key=lambda row: row[0]):  # stable: digits first
-        if not rows or rows[-1][1] <= row[0]:
+    last_start, last_end = -1, 0
+    for row in sorted(digits + words, key=itemgetter(0)):  # stable: digits first
+        start = row[0]
+        if last_end <= start:
             rows.append(row)
-        elif rows[-1][0] == row[0] and rows[-1][1] < row[1]:
+        elif last_start == start and last_end < row[1]:
             rows[-1] = row
+        else:
+            continue
+        last_start, last_end = start, row[1]
     return rows
 
 
@@ -111,9 +133,11 @@ def _is_number(grammar: _Grammar, first: int, parsed: Parsed) -> bool:
     if end > first + 1:
         return True
     word = grammar.lex[first]
-    if word.weak and not (word.weak == "end" and grammar.is_alone(first)):
+    if word.weak and not (word.weak == "end" and grammar.ends_phrase(grammar.ends[first])):
         return grammar.text.strip().lower() == word.word
-    return not grammar.is_pronoun(first)
+    return word.word not in grammar.lexicon.pronoun or not grammar.is_pronoun(
+        grammar.starts[first], grammar.ends[first]
+    )
 
 
 def _digit_record(grammar: _Grammar, i: int, digits: _Record) -> tuple[int, _Record] | None:
@@ -133,9 +157,12 @@ def _digit_record(grammar: _Grammar, i: int, digits: _Record) -> tuple[int, _Rec
 def _with_unit(text: str, record: _Record, grammar: _Grammar) -> _Record:
     """Adds the unit or percent sign after number words: `five miles`, `three million dollars`, `ten percent`."""
     start, end, value, kind, unit, _, power, point = record
+    if text[end : end + 1] not in _UNIT_JOINTS:
+        return record
     if kind != "quantity" or unit is not None:
         return record
-    if power == 0 and (percent := grammar.lexicon.percent.match(text, end)):
+    # In all six languages, percent begins with this letter.
+    if text[end + 1 : end + 2] in "pP" and power == 0 and (percent := grammar.lexicon.percent.match(text, end)):
         exact = make_numeral(text[start:end], start, end, value).exact
         if exact is not None:
             return start, percent.end(), float(exact / 100), "percent", None, None, -2, point
