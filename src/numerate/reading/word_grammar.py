@@ -150,8 +150,10 @@ class Grammar(WordStream):
             if not ordinal:
                 after, power = self._scale(after)
             scale = lex[after]
-            if scale.role == "scale" and scale.ordinal and self._continues(after, ordinal):
+            if scale.role == "scale" and scale.ordinal and self._continues(after, ordinal, is_bare=after == at):
                 after, power, ordinal = after + 1, power + scale.value, True
+            if after == at:
+                break  # a bare scale word that does not continue the number
             number *= 10**power
             if limit and number >= limit:
                 break  # "one thousand | two thousand"
@@ -171,10 +173,10 @@ class Grammar(WordStream):
         """
         return not self.lexicon.ordinal_chain or ordinal == chained or (ordinal and self.joints[end - 1] == "")
 
-    def _continues(self, i: int, ordinal: bool) -> bool:
+    def _continues(self, i: int, ordinal: bool, is_bare: bool) -> bool:
         """Whether the ordinal at `i` may end a number that is an ordinal (`ordinal`) or a cardinal so far."""
         if self.lexicon.ordinal_chain:
-            return ordinal or self._is_glued(i) or self.lex[i].bare and self.lex[i - 1].role in ("", "of")
+            return ordinal or is_bare or self._is_glued(i)
         return not ordinal
 
     def _period(self, i: int, joins: bool, is_first: bool) -> _Group | None:
@@ -351,6 +353,8 @@ class Grammar(WordStream):
     def _scale(self, i: int) -> tuple[int, int]:
         end, lex = i, self.lex
         while end - i < _MAX_SCALES and lex[end].role == "scale" and not lex[end].ordinal:
+            if end > i and lex[end].value < lex[end - 1].value:
+                break  # "un milliard | mille"
             end += 1
         return end, sum(word.value for word in lex[i:end])
 
