@@ -59,8 +59,26 @@ def test_time_is_linear(name: str) -> None:
 
 
 WORD_PIECES = {
-    "en": ["one ", "a ", "and a half ", "one hundred and ", "point ", "one point ", "minus ", "of ", "a couple of "]
-    + ["nineteen ", "one thousand, ", "1 and a half ", "one of ", "oh ", "twenty-", "half a ", "million ", "a fifth "],
+    "en": [
+        "one ",
+        "a ",
+        "and a half ",
+        "one hundred and ",
+        "point ",
+        "one point ",
+        "minus ",
+        "of ",
+        "a couple of ",
+        "nineteen ",
+        "one thousand, ",
+        "1 and a half ",
+        "one of ",
+        "oh ",
+        "twenty-",
+        "half a ",
+        "million ",
+        "a fifth ",
+    ],
     "de": ["ein", "und", "einund", "hundert", "tausend ", "dreizehn", "eine Million ", "Komma null ", "zweieinhalb "],
     "fr": ["un ", "vingt et ", "quatre-vingt-", "mille ", "virgule zéro ", "un million et demi "],
     "es": ["mil ", "millones ", "centésimo ", "treinta y ", "unomilésimo", "un "],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +21,10 @@ KINDS = ("cardinal", "ordinal", "decimal")
 LEAST = {("cardinal", "en"): 1.0, "cardinal": 0.995, "ordinal": 0.99, "decimal": 0.99}
 MISTAKES = [
     # (language, value, words of num2words, why)
-    *((language, -0.75, "", "the sign of a number between -1 and 0 is lost") for language in ("en", "de", "fr", "es", "pt")),
+    *(
+        (language, -0.75, "", "the sign of a number between -1 and 0 is lost")
+        for language in ("en", "de", "fr", "es", "pt")
+    ),
     ("it", 118, "centodicotto", "for centodiciotto; the table has the spelling, so that it is read"),
     ("it", 110, "centodiecesimo", "ordinal, for centodecimo; the table has the spelling, so that it is read"),
     ("fr", 80, "quatre-vingtsième", "ordinal, for quatre-vingtième; the table has the spelling, so that it is read"),
@@ -86,7 +89,7 @@ def test_mistakes_of_num2words(language: str, value: float, words: str, why: str
         assert [n.value for n in find_words(words, language)] == [value]
 
 
-@lru_cache(maxsize=None)
+@cache
 def vocabulary(language: str) -> list[str]:
     known = sorted(word.decode("latin-1") for word in lexicon(language).words)
     return [*known, *words_of(language, "percent"), "x", "5", "3", "2.5", "$", "kg", "%"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["LANGUAGES", "english_words", "words_of", "word_table"]
+__all__ = ["LANGUAGES", "english_words", "word_table", "words_of"]
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt")
 """Languages with a word table: English, German, French, Spanish, Italian and Portuguese."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def word_table(language: str) -> dict[str, Any]:
     """The word table of a language: values with their words, and the switches of its grammar.
 

@@ -73,9 +73,7 @@ class StandardReader(Reader):
     _leaders = fast_path.LEADER_KINDS
     """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 
-    def __init__(
-        self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en"
-    ) -> None:
+    def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en") -> None:
         if locale not in LOCALES:
             raise ReaderError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
         if language not in LANGUAGES:

@@ -1,7 +1,7 @@
 """The grammar of number words: one set of rules for all languages, steered by the word tables.
 
-It is a recursive-descent parser over the lexemes of a `WordStream`. Each rule takes the position of its first lexeme and
-returns the position after its last one, or None. Rules look only a few words ahead, so that the time is linear.
+It is a recursive-descent parser over the lexemes of a `WordStream`. Each rule takes the position of its first lexeme
+and returns the position after its last one, or None. Rules look only a few words ahead, so that the time is linear.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Grammar(WordStream):
             return self._decimal(i + 1, 0, scaled=False) if lex[i + 1].role == "point" else None
         if role == "article" and lex[i + 1].role == "couple":
             return self._couple(i + 2)
-        if lex[i + 1].role == "half" and word.value == 1 and (word.role == "article" or word.weak):
-            # "a half dozen", "une demi-douzaine", "eine halbe Million"
-            if half := self._portion(i + 2, Fraction(1, 2), needs_scale=True):
-                return half
+        # "a half dozen", "une demi-douzaine", "eine halbe Million"
+        begins_half = lex[i + 1].role == "half" and word.value == 1 and (role == "article" or word.weak != "")
+        if begins_half and (half := self._portion(i + 2, Fraction(1, 2), needs_scale=True)):
+            return half
         if part := self._fraction(i):
             return self._portion(*part)
         if self.lexicon.years and (year := self._year(i)):
@@ -242,7 +242,7 @@ class Grammar(WordStream):
         word = lex[i]
         if word.role != "number" or word.value >= room:
             return None
-        if word.doubtful and not after_and or word.alone and (after_and or self._is_glued(i)):
+        if (word.doubtful and not after_and) or (word.alone and (after_and or self._is_glued(i))):
             return None
         end, number, ordinal, room = i + 1, word.value, word.ordinal, word.room
         if lexicon.units_before_tens and number < 10 and not ordinal and self._is_glued(i + 2):
@@ -388,7 +388,7 @@ class Grammar(WordStream):
         if not self.lexicon.bare_point or not self.lex[i + 1].digit:
             return None
         decimal = self._decimal(i, 0, scaled=False)
-        if decimal is None or decimal.end == i + 2 and not self.lexicon.percent.match(self.text, self.ends[i + 1]):
+        if decimal is None or (decimal.end == i + 2 and not self.lexicon.percent.match(self.text, self.ends[i + 1])):
             return None
         return decimal
 
@@ -436,7 +436,7 @@ class Grammar(WordStream):
         return self._words_after(stop)[0] in context["after_share"]
 
     def is_pronoun(self, start: int, end: int) -> bool:
-        """Whether the "one" from `start` to `end`, a number of its own, is a pronoun: no one, one of them, which one."""
+        """Whether the "one" from `start` to `end`, a number of its own, is a pronoun: no one, one of them."""
         context = self.lexicon.context
         before = self._word_before(start)
         if before in context["before_pronoun"]:

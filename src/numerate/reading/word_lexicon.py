@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from numerate.numerals.word_tables import word_table
@@ -166,7 +166,7 @@ class Lexicon:
         return tuple(parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def lexicon(language: str) -> Lexicon:
     """The lexicon of a language, built once."""
     return Lexicon(language)

@@ -110,7 +110,7 @@ class WordStream:
         return True
 
     def _is_idle(self, start: int, word: bytes) -> bool:
-        """Whether a word that is no number of its own ("million", "half", "un") has no word beside it to be one with."""
+        """Whether a word that is no number of its own ("million", "half", "un") has no word beside it to join."""
         text, parts_of = self.text, self.lexicon.parts_of
         parts = self.lexicon.words.get(word)
         if parts is None or (parts[0].starts and parts[0].role != "half" and not parts[0].weak):
