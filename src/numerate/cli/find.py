@@ -19,6 +19,7 @@ from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
 from numerate.registry import loaded_plugins
 from numerate.training.text_files import Batch, batches
+from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,7 +85,7 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
     pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=load_plugins, initargs=(loaded_plugins(),)
+        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(loaded_plugins(),)
     )
     fault: NumerateError | None = None
     try:
@@ -107,6 +108,12 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
         raise BadInput(f"a worker process died, perhaps out of memory; try less than --processes {processes}") from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begin(plugins: list[str]) -> None:
+    """Starts a worker process."""
+    end_with_parent()
+    load_plugins(plugins)
 
 
 # One encoder for all rows: `json.dumps` with options makes a new one every time.
