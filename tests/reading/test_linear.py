@@ -58,6 +58,42 @@ def test_time_is_linear(name: str) -> None:
     assert slow == {}
 
 
+WORD_PIECES = {
+    "en": [
+        "one ",
+        "a ",
+        "and a half ",
+        "one hundred and ",
+        "point ",
+        "one point ",
+        "minus ",
+        "of ",
+        "a couple of ",
+        "nineteen ",
+        "one thousand, ",
+        "1 and a half ",
+        "one of ",
+        "oh ",
+        "twenty-",
+        "half a ",
+        "million ",
+        "a fifth ",
+    ],
+    "de": ["ein", "und", "einund", "hundert", "tausend ", "dreizehn", "eine Million ", "Komma null ", "zweieinhalb "],
+    "fr": ["un ", "vingt et ", "quatre-vingt-", "mille ", "virgule zéro ", "un million et demi "],
+    "es": ["mil ", "millones ", "centésimo ", "treinta y ", "unomilésimo", "un "],
+    "it": ["cento", "mila", "cent", "tre", "un milione e ", "virgola "],
+    "pt": ["mil e ", "milésimo ", "cento e ", "um ", "vírgula zero "],
+}
+
+
+@pytest.mark.parametrize("language", WORD_PIECES)
+def test_time_with_words_and_roman_numerals_is_linear(language: str) -> None:
+    reader = make_reader("standard", words=True, roman=True, language=language)
+    pieces = WORD_PIECES[language] + PIECES * (language == "en")
+    assert {piece: ratio for piece in pieces if (ratio := growth(reader.find, piece)) > LIMIT} == {}
+
+
 def test_quadratic_time_is_detected() -> None:
     backtracking = re.compile(r"\d+(\.\d+)?%").search  # starts again at every digit
     assert growth(backtracking, "1", 500) > LIMIT

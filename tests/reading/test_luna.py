@@ -107,6 +107,15 @@ def test_dropped_lists_the_runs_that_numtok_drops():
         assert LunaReader().dropped(run) == [(0, len(run))]
 
 
+def test_every_part_must_be_a_number_before_its_leading_mark_is_skipped():
+    for run in (",5-0", ",5.1.2", ",1-2+3", ",10-9%"):
+        text = f"uk{run} is"
+        assert find(text, reader="luna") == []
+        assert LunaReader().dropped(text) == [(2, 2 + len(run))]
+    for run, numbers in ((".5-0", ["5", "0"]), ("-5,-3", ["5", "-3"]), ("+5,1.5.", []), (",5,0", ["5", "0"])):
+        assert [n.text for n in find(f"uk{run} is", reader="luna")] == numbers
+
+
 def test_marks_without_digits_are_not_runs():
     assert find("... -- , % +", reader="luna") == []
     assert LunaReader().dropped("... -- , % +") == []

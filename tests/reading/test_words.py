@@ -42,7 +42,6 @@ CARDINALS = [
     ("ten minus five", [("ten", 10), ("five", 5)]),
     ("10 minus five", [("five", 5)]),
     ("one two three", [("one", 1), ("two", 2), ("three", 3)]),
-    ("nineteen eighty-four", [("nineteen", 19), ("eighty-four", 84)]),
     ("twenty-thirty", [("twenty", 20), ("thirty", 30)]),
     ("one, two", [("one", 1), ("two", 2)]),
     ("one  hundred", [("one", 1)]),
@@ -70,7 +69,7 @@ FRACTIONS = [
     ("three quarters of a billion", [("three quarters of a billion", 7.5e8)]),
     ("three quarters of million-dollar homes", [("three quarters", 0.75)]),
     ("one hundred and two thirds", [("one hundred and two thirds", 100 + 2 / 3)]),
-    ("two million and a half", [("two million and a half", 2_000_000.5)]),
+    ("two million and a half", [("two million and a half", 2_500_000)]),
     ("twenty-five hundredths", [("twenty-five hundredths", 0.25)]),
     ("one-hundredth", [("one-hundredth", 0.01)]),
     ("one hundredth of a second", [("one hundredth", 0.01)]),
@@ -259,7 +258,7 @@ def test_grammar_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return call
 
-    for name in ("number", "_integer", "_group", "_below_hundred", "_fraction", "_denominator", "_portion", "_scale"):
+    for name in ("number", "_integer", "_group", "_below", "_fraction", "_denominator", "_portion", "_scale"):
         monkeypatch.setattr(grammar._Grammar, name, counted(getattr(grammar._Grammar, name)))
     for unit in (
         "one ",

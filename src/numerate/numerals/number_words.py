@@ -1,6 +1,6 @@
 """Writes numbers in letters: English words, Roman numerals, and the names of NaN and infinity.
 
-The reader in `numerate.reading.words` uses the word lists of this file, so that reading and writing agree.
+The words come from the table that `numerate.reading.words` reads, too, so that reading and writing agree.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from numerate.numerals.word_tables import word_table
+
 __all__ = ["ORDINALS", "SCALES", "SMALL", "TENS", "render_roman", "render_special", "render_words"]
 
 
-def _split(words: str) -> list[str]:
-    return words.split()
+_TABLE = word_table("en")
 
 
-SMALL = _split(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
+def _first_words(key: str, powers: bool = False) -> dict[int, str]:
+    """Value -> its first word in the table; of the scales, only the powers of a thousand, not lakh and crore."""
+    return {int(value): words.split()[0] for value, words in _TABLE[key].items() if not powers or int(value) % 3 == 0}
+
+
+_NUMBERS, _ORDINALS = _first_words("numbers"), _first_words("ordinals")
+SMALL = [_TABLE["zero"].split()[0], *(_NUMBERS[value] for value in range(1, 20))]
+TENS = [_NUMBERS[value] for value in range(20, 100, 10)]
+SCALES = list(_first_words("scales", powers=True).values())
+ORDINALS = (
+    {SMALL[0]: _TABLE["zeroth"]}
+    | {word: _ORDINALS[value] for value, word in _NUMBERS.items()}
+    | {_TABLE["hundred"]: _TABLE["hundredth"]}
+    | dict(zip(SCALES, _first_words("scale_ordinals").values(), strict=True))
 )
-TENS = _split("twenty thirty forty fifty sixty seventy eighty ninety")
-SCALES = _split(
-    "thousand million billion trillion quadrillion quintillion sextillion septillion octillion nonillion decillion "
-    "undecillion duodecillion tredecillion quattuordecillion quindecillion sexdecillion septendecillion octodecillion "
-    "novemdecillion vigintillion"
-)
-_IRREGULAR = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
-_IRREGULAR["twelve"] = "twelfth"
-ORDINALS = {
-    word: _IRREGULAR.get(word) or (word[:-1] + "ieth" if word.endswith("y") else word + "th")
-    for word in (*SMALL, *TENS, "hundred", *SCALES)
-}
 """Cardinal word -> ordinal word: `twenty` -> `twentieth`."""
 
 _LIMIT = 10 ** (3 * len(SCALES) + 3)
@@ -47,8 +47,9 @@ def render_words(value: float, form: str, power: int = 0) -> str:
 
     Args:
         value: Any float. Values from 1e66 and below 1e-15 are written in digits.
-        form: A case (`lower`, `capital`, `upper`) followed by style marks: `-` for "twenty-one" or a space for "twenty
-            one"; `&` for "one hundred and five"; `.` for "zero point five" instead of "one half"; `#` for ordinals.
+        form: `digits` to write digits, or a case (`lower`, `capital`, `upper`) followed by style marks: `-` for
+            "twenty-one" or a space for "twenty one"; `&` for "one hundred and five"; `.` for "zero point five" instead
+            of "one half"; `#` for ordinals.
         power: 6 to count in millions, 9 in billions, and so on: with 6, 2.5e6 is "two and a half million" instead of
             "two million five hundred thousand". Ignored for values below 1 or from 1000 in that unit.
 
@@ -60,6 +61,8 @@ def render_words(value: float, form: str, power: int = 0) -> str:
     case = form.rstrip("-& .#")
     if not math.isfinite(value):
         return render_special("", value)
+    if form == "digits":
+        return _digits(value)
     # The cached function gets the absolute value only: as a cache key, -0.0 equals 0.0.
     words = _spell(abs(value), form[len(case) :], power)
     if words is None:
@@ -158,6 +161,8 @@ def _simple_fraction(value: float, power: int) -> tuple[int, int, int] | None:
     whole, rest = divmod(Fraction(repr(value)) / scale, 1)
     if rest == 0:
         return None
+    if not power and whole and whole % 10**6 == 0 and rest.denominator in (2, 4):
+        return None  # "two million and a half" is 2.5 million
     for denominator in _DENOMINATORS:
         numerator = round(rest * denominator)
         if 0 < numerator < denominator and (whole * denominator + numerator) * scale / denominator == value:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from numerate.numerals.number_words import SCALES, SMALL, TENS
 from numerate.numerals.style import Style, render
 from numerate.numerals.style_inference import style_of
+from numerate.numerals.word_tables import LANGUAGES, word_table, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,21 @@ KINDS = (
 
 MAX_EXACT_DIGITS = 1_000
 MAX_EXACT_EXPONENT = 10_000
-_DIGIT_WORDS = frozenset([*SMALL[:10], "oh"])
+_DIGIT_WORDS = frozenset(
+    word
+    for language in LANGUAGES
+    for value, words in word_table(language)["numbers"].items()
+    if int(value) < 10
+    for word in words.split()
+).union(*(words_of(language, "zero", "spoken_zero", "end_ones") for language in LANGUAGES))
+_POINT_WORDS = frozenset().union(*(words_of(language, "point") for language in LANGUAGES))
+# English last: its "billion" is 10^9, the French one 10^12.
+_SCALE_POWERS = {
+    word: int(power)
+    for language in reversed(LANGUAGES)
+    for power, words in word_table(language)["scales"].items()
+    for word in words.split()
+} | {"hundred": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,21 +249,19 @@ def _words_scale(text: str) -> int:
     """Power of ten of the scale words at the end: 6 for "two and a half million", 0 for "five"."""
     power = 0
     for word in reversed(text.lower().split()):
-        if word == "hundred":
-            power += 2
-        elif word in SCALES:
-            power += 3 * SCALES.index(word) + 3
-        else:
+        if word not in _SCALE_POWERS:
             break
+        power += _SCALE_POWERS[word]
     return power
 
 
 def _words_decimals(text: str) -> int:
     """Number of digits after "point": 1 for "one point five billion"."""
-    words = text.lower().replace("-", " ").partition(" point ")[2].split()
-    if any(word in TENS or word in SMALL[10:] for word in words):
-        return 2
-    return sum(word in _DIGIT_WORDS for word in words)
+    words = text.lower().replace("-", " ").split()
+    point = next((i for i, word in enumerate(words) if word in _POINT_WORDS), len(words))
+    digits = sum(word in _DIGIT_WORDS for word in words[point + 1 :])
+    others = [word for word in words[point + 1 :] if word not in _DIGIT_WORDS and word not in _SCALE_POWERS]
+    return 2 if others else digits  # "three point twenty-five"
 
 
 def _words_exact(value: float) -> Fraction | None:

@@ -9,8 +9,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from numerate.numerals.number_words import render_words
-from numerate.numerals.style import FROM_SUPERSCRIPT, MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style
+from numerate.numerals.number_words import render_roman, render_words
+from numerate.numerals.style import FROM_SUPERSCRIPT, MINUS_SIGNS, SUPERSCRIPTS, VULGAR, Exponent, Style, render
+from numerate.numerals.word_tables import LANGUAGES, english_words, word_table
 
 __all__ = ["style_of"]
 
@@ -27,7 +28,11 @@ _EXPONENT = re.compile(
 _FRACTION = re.compile(
     r"(?:(?P<whole>\d++)(?P<joint>[ -]?))?(?:(?P<num>\d++)(?P<slash>[/⁄])(?P<den>\d++)|(?P<vulgar>[¼½¾⅐-⅞↉]))"
 )
-_PERCENT_WORD = re.compile(r"[ -](?:percent|per cent|pct)$")
+_PERCENT_WORD = re.compile(rf"[ -](?:{'|'.join(word_table(language)['percent'] for language in LANGUAGES)})$")
+_ENGLISH = english_words()
+_WORDS = re.compile(r"[^\W\d_]++")
+# Digits with words that `render` does not write for other values: "3 and a half million", "2 dozen".
+_WORD_TAIL = re.compile(r"\d[ \-\n\u00a0\u2010\u2011][^\W\d_]++(?:[ \-\n\u00a0\u2010\u2011]|$)")
 _RADIX = re.compile(r"0([xXoObB])([0-9a-fA-F]++)")
 
 
@@ -44,7 +49,9 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
     if point == "." and (plain := _PLAIN(text)):
         sign, grouped, digits, fraction, suffix = plain.groups("")
         # float64 holds 15 digits; a zero followed by letters may be 0xff.
-        if len(digits or grouped) + len(fraction) <= 15 and digits != "0":
+        # A word with power 0 is not a scale: "2 dozen".
+        counted = suffix != "" and power == 0 and suffix[0] in " -"
+        if len(digits or grouped) + len(fraction) <= 15 and digits != "0" and not counted:
             width = len(digits) if digits[:1] == "0" else 0
             return _plain_style(sign, grouped != "", width, len(fraction), suffix, power, ordinal)
     begin = next((i for i, char in enumerate(text) if char.isdecimal() or char in VULGAR), None)
@@ -62,7 +69,8 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
         form |= _describe_fraction(fraction, rest, value)
     else:
         form |= _describe_decimal(rest, value, point)
-    return Style(**form)
+    style = Style(**form)
+    return _digits_with_words(text, value, power) if _WORD_TAIL.search(text) and render(style, value) != text else style
 
 
 @lru_cache(maxsize=4096)
@@ -83,8 +91,8 @@ def _describe_letters(text: str, value: float, power: int) -> Style:
     """The style of number words, Roman numerals and special values such as NaN."""
     if not math.isfinite(value):
         return Style(family="special", suffix=text)
-    if text.strip("IVXLCDM") == "" or text.strip("ivxlcdm") == "":
-        return Style(family="roman", upper=text.isupper())
+    if not text.strip("IVXLCDM" if text.isupper() else "ivxlcdm") and render_roman(value, text.isupper()) == text:
+        return Style(family="roman", upper=text.isupper())  # unlike French "dix", which has Roman letters, too
     if power == -2 and (percent := _PERCENT_WORD.search(text)):
         number = float(Decimal(repr(value)).scaleb(2))
         plain = _describe_letters(text[: percent.start()], number, 0)
@@ -95,8 +103,17 @@ def _describe_letters(text: str, value: float, power: int) -> Style:
             if render_words(value, f"{form}{joints}", power) == text:
                 return Style(family="words", suffix=f"{form}{joints}", power=power)
     form = "upper" if text.isupper() else "capital" if text[:1].isupper() else "lower"
-    # Some words follow no convention ("fifteen hundred"): keep them for this value.
-    return Style(family="words", suffix=f"{form}-&", power=power, anchor=(value, text, "", ""))
+    # Some words follow no convention ("fifteen hundred"): keep them for this value. Only English words are written for
+    # other values; after words of another language, these are written in digits.
+    english = _ENGLISH.issuperset(_WORDS.findall(text.lower()))
+    return Style(family="words", suffix=f"{form}-&" if english else "digits", power=power, anchor=(value, text, "", ""))
+
+
+def _digits_with_words(text: str, value: float, power: int) -> Style:
+    """The style of "3 and a half million" or "2 dozen": the words are kept for this value, others are in digits."""
+    percent = _PERCENT_WORD.search(text) if power == -2 else None
+    kept, outer = (text[: percent.start()], percent.group()) if percent else (text, "")
+    return Style(family="words", suffix="digits", power=power, outer=outer, anchor=(value, kept, "", ""))
 
 
 def _describe_prefix(prefix: str) -> dict[str, Any]:

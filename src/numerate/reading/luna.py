@@ -107,7 +107,8 @@ def _split(run: str, free: bool) -> list[tuple[int, int]] | None:
 def _numbers_of(pieces: list[str], offset: int, free: bool) -> list[tuple[int, int]] | None:
     spans = []
     for piece in pieces:
-        skip = _legal_from(piece, free)
+        # NumTok checks every part as it stands, then skips a leading mark: in `uk,5-0` the part `,5` is no number.
+        skip = _legal_from(piece, free) if _LEGAL.fullmatch(piece) else None
         if skip is None:
             return None
         spans.append((offset + skip, offset + len(piece)))

@@ -9,14 +9,14 @@ from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
-from numerate.numerals.units import CURRENCIES, unit_after
+from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
-from numerate.reading.words import find_roman, find_words
+from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
 
 __all__ = ["StandardReader"]
@@ -40,7 +40,6 @@ _WITH_VULGAR = re.compile(
 )
 _RUN = re.compile(r"\d++")
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
-_PERCENT = re.compile(r"[ -](?:percent|per cent|pct)\b")
 # Maps a Latin-1 text to bytes with "0" for every digit or vulgar fraction, so that `bytes.find` can search them fast.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
 
@@ -64,6 +63,7 @@ class StandardReader(Reader):
         words: Whether to find number words ("twenty-one").
         roman: Whether to find Roman numerals.
         locale: How to read points and commas: "en", "eu", "in", "ch", or "auto" (European forms only if unambiguous).
+        language: Language of the number words: "en", "de", "fr", "es", "it" or "pt".
 
     Example:
         >>> [n.value for n in StandardReader().find("(1,234) of $3.2bn, 30bps, −5 °C")]
@@ -73,23 +73,30 @@ class StandardReader(Reader):
     _leaders = fast_path.LEADER_KINDS
     """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 
-    def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto") -> None:
+    def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en") -> None:
         if locale not in LOCALES:
             raise ReaderError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
-        self.words, self.roman, self.locale = words, roman, locale
+        if language not in LANGUAGES:
+            raise ReaderError(f"language must be one of {', '.join(LANGUAGES)}, got {language=}")
+        self.words, self.roman, self.locale, self.language = words, roman, locale, language
 
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text` in order."""
-        numerals = [make_numeral(text[record[0] : record[1]], *record) for record in self._scan(text)]
-        extra = [_with_unit(text, n) for n in find_words(text)] if self.words else []
-        extra += find_roman(text) if self.roman else []
+        records = self._scan(text)
+        if self.words and (words := word_records(text, self.language, records)):
+            records = merged(records, words)
+        numerals = [make_numeral(text[record[0] : record[1]], *record) for record in records]
+        extra = find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
         """The numerals of `text` as rows that begin with start, end, value and kind."""
-        if self.words or self.roman:
+        if self.roman:
             return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
-        return self._scan(text)
+        records = self._scan(text)
+        if self.words and (words := word_records(text, self.language, records)):
+            return merged(records, words)
+        return records
 
     def _scan(self, text: str) -> list[kinds.Record]:
         """All records of a text.
@@ -245,20 +252,6 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
-
-
-def _with_unit(text: str, n: Numeral) -> Numeral:
-    """Adds the unit or percent sign after number words: `five miles`, `three million dollars`, `ten percent`."""
-    if n.kind != "quantity":
-        return n
-    if n.power == 0 and (percent := _PERCENT.match(text, n.end)) and n.exact is not None:
-        end = percent.end()
-        return make_numeral(text[n.start : end], n.start, end, float(n.exact / 100), "percent", power=-2)
-    unit = unit_after(text, n.end)
-    if unit is None:
-        return n
-    kind = "money" if unit[0] in CURRENCIES else "quantity"
-    return make_numeral(n.text, n.start, n.end, n.value, kind, unit[0], unit[1:], n.power)
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
