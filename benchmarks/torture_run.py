@@ -197,7 +197,8 @@ def _faults(call: Call, outcome: Outcome, left: set[str]) -> list[str]:
     faults = ["took too long"] if outcome.code == -signal.SIGKILL else []
     if outcome.code not in codes and not faults:
         faults.append(f"exit code {outcome.code}, expected {' or '.join(map(str, codes))}")
-    if "Traceback" in outcome.error + outcome.output or "Exception ignored" in outcome.error:
+    asked = "--debug" in call.words
+    if ("Traceback" in outcome.error + outcome.output and not asked) or "Exception ignored" in outcome.error:
         faults.append("a traceback")
     if outcome.code == 2:
         ours = [line for line in outcome.error.splitlines() if line.startswith("numerate: ")]
