@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from numerate.cli.source import one_line_errors, read_texts
+from numerate.cli.source import check_seed, one_line_errors, read_texts
 from numerate.cli.terminal import console, write_json
 from numerate.errors import BadInput
 
@@ -21,6 +21,8 @@ __all__ = ["COMMANDS", "Predictions", "continuations", "fill", "generate", "pred
 
 RECORD_BATCH = 256
 PROMPT_BATCH = 32
+MAX_SAMPLES = 100_000
+"""Maximum number of samples per record: a batch of records then needs 200 MB."""
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
@@ -104,8 +106,9 @@ class Predictions:
 
         if not 0 < level < 1:
             raise BadInput(f"--level must lie between 0 and 1, got {level}")
-        if samples < 0:
-            raise BadInput(f"--samples must not be negative, got {samples}")
+        if not 0 <= samples <= MAX_SAMPLES:
+            raise BadInput(f"--samples must lie between 0 and {MAX_SAMPLES:,}, got {samples}")
+        check_seed(seed)
         quiet_unless_terminal()
         self.level, self.samples, self.seed = level, samples, seed
         self.model = RecordModel.load(folder)

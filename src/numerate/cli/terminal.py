@@ -19,11 +19,14 @@ LONG_FILE = 8 * 1024 * 1024
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for tables and coloured text; plain text unless the stream is a terminal (FORCE_COLOR is ignored)."""
+    """A console for tables and coloured text; plain text unless the stream is a terminal (FORCE_COLOR is ignored).
+
+    Texts are data and not markup: `rate [/s]` is printed as it stands. Styles are given by `rich.text.Text`.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(highlight=False, stderr=stderr, force_terminal=stream.isatty())
+    return Console(highlight=False, markup=False, emoji=False, stderr=stderr, force_terminal=stream.isatty())
 
 
 def write_json(result: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from numerate.cli.source import checked_reader, process_count
+from numerate.cli.source import check_seed, checked_reader, process_count
 from numerate.cli.terminal import console, progress, write_json
 
 __all__ = ["COMMANDS"]
@@ -127,6 +127,7 @@ def demo(
     from numerate.apps.demo import run_demo, show_sample
 
     checked_reader(reader, {})
+    check_seed(seed)
     if sample:
         show_sample(console(), reader)
     else:
