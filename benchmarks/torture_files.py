@@ -199,31 +199,32 @@ def _causal() -> str:
     return json.dumps({"kind": "scratch", "architecture": "gpt2", "task": "causal-lm", "sizes": sizes, "tokenizer": tokenizer})
 
 
-def damaged_models(folder: Path, model: str = "model") -> list[str]:
-    """Writes damaged copies of a model's folder: each JSON and weight file cut, emptied, replaced, flipped or missing."""
-    names = []
-    files = sorted(path.name for path in (folder / model).iterdir() if path.is_file())
-    for file in files:
-        if file.endswith((".md", ".txt", ".lock")) or file.startswith("."):
-            continue
-        for damage in ("cut", "empty", "missing", "garbage", "folder"):
-            target = folder / f"{model}-{damage}-{file.replace('.', '-')}"
-            shutil.copytree(folder / model, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("checkpoint-*", "prepared"))
-            path = target / file
+def damaged_models(folder: Path, model: str = "model") -> dict[str, str]:
+    """Writes copies of a model's folder with one damaged file each; returns descriptions by the copy's name."""
+    names = {}
+    files = [path for path in sorted((folder / model).rglob("*")) if path.is_file()]
+    own = [path.relative_to(folder / model) for path in files]
+    own = [path for path in own if not path.parts[0].startswith(("checkpoint-", "prepared", ".")) and path.suffix != ".md"]
+    for file in own:
+        for damage in ("cut", "emptied", "missing", "garbage", "a folder"):
+            name = f"{model}-{damage.split()[-1]}-{'-'.join(file.parts).replace('.', '-')}"
+            path = _copy(folder, name, model) / file
             content = path.read_bytes()
-            if damage in ("missing", "folder"):
+            if damage in ("missing", "a folder"):
                 path.unlink()
-                if damage == "folder":
+                if damage == "a folder":
                     path.mkdir()
             else:
-                path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "garbage": b"\xff\0{[" * 99}[damage])
-            names.append(target.name)
+                half = content[: len(content) // 2]
+                path.write_bytes({"cut": half, "emptied": b"", "garbage": b"\xff\0{[" * 99}[damage])
+            names[name] = f"{file}: {damage}"
     return names
 
 
 def _copy(folder: Path, name: str, model: str = "model") -> Path:
     target = folder / name
-    shutil.copytree(folder / model, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("checkpoint-*", "prepared"))
+    ignored = shutil.ignore_patterns("checkpoint-*", "prepared")
+    shutil.copytree(folder / model, target, dirs_exist_ok=True, ignore=ignored)
     return target
 
 

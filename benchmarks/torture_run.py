@@ -34,7 +34,6 @@ class Call:
         largest: Maximum size in bytes of a file that the process writes: a disk that gets full.
         user: Whether to run without the rights of an administrator, so that read-only folders are read-only.
         signal_after: Seconds until Ctrl-C; 0 for none.
-        quick: Whether the call is part of the sample that the tests run.
         seconds: Time limit.
         environment: Changed variables.
     """
@@ -49,7 +48,6 @@ class Call:
     largest: int = 0
     user: bool = False
     signal_after: float = 0.0
-    quick: bool = False
     seconds: float = 120.0
     environment: tuple[tuple[str, str], ...] = ()
 
@@ -128,9 +126,8 @@ def run(call: Call, folder: Path) -> Outcome:
 
 
 def _child(call: Call, folder: Path, paths: list[Path], writer: int) -> int:
-    import torch
-
-    torch.cuda.is_available = lambda: False  # a forked process cannot use CUDA
+    if "torch" in sys.modules:
+        sys.modules["torch"].cuda.is_available = lambda: False  # a forked process cannot use CUDA
     os.chdir(folder)
     for number, path in enumerate(paths):
         target = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from numerate.cli.source import check_seed, one_line_errors, read_texts
+from numerate.cli.source import check_seed, check_text, one_line_errors, read_texts
 from numerate.cli.terminal import console, write_json
 from numerate.errors import BadInput
 
@@ -79,6 +79,8 @@ def fill(
     from numerate.apps.fill import fill as work
     from numerate.apps.fill import fill_tables
 
+    for each in (text, *(swap or ())):
+        check_text(each, "text")
     results = work(text, model, swap=tuple(swap or ()), top=top)
     if as_json:
         for result in results:
@@ -147,6 +149,8 @@ def prompts_of(prompt: tuple[str, ...], file: str | None) -> Iterable[str]:
     """Prompts given as arguments, or the lines of a file."""
     if bool(prompt) == (file is not None):
         raise BadInput("give either prompts or a file of prompts with --file")
+    for each in prompt:
+        check_text(each, "prompt")
     return prompt if file is None else read_texts(file)
 
 
@@ -158,13 +162,24 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     """
     from numerate.modeling.attaching import from_pretrained
     from numerate.training.progress import quiet_unless_terminal
+    from numerate.training.scratch import longest_text
 
     quiet_unless_terminal()
     with one_line_errors():
         model = from_pretrained(folder)
         waiting, scaling = iter(prompts), model.processor.scaling
         while some := list(islice(waiting, PROMPT_BATCH)):
-            said = model.generate(some, max_new_tokens, **options)
+            try:
+                said = model.generate(some, max_new_tokens, **options)
+            except (IndexError, RuntimeError) as error:  # backbones differ in the error for a missing position
+                limit = longest_text(model.backbone.config, model.processor.tokenizer)
+                longest = max(len(ids) for ids in model.processor(some)["input_ids"])
+                if limit is None or longest + max_new_tokens <= limit:
+                    raise
+                raise BadInput(
+                    f"the model has {limit} positions, but the longest prompt has {longest} tokens and --max-new-tokens "
+                    f"is {max_new_tokens}; give fewer"
+                ) from error
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
                 yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numerate.reading.base import Reader
 
-__all__ = ["check_seed", "checked_reader", "one_line_errors", "process_count", "read_texts", "texts_of"]
+__all__ = ["check_seed", "check_text", "checked_reader", "one_line_errors", "process_count", "read_texts", "texts_of"]
 
 MAX_PROCESSES = 256
 
@@ -57,6 +57,18 @@ def check_seed(seed: int) -> None:
     """
     if not 0 <= seed < 2**32:
         raise BadInput(f"--seed must lie between 0 and {2**32 - 1:,}, got {seed}")
+
+
+def check_text(text: str, what: str) -> None:
+    """Checks a text of the command line; `what` is its name in the message.
+
+    Raises:
+        BadInput: It has bytes that are not UTF-8, which Python gives as lone surrogates.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the {what} is not UTF-8 at offset {error.start}: {text[:60]!r}") from None
 
 
 def process_count(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,35 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def write_json(result: dict[str, Any]) -> None:
-    """Writes one line of JSON to standard output."""
+    """Writes one line of JSON to standard output.
+
+    JSON has no NaN and no infinity: they become null, and standard error says so once for each key.
+    """
     import json
 
-    line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError:
+        line = json.dumps(_finite(result, ""), ensure_ascii=False, allow_nan=False) + "\n"
     sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+_told: set[str] = set()
+
+
+def _finite(value: Any, key: str) -> Any:
+    """The value with None for each float that is not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(each, f"{key}.{name}".strip(".")) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each, key) for each in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    if key not in _told:
+        _told.add(key)
+        sys.stderr.write(f"{key} is {value}, which JSON cannot hold: written as null\n")
+    return None
 
 
 @contextlib.contextmanager
