@@ -58,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - start
     failed = [f"{call.shown}: {'; '.join(outcome.faults)}" for call, outcome in rows + damaged if outcome.faults]
     failed += [*fuzz.faults, *kills.faults]
-    print(f"{len(rows)} calls, {len(damaged)} damaged files, {fuzz.texts:,} texts, {kills.kills} kills: {len(failed)} failed")
+    print(
+        f"{len(rows)} calls, {len(damaged)} damaged files, {fuzz.texts:,} texts, {kills.kills} kills: {len(failed)} failed"
+    )
     for line in failed:
         print(f"FAILED {line}")
     figures = {

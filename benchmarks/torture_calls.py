@@ -86,7 +86,15 @@ def _files() -> list[Call]:
     for name, says in bad.items():
         code: int | tuple[int, ...] = EITHER if name == "object.json" else 2
         calls.append(Call(TRAIN.replace("texts.jsonl", name) + f" --output-dir out/bad-{name}", code, says))
-    for name in ("no-numbers.jsonl", "brackets.jsonl", "nul.jsonl", "huge.jsonl", "words.jsonl", "'[/ok].jsonl'", "one.jsonl"):
+    for name in (
+        "no-numbers.jsonl",
+        "brackets.jsonl",
+        "nul.jsonl",
+        "huge.jsonl",
+        "words.jsonl",
+        "'[/ok].jsonl'",
+        "one.jsonl",
+    ):
         calls.append(Call(TRAIN.replace("texts.jsonl", name) + f" --output-dir out/{name.strip(chr(39))}", EITHER))
     calls += [
         Call(TRAIN + " --dev nosuch.jsonl --output-dir out/dev", says="no such file"),
@@ -157,13 +165,24 @@ def _settings() -> list[Call]:
         "model.checkpoint=nosuch", "data.max_tokens=0", "data.max_tokens=1", "data.limit=-1", "data.sample=0",
         "data.format=nosuch", "data.text=nosuch", "data.records=maybe", "data.train=5",
     ]  # fmt: skip
-    loose = {"data.max_tokens=1", "training.dataloader_num_workers=-1", "training.max_steps=null", "training.adam_beta2=7"}
-    calls = [Call(f"{TRAIN} {change} --output-dir out/s{i}", 2) for i, change in enumerate(wrong) if change not in loose]
+    loose = {
+        "data.max_tokens=1",
+        "training.dataloader_num_workers=-1",
+        "training.max_steps=null",
+        "training.adam_beta2=7",
+    }
+    calls = [
+        Call(f"{TRAIN} {change} --output-dir out/s{i}", 2) for i, change in enumerate(wrong) if change not in loose
+    ]
     calls += [Call(f"{TRAIN} {change} --output-dir out/l{i}", EITHER) for i, change in enumerate(sorted(loose))]
     names = {"bomb": "", "loop": "", "tag": "not YAML", "tab": ":2: ", "list": "", "empty": "", "deep": "not YAML",
              "unknown": "training", "binary": "cannot be read"}  # fmt: skip
     calls += [Call(f"train {name}.yaml --data texts.jsonl", 2, says, seconds=10) for name, says in names.items()]
-    calls += [Call("train nosuch.yaml"), Call("train folder.yaml"), Call("eval bomb.yaml --data texts.jsonl", seconds=10)]
+    calls += [
+        Call("train nosuch.yaml"),
+        Call("train folder.yaml"),
+        Call("eval bomb.yaml --data texts.jsonl", seconds=10),
+    ]
     return _group("Settings", calls)  # type: ignore[arg-type]
 
 
@@ -239,7 +258,9 @@ def _machine() -> list[Call]:
     calls = [Call(words.format("read-only/x"), user=True, seconds=60) for words in writing]
     calls += [Call(words.format("/proc/numerate"), seconds=60) for words in writing]
     calls += [Call(words.format("a-file/x"), seconds=60) for words in writing]
-    calls += [Call(words.format(f"out/full{i}"), largest=4096) for i, words in enumerate(writing) if "extract" not in words]
+    calls += [
+        Call(words.format(f"out/full{i}"), largest=4096) for i, words in enumerate(writing) if "extract" not in words
+    ]
     calls += [
         Call(f"{TRAIN} --output-dir out/full-late", largest=60_000), Call("find texts.txt", stdout="full", says="no space"),
         Call("stats texts.txt", stdout="full", says="no space"), Call("doctor", stdout="full", says="no space"),
@@ -262,8 +283,12 @@ def _machine() -> list[Call]:
     ]  # fmt: skip
     calls += [Call(words, OK, stdout="head") for words in streams]
     moments = (0.02, 0.1, 0.3, 0.6, 1.0, 2.0)
-    calls += [Call("find -  --processes 2", (130, 0), stdin=b"5 apples\n" * 400_000, signal_after=at) for at in moments[:3]]
-    calls += [Call(f"{TRAIN} training.max_steps=200 --output-dir out/c{at}", (130, 0), signal_after=at) for at in moments]
+    calls += [
+        Call("find -  --processes 2", (130, 0), stdin=b"5 apples\n" * 400_000, signal_after=at) for at in moments[:3]
+    ]
+    calls += [
+        Call(f"{TRAIN} training.max_steps=200 --output-dir out/c{at}", (130, 0), signal_after=at) for at in moments
+    ]
     calls += [Call(f"{COMPARE} --task add-6 -o out/cc{at}", (130, 0), signal_after=at) for at in moments[1:4]]
     return _group("Disks, memory, pipes, signals", calls)  # type: ignore[arg-type]
 

@@ -196,7 +196,9 @@ def _models(folder: Path) -> None:
 def _causal() -> str:
     sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "n_positions": 64}
     tokenizer = {"method": "bytes", "vocabulary": 400}
-    return json.dumps({"kind": "scratch", "architecture": "gpt2", "task": "causal-lm", "sizes": sizes, "tokenizer": tokenizer})
+    return json.dumps(
+        {"kind": "scratch", "architecture": "gpt2", "task": "causal-lm", "sizes": sizes, "tokenizer": tokenizer}
+    )
 
 
 def damaged_models(folder: Path, model: str = "model") -> dict[str, str]:
@@ -204,7 +206,9 @@ def damaged_models(folder: Path, model: str = "model") -> dict[str, str]:
     names = {}
     files = [path for path in sorted((folder / model).rglob("*")) if path.is_file()]
     own = [path.relative_to(folder / model) for path in files]
-    own = [path for path in own if not path.parts[0].startswith(("checkpoint-", "prepared", ".")) and path.suffix != ".md"]
+    own = [
+        path for path in own if not path.parts[0].startswith(("checkpoint-", "prepared", ".")) and path.suffix != ".md"
+    ]
     for file in own:
         for damage in ("cut", "emptied", "missing", "garbage", "a folder"):
             name = f"{model}-{damage.split()[-1]}-{'-'.join(file.parts).replace('.', '-')}"
@@ -258,7 +262,9 @@ def _damaged(folder: Path) -> None:
         save_file(found, path, {"format": "pt"})
     shards = folder / "flipped-shard"
     shutil.copytree(folder / "prepared", shards, dirs_exist_ok=True)
-    target = max((path for path in (shards / "train").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    target = max(
+        (path for path in (shards / "train").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size
+    )
     content = bytearray(target.read_bytes())
     content[len(content) // 2] ^= 1
     target.write_bytes(content)
@@ -268,5 +274,9 @@ def _damaged(folder: Path) -> None:
             path.write_text(content)
     (folder / "not-packed.json").write_text("[]")
     packed = json.loads((folder / "packed.json").read_text())
-    for name, change in {"no-trials": {"trials": []}, "no-others": {"others": 5}, "odd-trial": {"trials": {"x": 5}}}.items():
+    for name, change in {
+        "no-trials": {"trials": []},
+        "no-others": {"others": 5},
+        "odd-trial": {"trials": {"x": 5}},
+    }.items():
         (folder / f"packed-{name}.json").write_text(json.dumps(packed | change))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import importlib
+from typing import TYPE_CHECKING
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 import torture_calls
 import torture_files
 import torture_fuzz
 import torture_run
 
-sys.path.pop(0)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SAMPLE = torture_calls.sample()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for module in ("app", "corpus_tables", "find", "stats"):  # so that no forked process has to import them
+        importlib.import_module(f"numerate.cli.{module}")
     folder = tmp_path_factory.mktemp("torture")
     torture_files.make(folder, models=False)
     return folder

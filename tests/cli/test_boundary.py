@@ -53,6 +53,7 @@ def test_an_error_is_one_line_and_code_2(error: Exception, line: str, capsys: py
 
 def test_memory_of_torch_and_deep_nesting_are_told() -> None:
     assert "not enough memory" in message_of(RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes"))
+    assert message_of(Exception("File too large (os error 27)")) == "File too large"
     assert "nested too deeply" in message_of(RecursionError("maximum recursion depth exceeded"))
     assert len(message_of(RuntimeError("x" * 10**6))) < 1_000
 
@@ -90,7 +91,9 @@ def test_closed_streams_are_no_error(tmp_path: Path) -> None:
 
 def test_ctrl_c_during_the_imports_is_quiet(tmp_path: Path) -> None:
     # The first import of the command line is where Ctrl-C meets a slow machine; here it waits for the signal.
-    (tmp_path / "typer.py").write_text("import sys, time\nsys.stdout.write('here')\nsys.stdout.flush()\ntime.sleep(60)\n")
+    (tmp_path / "typer.py").write_text(
+        "import sys, time\nsys.stdout.write('here')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
     path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     with subprocess.Popen(COMMAND, stdout=-1, stderr=-1, env=os.environ | {"PYTHONPATH": path}) as process:
         assert process.stdout and process.stderr
@@ -119,7 +122,7 @@ def test_files_are_written_although_the_reader_has_gone(tmp_path: Path) -> None:
         "    Path(sys.argv[1]).write_text('saved')\n"
         "sys.exit(exit_code(work))\n"
     )
-    line = f"{sys.executable} -c \"$CODE\" {tmp_path}/model | head -1"
+    line = f'{sys.executable} -c "$CODE" {tmp_path}/model | head -1'
     done = subprocess.run(["sh", "-c", line], capture_output=True, env=os.environ | {"CODE": code}, check=False)
     assert done.stderr == b"" and done.stdout.startswith(b"step 0 ")
     assert (tmp_path / "model").read_text() == "saved"

@@ -182,7 +182,9 @@ def test_memory_does_not_grow_with_the_line(tmp_path: Path, command: str) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["find", "stats"])
-@pytest.mark.parametrize(("text", "size"), [(b"7 of 12, 3.2% and words that are no numbers at all; ", 1e9), (b"31,", 3.3e7)])
+@pytest.mark.parametrize(
+    ("text", "size"), [(b"7 of 12, 3.2% and words that are no numbers at all; ", 1e9), (b"31,", 3.3e7)]
+)
 def test_memory_of_a_line_of_a_gigabyte(tmp_path: Path, command: str, text: bytes, size: float) -> None:
     path = tmp_path / "line.txt"
     with path.open("wb") as file:  # 1 GB, or 11 million numbers

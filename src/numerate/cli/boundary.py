@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -34,6 +35,7 @@ EXTRAS = {
 """Packages that are not dependencies of the library, and the extra that has them."""
 _UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 """The command-line parser's own error; typer exports only its subclasses under public names."""
+_OS_ERROR = re.compile(r"\(os error ([0-9]+)\)")
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "Cannot allocate memory")
 
 
@@ -115,8 +117,10 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{_line(os.fsdecode(error.filename), LONGEST)}: " if isinstance(error.filename, str | bytes) else ""
         return f"{where}{error.strerror[:1].lower()}{error.strerror[1:]}"
+    if (found := _OS_ERROR.search(said)) is not None:  # of libraries in Rust, which have exception classes of their own
+        return said[: found.start()].strip().rstrip(":") or os.strerror(int(found[1]))
     if isinstance(error, RecursionError):
-        return f"the input is nested too deeply ({said}); --debug shows where"
+        return f"the input is nested too deeply ({said})"
     return f"{type(error).__name__}: {said or 'no message'}; --debug shows where"
 
 

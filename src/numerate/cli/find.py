@@ -59,7 +59,6 @@ class FindJob:
         # Lone surrogates come from JSON escapes; written as an escape they are valid JSON again.
         return "".join(parts).encode("utf-8", "backslashreplace"), fault
 
-
     def of_long_line(self, line: LongLine) -> Iterator[tuple[bytes, str | None]]:
         """The output of a very long line, window by window."""
         reader = make_reader(self.reader, **dict(self.options))
@@ -104,7 +103,9 @@ def _in_this_process(job: FindJob, source: Iterable[Batch | LongLine]) -> Iterat
             yield job(batch)
 
 
-def _in_processes(job: FindJob, source: Iterable[Batch | LongLine], processes: int) -> Iterator[tuple[bytes, str | None]]:
+def _in_processes(
+    job: FindJob, source: Iterable[Batch | LongLine], processes: int
+) -> Iterator[tuple[bytes, str | None]]:
     """Results in the order of the batches, with a bounded number of batches in memory."""
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.

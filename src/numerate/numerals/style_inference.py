@@ -29,7 +29,9 @@ _FRACTION = re.compile(
 )
 _PERCENT_WORD = re.compile(r"[ -](?:percent|per cent|pct)$")
 # As the readers read it: `0b` of `0basis points` begins a word, and `0x10^9` is a multiplication.
-_RADIX = re.compile(r"0(?=[xX][0-9a-fA-F]|[oO][0-7]++(?!\w)|[bB][01]++(?!\w))([xXoObB])([0-9a-fA-F]++)(?![0-9A-Za-z_^⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺])")
+_RADIX = re.compile(
+    r"0(?=[xX][0-9a-fA-F]|[oO][0-7]++(?!\w)|[bB][01]++(?!\w))([xXoObB])([0-9a-fA-F]++)(?![0-9A-Za-z_^⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺])"
+)
 
 
 def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordinal: bool = False) -> Style:
