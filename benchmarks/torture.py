@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ.update({"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"})
     with tempfile.TemporaryDirectory(prefix="numerate-torture-") as place:
-        os.chmod(place, 0o755)  # also for the calls without rights
+        Path(place).chmod(0o755)  # also for the calls without rights
         folder = Path(place) / "files"
         start = time.monotonic()
         torture_run.preload()
@@ -58,9 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = time.monotonic() - start
     failed = [f"{call.shown}: {'; '.join(outcome.faults)}" for call, outcome in rows + damaged if outcome.faults]
     failed += [*fuzz.faults, *kills.faults]
-    print(
-        f"{len(rows)} calls, {len(damaged)} damaged files, {fuzz.texts:,} texts, {kills.kills} kills: {len(failed)} failed"
-    )
+    counts = f"{len(rows)} calls, {len(damaged)} damaged files, {fuzz.texts:,} texts, {kills.kills} kills"
+    print(f"{counts}: {len(failed)} failed")
     for line in failed:
         print(f"FAILED {line}")
     figures = {
@@ -107,13 +106,14 @@ def write_page(
     """Replaces the generated part of the page."""
     text = path.read_text("utf-8") if path.exists() else f"# Reliability\n\n{MARK}\n"
     codes = Counter(outcome.code for _, outcome in rows)
+    by_code = ", ".join(f"{code}: {count}" for code, count in sorted(codes.items()))
+    refused, unneeded = (sum(outcome.code == code for _, outcome in damaged) for code in (2, 0))
     lines = [
         MARK, "", "## Figures", "",
         "| what | count | outcome |", "|---|---:|---|",
-        f"| hostile calls | {len(rows)} | exit codes {', '.join(f'{code}: {count}' for code, count in sorted(codes.items()))}; "
+        f"| hostile calls | {len(rows)} | exit codes {by_code}; "
         f"{sum('a traceback' in outcome.faults for _, outcome in rows)} tracebacks |",
-        f"| damaged files of a model | {len(damaged)} | {sum(outcome.code == 2 for _, outcome in damaged)} refused in one line, "
-        f"{sum(outcome.code == 0 for _, outcome in damaged)} not needed, others 0 |",
+        f"| damaged files of a model | {len(damaged)} | {refused} refused in one line, {unneeded} not needed |",
         f"| fuzzed texts | {fuzz.texts:,} | {fuzz.numerals:,} numerals, {len(fuzz.faults)} faults |",
         f"| killed trainings | {kills.kills} | {kills.equal} resumed to the weights of an undisturbed training |",
         f"| damaged checkpoints | {kills.damaged} | {kills.passed_over} passed over, with equal weights |",

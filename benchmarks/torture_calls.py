@@ -1,5 +1,7 @@
 """The hostile calls: arguments, files, settings, folders, disks, memory, pipes and signals, for every command."""
 
+# ruff: noqa: E501 (a table of calls)
+
 from __future__ import annotations
 
 from dataclasses import replace

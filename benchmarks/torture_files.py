@@ -9,9 +9,12 @@ import json
 import os
 import random
 import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torture_run import main_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CPU = "training.use_cpu=true"
 DEEP = 900
@@ -20,7 +23,7 @@ DEEP = 900
 def make(folder: Path, models: bool = True) -> None:
     """Writes all files into a new folder; without `models`, only those that take no training."""
     folder.mkdir(parents=True, exist_ok=True)
-    os.chmod(folder, 0o755)
+    folder.chmod(0o755)
     (folder / "[").mkdir(exist_ok=True)  # `[/ok].txt` is a file of this folder, and markup for a careless printer
     _texts(folder)
     _records(folder)
@@ -162,7 +165,7 @@ def _hostile_folders(folder: Path) -> None:
     (folder / "folder" / "other.txt").write_text("5")
     (folder / "a-file").write_text("5")
     (folder / "read-only").mkdir(exist_ok=True)
-    os.chmod(folder / "read-only", 0o555)
+    (folder / "read-only").chmod(0o555)
     for name, target in {"loop": "loop", "nowhere": "no/such/file", "link.txt": "texts.txt"}.items():
         with contextlib.suppress(FileExistsError):
             (folder / name).symlink_to(target)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ALPHABET = [
-    *"0123456789", *"0123456789", *" .,:/'-+−%$()[]{}eExX^*·×±\"\\\n\t", "½", "٣", "²", "⁻", "km", "th", "st", "rd", "million",
-    "basis points", "10^", "0x", "0b", "€", "bn", "[NUM]", "NaN", "inf", "May ", "Table ", "\0", "\ud800", "\u202f", "𝟘", "Ⅳ",
+    *"0123456789", *"0123456789", *" .,:/'-+−%$()[]{}eExX^*·×±\"\\\n\t", "½", "٣", "²", "⁻", "km", "th", "st", "rd",
+    "million", "basis points", "10^", "0x", "0b", "€", "bn", "[NUM]", "NaN", "inf", "May ", "Table ", "\0", "\ud800",
+    "\u202f", "𝟘", "Ⅳ",
 ]  # fmt: skip
 STEPS = 24
 VALUES = (0.0, -1.0, 1e308, -5e-324, math.inf, -math.inf, math.nan)
@@ -50,7 +51,7 @@ def fuzz(count: int, seed: int = 0) -> Fuzz:
         try:
             found.numerals += _check(text, makers[name].find(text))
         except Exception as error:  # any error is a fault
-            found.faults.append(f"{name}, {ascii(text)}: {type(error).__name__}: {str(error)[:80]}")
+            found.faults.append(f"{name}, {text!a}: {type(error).__name__}: {str(error)[:80]}")
     return found
 
 
@@ -131,7 +132,8 @@ def _train(folder: Path, name: str, resume: bool = False) -> None:
 
     torch.set_num_threads(1)
     words = [
-        "train", "masked-lm", "--scale", "tiny", "--data", str(folder / "texts.jsonl"), "--output-dir", str(folder / name),
+        "train", "masked-lm", "--scale", "tiny", "--data", str(folder / "texts.jsonl"),
+        "--output-dir", str(folder / name),
         "training.use_cpu=true", f"training.max_steps={STEPS}", "training.save_steps=3", "training.save_total_limit=4",
     ]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

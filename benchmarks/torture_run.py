@@ -117,7 +117,7 @@ def run(call: Call, folder: Path) -> Outcome:
             os._exit(code)
     if writer >= 0:
         os.close(writer)
-        with open(reader, "rb") as pipe:
+        with os.fdopen(reader, "rb") as pipe:
             paths[1].write_bytes(pipe.readline())
     code = _wait(process, call, start)
     output, error = (path.read_text("utf-8", "replace") if path.exists() else "" for path in paths[1:])
@@ -137,9 +137,9 @@ def _child(call: Call, folder: Path, paths: list[Path], writer: int) -> int:
     elif call.stdout == "head":
         os.dup2(writer, 1)
         os.close(writer)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout, sys.stderr = (
-        io.TextIOWrapper(open(number, "wb", closefd=False), "utf-8", errors, line_buffering=number == 2)
+        io.TextIOWrapper(os.fdopen(number, "wb", closefd=False), "utf-8", errors, line_buffering=number == 2)
         for number, errors in ((1, "strict"), (2, "backslashreplace"))
     )
     if call.stdout == "closed":

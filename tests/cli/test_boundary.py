@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import typer
@@ -16,9 +17,6 @@ from typer.testing import CliRunner
 from numerate.cli.app import app
 from numerate.cli.boundary import exit_code, message_of, without_debug
 from numerate.errors import BadInput
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "numerate"]
 
@@ -75,9 +73,9 @@ def started(*words: str, **streams: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, **streams)  # type: ignore[call-overload]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_at_standard_output() -> None:
-    with open("/dev/full", "wb") as full, started("--help", stdout=full.fileno()) as process:
+    with Path("/dev/full").open("wb") as full, started("--help", stdout=full.fileno()) as process:
         assert process.communicate()[1] == b"numerate: no space left on device\n"
         assert process.returncode == 2
 

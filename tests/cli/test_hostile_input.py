@@ -61,7 +61,7 @@ def test_right_training_settings_are_taken() -> None:
 
 @pytest.mark.parametrize("size", [0, -8, "abc", 1.5, True, None])
 def test_wrong_sizes_of_a_model_are_refused(size: object) -> None:
-    with pytest.raises(RunError, match="model.scratch.sizes.hidden_size must be a whole number from 1, got"):
+    with pytest.raises(RunError, match=r"model\.scratch\.sizes\.hidden_size must be a whole number from 1, got"):
         _check_size("hidden_size", size, 768)
 
 
@@ -87,7 +87,7 @@ def test_a_lone_surrogate_is_refused_with_its_line(tmp_path: Path) -> None:
 
 def test_deep_json_is_refused_with_its_line() -> None:
     for depth, opening, closing in ((900, "[", "]"), (400, '{"a": ', "}")):
-        with pytest.raises(SourceError, match="my.jsonl:7: nested more than 200 levels deep"):
+        with pytest.raises(SourceError, match=r"my\.jsonl:7: nested more than 200 levels deep"):
             parsed_json(opening * depth + "1" + closing * depth, "my.jsonl:7")
     assert parsed_json("[" * 199 + "]" * 199, "here") and parsed_json("[[]]" * 0 + "[" + "[]," * 500 + "1]", "here")
 

@@ -99,8 +99,11 @@ def test_render_bare_power_of_zero():
     assert (render(n.style, 0.0), render(n.style, 2.5e3)) == ("0", "2.5×10^3")
 
 
-EDGES = ["0x10^9", "0x10⁹", "10^0", "10⁰", "10^-400", "10^400", "2×10^0", "1e400", "1e-0", "0e5", "0basis points", "0x1F", "½", "3/4", "5%",
-         "(1,234)", "($5)", "1st", "٣rd", "1.5 billion", "12345678901234567890", "twenty-one", "fifteen hundred"]  # fmt: skip
+EDGES = [
+    "0x10^9", "0x10⁹", "10^0", "10⁰", "10^-400", "10^400", "2×10^0", "1e400", "1e-0", "0e5", "0basis points", "0x1F",
+    "½", "3/4", "5%", "(1,234)", "($5)", "1st", "٣rd", "1.5 billion", "12345678901234567890", "twenty-one",
+    "fifteen hundred",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", EDGES)

@@ -177,8 +177,8 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
                 if limit is None or longest + max_new_tokens <= limit:
                     raise
                 raise BadInput(
-                    f"the model has {limit} positions, but the longest prompt has {longest} tokens and --max-new-tokens "
-                    f"is {max_new_tokens}; give fewer"
+                    f"the model has {limit} positions, but the longest prompt has {longest} tokens and "
+                    f"--max-new-tokens is {max_new_tokens}; give fewer"
                 ) from error
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
                 yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}

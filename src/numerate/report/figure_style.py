@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BAND", "GREY", "INK", "PALETTE", "drawable", "drawing", "figure_and_axes", "load", "number_label", "power_ticks", "rendered",
-    "save", "signed_ticks", "stroke",
+    "BAND", "GREY", "INK", "PALETTE", "drawable", "drawing", "figure_and_axes", "load", "number_label", "power_ticks",
+    "rendered", "save", "signed_ticks", "stroke",
 ]  # fmt: skip
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")

@@ -20,9 +20,10 @@ _OWN = {"eval_seed": int, "nonfinite_limit": int, "number_metrics": bool}
 _RANGES = {
     "adam_beta1": (0, 1), "adam_beta2": (0, 1), "adam_epsilon": (0, 1), "dataloader_num_workers": (0, 256),
     "eval_seed": (0, 2**32 - 1), "gradient_accumulation_steps": (1, 10**9), "label_smoothing_factor": (0, 1),
-    "learning_rate": (0, 1e6), "max_grad_norm": (0, math.inf), "max_steps": (-1, 10**12), "num_train_epochs": (0, 10**9),
-    "per_device_eval_batch_size": (1, 10**9), "per_device_train_batch_size": (1, 10**9), "save_total_limit": (1, 10**9),
-    "seed": (0, 2**32 - 1), "weight_decay": (0, 1e6), "warmup_ratio": (0, 1), "warmup_steps": (0, 10**12),
+    "learning_rate": (0, 1e6), "max_grad_norm": (0, math.inf), "max_steps": (-1, 10**12),
+    "num_train_epochs": (0, 10**9), "per_device_eval_batch_size": (1, 10**9),
+    "per_device_train_batch_size": (1, 10**9), "save_total_limit": (1, 10**9), "seed": (0, 2**32 - 1),
+    "weight_decay": (0, 1e6), "warmup_ratio": (0, 1), "warmup_steps": (0, 10**12),
 }  # fmt: skip
 """Smallest and largest value."""
 _POSITIVE = ("eval_steps", "logging_steps", "save_steps")

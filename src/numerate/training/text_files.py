@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
 __all__ = [
-    "Batch", "LongLine", "SourceError", "batches", "batches_and_long_lines", "field_value", "numbered_lines", "parsed_json", "text_field",
-    "title_of",
+    "Batch", "LongLine", "SourceError", "batches", "batches_and_long_lines", "field_value", "numbered_lines",
+    "parsed_json", "text_field", "title_of",
 ]  # fmt: skip
 
 BATCH_BYTES = 256 * 1024
@@ -125,7 +125,8 @@ def batches(path: str | Path, on_position: Callable[[int], None] | None = None) 
     for batch in batches_and_long_lines(path, on_position, LONGEST_LINE):
         if isinstance(batch, LongLine):
             raise SourceError(
-                f"{batch.title}:{batch.index + 1}: the line has more than {LONGEST_LINE >> 20} MB; write one text per line"
+                f"{batch.title}:{batch.index + 1}: the line has more than {LONGEST_LINE >> 20} MB; "
+                "write one text per line"
             )
         yield batch
 
@@ -165,9 +166,8 @@ def batches_and_long_lines(
                 for _ in pieces:
                     pass
                 first += 1
-            if lines or is_long:
-                if on_position is not None and raw.seekable():
-                    on_position(raw.tell())
+            if (lines or is_long) and on_position is not None and raw.seekable():
+                on_position(raw.tell())
         if fault is not None:
             raise fault
 
