@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -41,6 +42,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs the shared folder, which is not at {SHARED}; set NUMERATE_SHARED")
     return SHARED
+
+
+def pytest_collection_finish() -> None:
+    """Takes all that was imported out of the garbage collection, which each training of the Trainer runs in full."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

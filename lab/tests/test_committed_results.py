@@ -36,6 +36,7 @@ def test_figures_come_out_again(name: str) -> None:
     assert found and all(found.values()), found
 
 
+@pytest.mark.slow
 @pytest.mark.shared("data/temperature")
 def test_temperature_figures_come_out_again(shared: Path) -> None:
     source = str(next((shared / "data" / "temperature").glob("era5_italy*.npz")))

@@ -6,6 +6,7 @@ A config contains no code: only numbers, strings, booleans, None, other configs,
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import types
@@ -68,7 +69,7 @@ class Config:
         for key in data:
             if key not in fields:
                 raise ConfigError(f"{where}: unknown key {_short(key)}: {near_names(str(key), list(fields))}")
-        hints = typing.get_type_hints(cls)
+        hints = _hints(cls)
         values = {key: _checked(value, hints[key], f"{where}: {key}") for key, value in data.items()}
         try:
             return cls(**values)
@@ -100,9 +101,15 @@ def check_names(config: Config) -> None:
         Traceback (most recent call last):
         numerate.config.ConfigError: lens config: focus is 'fra', expected one of 'near', 'far'
     """
-    for name, hint in typing.get_type_hints(type(config)).items():
+    for name, hint in _hints(type(config)).items():
         if any(typing.get_origin(part) is typing.Literal for part in (hint, *typing.get_args(hint))):
             _checked(getattr(config, name), hint, f"{config.kind} config: {name}")
+
+
+@functools.cache
+def _hints(config_class: type) -> dict[str, Any]:
+    """The types of a config's fields; kept, because they are evaluated from strings, which is slow."""
+    return typing.get_type_hints(config_class)
 
 
 def _short(value: Any) -> str:

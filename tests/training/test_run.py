@@ -307,6 +307,7 @@ def bert_base(quick_draws: None) -> Any:
     return hf.BertForMaskedLM(hf.BertConfig(num_hidden_layers=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXT_RUNS)
 def test_one_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_path: Path, bert_base: Any) -> None:
     small = (

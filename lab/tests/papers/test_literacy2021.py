@@ -320,6 +320,7 @@ def test_the_command_renders_tables(folder: Path, tmp_path: Path) -> None:
     assert str(folder) not in json.dumps(config)
 
 
+@pytest.mark.slow
 def test_the_command_of_masked_numbers(folder: Path, tmp_path: Path) -> None:
     shared = ["--data", str(folder / "data"), "--model", str(folder / "bert"), "-o", str(tmp_path), "--corpus", "units"]
     numbers = ["masked-numbers", *shared, "--encoder", "default+mog", "--encoder", "num+mog"]
@@ -361,6 +362,7 @@ def test_errors_of_the_command_have_one_line(folder: Path, tmp_path: Path) -> No
         grid_in(folder, rate_share=1.0)
 
 
+@pytest.mark.slow
 def test_compare_with_any_encoding(folder: Path, tmp_path: Path) -> None:
     places = ["--option", f"model={folder / 'bert'}", "--option", f"source={folder / 'data' / 'units'}"]
     size = ["--scale", "tiny", "--rates", "1e-3", "--seeds", "1", "-o", str(tmp_path)]

@@ -94,6 +94,7 @@ def test_names_and_settings() -> None:
         assert NextNumeral(tiny.of(name)).build().head is not None, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["softmax-rnn", "combination-mixture", "transformer-copies"])
 def test_one_training_step_at_full_size(name: str) -> None:
     # Without warm-up, whose first step has a rate of zero.
@@ -139,6 +140,7 @@ def test_the_command(tmp_path: Path) -> None:
         assert code == 2 and message in output, output
 
 
+@pytest.mark.slow
 def test_compare(tmp_path: Path) -> None:
     words = ["compare", "--task", "next-numeral", "--encodings", "mog,float", "--scale", "tiny", "--rates", "1e-3,3e-3"]
     words += ["--option", "most_texts=8", "--rate-share", "0.25", "--seeds", "1", "-o", str(tmp_path)]

@@ -162,6 +162,7 @@ def test_planets_from_end_to_end(tmp_path: Path) -> None:
     assert given["a1-gap_a1_gold"] == pytest.approx(truth, abs=0.51e-4), "the truth is that of the systems"
 
 
+@pytest.mark.slow
 def test_temperatures_from_end_to_end(tmp_path: Path) -> None:
     """From a file, whose place is not told; steps are timed before anything is trained."""
     file = tmp_path / "somewhere" / "weather.npz"

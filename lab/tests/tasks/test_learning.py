@@ -143,6 +143,7 @@ def check_better(ours: Outcome, closed: Outcome, plan: Plan, seed: int) -> None:
     assert ours.mdape < 0.5 * float(metrics.mdape(ours.baseline, ours.gold))
 
 
+@pytest.mark.slow
 def test_a_mixture_learns_more_than_a_vocabulary(seed: int = 0) -> None:
     ours, closed = (learnt(name, SHORT, seed) for name in ("mixture", "h-softmax"))
     check_better(ours, closed, SHORT, seed)

@@ -160,6 +160,7 @@ def test_a_model_is_asked_for_all_stations_at_once(task: TemperatureSource) -> N
 # ERA5.
 
 
+@pytest.mark.slow
 @pytest.mark.shared("data/temperature")
 @pytest.mark.parametrize(
     ("name", "steps", "persistence", "yesterday"),
