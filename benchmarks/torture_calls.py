@@ -223,7 +223,7 @@ def _models() -> list[Call]:
         Call(f"{COMPARE} --task add-6 -o a-file"), Call(f"{COMPARE} --task not-json.jsonl -o out/c1", says="not-json.jsonl"),
         Call(f"{COMPARE} --task empty.jsonl -o out/c2", says="empty.jsonl"), Call(f"{COMPARE} --task one.jsonl -o out/c3", says="one.jsonl"),
         Call(f"{COMPARE} --task folder -o out/c4", says="folder"), Call(f"{COMPARE} --task bad-utf8.txt -o out/c5", says="bad-utf8.txt"),
-        Call(f"{COMPARE} --task deep.jsonl -o out/c6", says="deep.jsonl"), Call(f"{COMPARE} --task no-numbers.jsonl -o out/c7", says="no number"),
+        Call(f"{COMPARE} --task deep.jsonl -o out/c6", says="deep.jsonl"), Call(f"{COMPARE} --task no-numbers.jsonl -o out/c7", says="no-numbers.jsonl"),
         Call(f"{COMPARE} --task surrogate.jsonl -o out/c8", says="surrogate.jsonl"),
         Call(f"{COMPARE} --task '[/ok].jsonl' -o out/c9", EITHER),
         Call(f"{COMPARE} --task add-6 --option width=0 -o out/c10"), Call(f"{COMPARE} --task add-6 --option width=abc -o out/c11"),
