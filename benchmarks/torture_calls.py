@@ -261,7 +261,7 @@ def _machine() -> list[Call]:
     calls += [Call(words.format("/proc/numerate"), seconds=60) for words in writing]
     calls += [Call(words.format("a-file/x"), seconds=60) for words in writing]
     calls += [
-        Call(words.format(f"out/full{i}"), largest=4096) for i, words in enumerate(writing) if "extract" not in words
+        Call(words.format(f"out/full{i}"), largest=512) for i, words in enumerate(writing) if "extract" not in words
     ]
     calls += [
         Call(f"{TRAIN} --output-dir out/full-late", largest=60_000), Call("find texts.txt", stdout="full", says="no space"),
@@ -270,10 +270,10 @@ def _machine() -> list[Call]:
         Call("eval model --data texts.jsonl", stdout="full", says="no space"), Call("--help", stdout="full", says="no space"),
         Call("find texts.txt", OK, stdout="closed"), Call("stats texts.txt", OK, stdout="closed"),
         Call("find digits.txt", memory=30, code=EITHER), Call("stats commas.txt", memory=60, code=EITHER),
-        Call(f"{TRAIN} --output-dir out/memory", memory=2, says="memory"),
+        Call(f"{TRAIN} --output-dir out/memory", memory=2, code=EITHER),
         Call(f"{TRAIN} model.scratch.sizes.hidden_size=200000 --output-dir out/wide", memory=400, seconds=60),
-        Call("predict record-model records.csv --field mass", memory=2, says="memory"),
-        Call("eval model --data texts.jsonl", memory=2, says="memory"),
+        Call("predict record-model records.csv --field mass", memory=2, code=EITHER),
+        Call("eval model --data texts.jsonl", memory=2, code=EITHER),
     ]  # fmt: skip
     streams = [
         "find commas.txt", "find commas.txt --json", "stats texts.txt", "doctor", "--help", "train --help", "audit model/backbone",
@@ -283,7 +283,7 @@ def _machine() -> list[Call]:
         f"{COMPARE} --task add-6 -o out/head3", "demo --sample", "recompute packed.json",
         "pack compared out/head4.json --command x",
     ]  # fmt: skip
-    calls += [Call(words, OK, stdout="head") for words in streams]
+    calls += [Call(words, (0, 1) if words == "doctor" else OK, stdout="head") for words in streams]
     moments = (0.02, 0.1, 0.3, 0.6, 1.0, 2.0)
     calls += [
         Call("find -  --processes 2", (130, 0), stdin=b"5 apples\n" * 400_000, signal_after=at) for at in moments[:3]

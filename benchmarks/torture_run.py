@@ -57,7 +57,7 @@ class Call:
         line = f"numerate {self.words}"
         line += {"full": " > /dev/full", "closed": " >&-", "head": " | head -1"}.get(self.stdout, "")
         notes = [f"{self.memory} MB of memory"] if self.memory else []
-        notes += [f"disk full after {self.largest // 1024} kB"] if self.largest else []
+        notes += [f"disk full after {self.largest:,} bytes"] if self.largest else []
         notes += [f"Ctrl-C after {self.signal_after:g} s"] if self.signal_after else []
         notes += ["read-only folder"] if self.user else []
         return line + (f"   ({', '.join(notes)})" if notes else "")
@@ -102,6 +102,8 @@ def run(call: Call, folder: Path) -> Outcome:
     reader, writer = os.pipe() if call.stdout == "head" else (-1, -1)
     sys.stdout.flush()
     sys.stderr.flush()
+    # A signal inside of the fork itself would meet the interpreter's own hooks.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     process = os.fork()
     if process == 0:
         try:
@@ -115,6 +117,7 @@ def run(call: Call, folder: Path) -> Outcome:
             with contextlib.suppress(Exception):
                 sys.stdout.flush()
             os._exit(code)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     if writer >= 0:
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
@@ -128,6 +131,8 @@ def run(call: Call, folder: Path) -> Outcome:
 def _child(call: Call, folder: Path, paths: list[Path], writer: int) -> int:
     if "torch" in sys.modules:
         sys.modules["torch"].cuda.is_available = lambda: False  # a forked process cannot use CUDA
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # until the command begins: a signal before it would meet this file
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     os.chdir(folder)
     for number, path in enumerate(paths):
         target = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -156,11 +161,11 @@ def _child(call: Call, folder: Path, paths: list[Path], writer: int) -> int:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = ["numerate", *shlex.split(call.words)]
     from numerate.cli import main
 
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         main()
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
