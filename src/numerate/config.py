@@ -148,7 +148,7 @@ def _checked(value: Any, hint: Any, where: str) -> Any:
         if len(items) == len(value):
             return tuple(_checked(item, kind, where) for item, kind in zip(value, items, strict=True))
     elif origin is dict and isinstance(value, dict):
-        return {key: _checked(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
+        return {key: _checked(item, arguments[1], f"{where}.{str(key)[:60]}") for key, item in value.items()}
     elif isinstance(hint, type) and issubclass(hint, Config):
         return value if isinstance(value, hint) else hint.from_dict(value)
     elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -139,6 +139,9 @@ _FLOAT = re.compile(
 MAX_YAML_DEPTH = 200
 _BRACKET = re.compile(r"[\[\]{}]")
 
+MAX_YAML_VALUES = 100_000
+"""Values of a YAML document, where an alias counts as all that it stands for."""
+
 
 class YamlError(NumerateError, ValueError):
     """A text that is not YAML; the message is one line that names file and line."""
@@ -162,11 +165,21 @@ def read_yaml(text: str, title: str) -> Any:
 
     _check_brackets(text, title)
     try:
-        return yaml.load(text, _loader())  # noqa: S506 (a SafeLoader)
+        loader = _loader()(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _check_aliases(node, title)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except YamlError:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{title}:{mark.line + 1}" if mark is not None else title
-        raise YamlError(f"{where}: not YAML: {error.problem or error.context}") from None
+        raise YamlError(f"{where}: not YAML: {str(error.problem or error.context)[:200]}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise YamlError(f"{title}: not YAML: {' '.join(str(error).split())[:200]}") from None
 
@@ -178,6 +191,28 @@ def _check_brackets(text: str, title: str) -> None:
         depth += 1 if match[0] in "[{" else -1
         if depth > MAX_YAML_DEPTH:
             raise YamlError(f"{title}: not YAML: more than {MAX_YAML_DEPTH} open brackets")
+
+
+def _check_aliases(node: Any, title: str) -> None:
+    """Refuses a document whose aliases repeat too much: a few lines can stand for billions of values, or for no end."""
+    sizes: dict[int, int] = {}
+    waiting = [(node, False)]
+    open_nodes: set[int] = set()
+    while waiting:
+        here, is_done = waiting.pop()
+        inner = () if isinstance(here.value, str) else here.value
+        below = [each for item in inner for each in (item if isinstance(item, tuple) else (item,))]
+        if is_done:
+            open_nodes.discard(id(here))
+            sizes[id(here)] = 1 + sum(sizes[id(each)] for each in below)
+            if sizes[id(here)] > MAX_YAML_VALUES:
+                raise YamlError(f"{title}: more than {MAX_YAML_VALUES} values; use fewer aliases (*name)")
+        elif id(here) in open_nodes:
+            raise YamlError(f"{title}:{here.start_mark.line + 1}: an alias stands for a value that contains it")
+        elif id(here) not in sizes:
+            open_nodes.add(id(here))
+            waiting.append((here, True))
+            waiting += [(each, False) for each in below]
 
 
 @functools.cache

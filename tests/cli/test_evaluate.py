@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_metrics_equal_those_of_the_training(folder: Path) -> None:
     trained = json.loads((folder / "metrics.json").read_text())
-    found = evaluate(str(folder / "o"), None)  # the field's name and the dev set are in run.json
+    found = evaluate(str(folder / "o"), str(folder / "dev.jsonl"))  # the field's name is in run.json
     assert found["texts"] == 30 and found["data"].endswith("dev.jsonl")
     for name in ("loss", "numbers", "log_mae", "mdape", "coverage_90"):
         assert found[name] == pytest.approx(trained[f"eval_{name}"], rel=1e-5), name
@@ -52,12 +52,43 @@ def test_a_field_selects_the_held_out_rows(folder: Path, tmp_path: Path) -> None
     named = evaluate(str(folder / "o"), str(both), changes=["data.split=part"])
     assert named == evaluate(str(folder / "o"), str(folder / "dev.jsonl")) | {"data": str(both)}
     assert evaluate(str(folder / "o"), str(both))["texts"] == 90, "without, all texts are measured"
-    # A run that was trained this way has the split in its run.json.
-    settings = json.loads((folder / "o" / "run.json").read_text())
-    settings["config"]["resolved"]["data"] |= {"train": str(both), "dev": None, "split": "part"}
-    shutil.copytree(folder / "o", again := tmp_path / "o")
-    (again / "run.json").write_text(json.dumps(settings))
-    assert evaluate(str(again), None) == named | {"model": str(again)}
+
+
+def test_a_folder_chooses_neither_files_nor_the_network(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder may be anybody's: of its run.json, only settings of an allow-list are used."""
+    shutil.copytree(folder / "o", hostile := tmp_path / "o")
+    settings = json.loads((hostile / "run.json").read_text())
+    plan = settings["config"]["resolved"]
+    plan["training"] |= {
+        "push_to_hub": True, "hub_model_id": "evil/model", "report_to": "wandb", "logging_dir": str(tmp_path / "logs"),
+        "output_dir": str(tmp_path / "out"), "deepspeed": "evil.json", "per_device_eval_batch_size": 7,
+    }  # fmt: skip
+    plan["data"] |= {"dev": "evil/texts", "test": "/etc/passwd", "train": str(tmp_path / "x"), "format": "hub"}
+    plan["model"]["checkpoint"] = "evil/model"
+    (hostile / "run.json").write_text(json.dumps(settings))
+
+    def network(*_: object, **__: object) -> None:
+        pytest.fail("it reached the network")
+
+    monkeypatch.setattr("socket.socket.connect", network)
+    monkeypatch.setattr("huggingface_hub.HfApi.create_repo", network)
+    data = str(folder / "dev.jsonl")
+    found = evaluate(str(hostile), data)
+    assert found["texts"] == 30 and found["numbers"] == evaluate(str(folder / "o"), data)["numbers"]
+    with pytest.raises(NumerateError, match="no texts to measure: give --data"):
+        evaluate(str(hostile), None)
+    assert {path.name for path in tmp_path.iterdir()} == {"o"}
+    (hostile / "run.json").rename(tmp_path / "run.json")
+    (hostile / "run.json").symlink_to(tmp_path / "run.json")
+    with pytest.raises(NumerateError, match="links to a file outside of its folder"):
+        evaluate(str(hostile), data)
+    (hostile / "run.json").unlink()
+    for text in ("[]", "{}", '{"config": {"resolved": {"data": 3}}}', "{", '{"a":' * 99_999):
+        (hostile / "run.json").write_text(text)
+        with pytest.raises(NumerateError, match=r"run\.json"):
+            evaluate(str(hostile), data)
 
 
 def test_table_and_json(folder: Path) -> None:
@@ -71,7 +102,7 @@ def test_table_and_json(folder: Path) -> None:
 def test_a_run_before_training(folder: Path) -> None:
     changes = [*CPU, "data.text=body", f"data.train={folder / 'train.jsonl'}"]
     found = evaluate("luna-scratch", str(folder / "dev.jsonl"), scale="tiny", changes=changes)
-    trained = evaluate(str(folder / "o"), None)
+    trained = evaluate(str(folder / "o"), str(folder / "dev.jsonl"))
     assert found["numbers"] > 0 and found["loss"] > trained["loss"], "it has learnt something"
 
 

@@ -57,7 +57,7 @@ def test_every_record_gets_a_prediction(places: dict[str, str]) -> None:
     assert [one["low"], one["median"], one["high"]] == wanted.tolist() and "samples" not in one
 
 
-def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
+def test_command_line(places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text(HEADER.strip() + ",new\na,2024-06-02,99,inf,True,7\n")
     arguments = ["predict", places["model"], str(odd), "--field", "mass"]
@@ -66,6 +66,10 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     line = json.loads(done.stdout)
     assert line["field"] == "mass" and len(line["samples"]) == 2
     assert 'unusual input, see docs/records.md: 1 outside (["height (m)"]); 1 unknown (new)' in done.stderr
+    columns = CliRunner().invoke(app, [*arguments, "--samples", "2"]).stdout.rstrip("\n").split("\t")  # a pipe
+    assert columns == [str(each) for each in (0, line["median"], line["low"], line["high"], "", *line["samples"])]
+    assert CliRunner().invoke(app, arguments).stdout == "\t".join(columns[:5]) + "\n"
+    monkeypatch.setattr("numerate.cli.prediction_commands.on_terminal", lambda: True)
     table = CliRunner().invoke(app, arguments).stdout
     assert "mass, with 90 % intervals" in table and f"{line['median']:.6g}" in table
     assert "samples" not in table and "samples" in CliRunner().invoke(app, [*arguments, "--samples", "1"]).stdout
@@ -74,6 +78,29 @@ def test_command_line(places: dict[str, str], tmp_path: Path) -> None:
     assert when["median"].startswith("2024-0") and when["low"].endswith("Z")
     shown = CliRunner().invoke(app, [*arguments[:-1], "when"]).stdout  # to the second, and on one line
     assert when["median"].split(".")[0].removesuffix("Z") + "Z" in shown and "…" not in shown
+
+
+def test_written_numbers_are_predicted_in_their_unit(tmp_path: Path) -> None:
+    """`$59,696` and `12 %` are numbers, from the CSV to the prediction."""
+    draws = np.random.default_rng(1)
+    lines = ["customer,revenue,margin\n"]
+    for i in range(60):
+        revenue = draws.uniform(2e4, 9e4)
+        lines.append(f'C{i:03d},"${revenue:,.0f}",{revenue / 5000:.1f} %\n')
+    (tmp_path / "sales.csv").write_text("".join(lines))
+    train("records", output_dir=str(tmp_path / "out"), data=str(tmp_path / "sales.csv"), scale="tiny", changes=CPU)
+    schema = RecordModel.load(tmp_path / "out").schema
+    assert [(each.holds, each.unit) for each in schema.fields.values()] == [
+        ("name", ""), ("number", "USD"), ("number", "%"),
+    ]  # fmt: skip
+    found = Predictions(str(tmp_path / "out"), str(tmp_path / "sales.csv"), "revenue")
+    first = next(iter(found))
+    assert found.unit == first["unit"] == "USD" and 1e4 < first["median"] < 1e5
+    assert found.unusual_input() == ""
+    command = ["predict", str(tmp_path / "out"), str(tmp_path / "sales.csv"), "--field", "margin"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0 and {line.split("\t")[4] for line in done.stdout.splitlines()} == {"%"}
+    assert "number (USD)" in RecordModel.load(tmp_path / "out").report()
 
 
 def test_fields_can_be_left_out(places: dict[str, str], tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ import numerate
 from numerate.cli.app import app
 from numerate.cli.run_commands import train
 from numerate.errors import BadInput
+from numerate.records import RecordModel
 from numerate.training.checkpoints import CheckpointError
+from numerate.training.output_folder import LOCK_FILE, OutputFolderError
+from numerate.training.run import RunError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +112,50 @@ def test_bad_input_is_one_line(
 def test_python_m_numerate() -> None:
     done = subprocess.run([sys.executable, "-m", "numerate", "--help"], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in ("prepare", "train", "eval", "numerate [OPTIONS]"))
+
+
+def test_wide_and_long_records_are_trained_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What used to fail after the last step: 30 number columns, records of more than 1,024 tokens, no git."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    rows = [
+        {f"column{k}": k * row + 0.5 for k in range(30)} | {"list": [float(row)] * (1200 if row % 3 == 0 else 2)}
+        for row in range(30)
+    ]
+    file, folder = tmp_path / "wide.jsonl", tmp_path / "out"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    changes = [*CPU, "training.max_steps=1", "training.per_device_train_batch_size=1"]
+    train("records", output_dir=str(folder), data=str(file), scale="tiny", changes=changes)
+    written = json.loads((folder / "run.json").read_text())
+    assert written["machine"]["commit"] is None
+    model = RecordModel.load(folder)
+    assert model.predict(rows[1:3], "column29").shape == (2, 3)
+    held = len(rows) - written["figures"]["data"]["train"]["rows"]
+    assert 0 < model.calibration.held_out["column29"] < held, "long records are no part of it"
+    assert not (folder / LOCK_FILE).exists()
+
+
+def test_what_can_be_known_is_checked_before_training(tmp_path: Path, data: dict[str, str]) -> None:
+    given = {"scale": "tiny", "changes": CPU}
+    with pytest.raises(OutputFolderError, match="/proc/none cannot be written to: "):
+        train("luna", output_dir="/proc/none", **data, **given)
+    with pytest.raises(RunError, match="training: unknown key 'max_step'"):
+        train("records", output_dir=str(tmp_path / "a"), data="no.csv", changes=["training.max_step=3"])
+    with pytest.raises(RunError, match="model: head: components must be at most 1048576"):
+        changes = [*CPU, "model.head={kind: mixture, components: 1048577}", "training.max_steps=1"]
+        train("exponent", output_dir=str(tmp_path / "b"), **data, scale="tiny", changes=changes)
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path, data: dict[str, str]) -> None:
+    code = "import sys, numerate.training.output_folder as o\nwith o.output_folder(sys.argv[1]): print(1), input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-uc", code, str(tmp_path)], **pipes) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"1\n"
+        with pytest.raises(OutputFolderError, match=f"is in use by process {process.pid} on "):
+            train("luna", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU)
+        with pytest.raises(OutputFolderError, match=f"is in use by process {process.pid} on "):
+            train("luna", output_dir=str(tmp_path), **data, scale="tiny", changes=CPU, resume=True)
+        process.communicate(b"\n")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

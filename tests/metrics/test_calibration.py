@@ -31,7 +31,7 @@ class Normal(ValueDistribution):
 
     mode = mean
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         noise = torch.randn(count, len(self), generator=generator, dtype=torch.float64)
         return self.mean_ + self.spread * noise
 

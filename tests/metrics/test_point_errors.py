@@ -178,3 +178,12 @@ def test_score_as_text_and_json() -> None:
     assert str(score) == "50 (n=1, 1 skipped, 1 not finite)"
     assert float(score) == score.value
     assert metrics.mae([], []).to_dict() == {"value": None, "count": 0, "skipped": 0, "non_finite": 0}
+
+
+def test_errors_near_the_largest_float() -> None:
+    assert metrics.mae([LARGEST, 0.0], [-LARGEST, 0.0]).value == LARGEST
+    assert metrics.mae([LARGEST, LARGEST], [0.0, 0.0]).value == LARGEST
+    assert metrics.mae([LARGEST], [-LARGEST]).value == INF, "the error itself is too large for a float"
+    assert metrics.rmse([LARGEST] + [0.0] * 3, [-LARGEST] + [0.0] * 3).value == LARGEST
+    assert metrics.rmse([LARGEST] * 3, [0.0] * 3).value == LARGEST
+    assert metrics.rmse([5e-324], [0.0]).value == metrics.mae([5e-324], [0.0]).value == 5e-324

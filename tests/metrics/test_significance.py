@@ -160,3 +160,31 @@ def test_mean_interval_against_scipy(count: int, level: float) -> None:
     assert metrics.mean_interval([2.5]) == (2.5, None)
     with pytest.raises(ValueError, match="needs at least 1 value"):
         metrics.mean_interval([])
+
+
+LARGEST = 1.7976931348623157e308
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-1000, 2.0**1020])
+def test_results_do_not_depend_on_the_unit(unit: float) -> None:
+    one, other = [1.0, 2.5, 3.0, 7.0], [2.0, 4.0, 6.0, 15.0]
+    large, wide = [value * unit for value in one], [-value * unit for value in other]
+    for test in (metrics.t_test, metrics.paired_t_test):
+        expected = test(one, [-value for value in other])
+        found = test(large, wide)
+        assert (found.statistic, found.p, found.count) == (expected.statistic, expected.p, expected.count)
+    assert metrics.t_test(large, wide, equal_spread=True) == metrics.t_test(one, [-v for v in other], True)
+    mean, half = metrics.mean_interval(one)
+    assert metrics.mean_interval(large) == (mean * unit, half * unit)
+    near, far = metrics.bootstrap(one, resamples=99), metrics.bootstrap(large, resamples=99)
+    assert (far.estimate, far.low, far.high, far.p) == (near.estimate * unit, near.low * unit, near.high * unit, near.p)
+
+
+def test_the_mean_of_the_largest_floats() -> None:
+    assert metrics.mean_interval([LARGEST, LARGEST]) == (LARGEST, 0.0)
+    assert metrics.mean_interval([1e200, -1e200]) == (0.0, pytest.approx(12.706e200, rel=1e-4))
+    assert metrics.mean_interval([LARGEST, -LARGEST]) == (0.0, math.inf)
+    mean, half = metrics.mean_interval([math.inf, -math.inf])
+    assert math.isnan(mean) and math.isnan(half)
+    assert metrics.mean_interval([math.inf]) == (math.inf, None)
+    assert metrics.mean_interval([0.0, 0.0]) == (0.0, 0.0)

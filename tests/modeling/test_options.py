@@ -70,8 +70,8 @@ def test_placement_options_are_checked_when_loaded() -> None:
     config = numerate.attach(backbone_of("bert"), tokenizer_of("bert")).describe()
     for field in dataclasses.fields(PlacementOptions):
         if type(getattr(config, field.name)) is int:
-            with pytest.raises(ConfigError, match=rf"{field.name} must lie between 0 and 64, got 65"):
-                type(config).from_dict(config.to_dict() | {field.name: 65})
+            with pytest.raises(ConfigError, match=rf"{field.name} must lie between 0 and 4096, got 4097"):
+                type(config).from_dict(config.to_dict() | {field.name: 4097})
 
 
 def test_options_are_light() -> None:

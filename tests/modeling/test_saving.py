@@ -14,9 +14,11 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ASKING, KINDS, NUMBERS, backbone_of, new_backbone, number_batch, tokenizer_of
 
 import numerate
+from numerate.config import ConfigError
 from numerate.errors import NumerateError
 from numerate.modeling.artefact import CONFIG_FILE, WEIGHTS_FILE, ArtefactError
-from numerate.processing.scaling import Scaling
+from numerate.numerals.numeral import Numeral
+from numerate.processing.scaling import FieldScaler, Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +120,42 @@ def test_a_scaling_is_saved(tmp_path: Path) -> None:
     again = numerate.NumberModel.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
     assert again.processor.scaling == scaling
     assert_same(model, again, "bert")
+
+
+@pytest.mark.parametrize("count", [28, 2000])
+def test_a_scaling_of_many_fields_is_saved(count: int, tmp_path: Path) -> None:
+    numerals = [Numeral("7", 0, 1, float(at + k), path=f"column{at}") for at in range(count) for k in range(2)]
+    scaling = Scaling(by="path").fit(numerals)
+    model = attached("bert", "xval", scaling=scaling)
+    model.save_pretrained(tmp_path)
+    again = numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
+    assert again.processor.scaling == scaling and len(scaling.fields) == count + 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"objective": {"kind": "masked", "seed": 20240101}},
+        {"objective": {"kind": "masked", "number_warmup": 2_000_000}},
+        {"recipe": "in-place", "reach": 65},
+        {"recipe": "in-place", "relations": 65},
+        {"recipe": "fone", "embedder": {"kind": "dice", "seed": 20240101}},
+        {"recipe": "xval", "scaling": Scaling(fields={"*": FieldScaler(count=1 << 40, saturated=1 << 30)})},
+    ],
+    ids=str,
+)
+def test_what_attach_accepts_is_saved(options: dict[str, Any], tmp_path: Path) -> None:
+    model = attached("bert", **options)
+    model.save_pretrained(tmp_path)
+    again = numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
+    assert again.describe() == model.describe()
+
+
+def test_what_cannot_be_saved_is_refused_by_attach() -> None:
+    with pytest.raises(ConfigError, match="head: components must be at most 1048576, got 1048577"):
+        attached("bert", "in-place", head={"kind": "mixture", "components": (1 << 20) + 1})
+    with pytest.raises(ConfigError, match="reach must lie between 0 and 4096, got 4097"):
+        attached("bert", "in-place", reach=4097)
 
 
 def test_a_backbone_of_another_size_is_refused(tmp_path: Path) -> None:
@@ -283,6 +321,9 @@ HOSTILE: dict[str, Callable[[Spoil], Any]] = {
     "absurd first id": lambda it: it.config(first_id=10**12),
     "another first id": lambda it: it.config(first_id=10**6),
     "absurd layer": lambda it: it.config(embedder={"kind": "value", "hidden": 10**9}),
+    "large reach": lambda it: it.config(reach=4096),
+    "large late reach": lambda it: it.config(late_reach=4096),
+    "many relations": lambda it: it.config(relations=4096),
     "large layer": lambda it: it.config(embedder={"kind": "value", "hidden": 1 << 20}),
     "absurd head": lambda it: it.config(head={"kind": "mixture", "components": 10**9}),
     "negative layer": lambda it: it.config(embedder={"kind": "value", "hidden": -5}),

@@ -1,5 +1,6 @@
 """Styles: `render` reproduces a numeral's text, and writes other values in the same way."""
 
+import dataclasses
 import math
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numerate import find, render
-from numerate.numerals.style import Style
+from numerate.numerals.style import Style, shared_style
 from numerate.numerals.style_inference import style_of
 
 
@@ -130,3 +131,17 @@ def test_accounting_style_is_read_back_with_its_sign(like, value):
 def test_an_ordinal_of_another_script_has_the_suffix_of_its_value():
     assert [(n.text, n.kind) for n in find("٣rd")] == [("٣rd", "ordinal")]
     assert [(n.text, n.kind) for n in find("٣th")] == [("٣", "identifier")]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "written"),
+    [
+        ("25,000 km", -1234.5, "-1,234.5"), ("25.000,50 Euro", 1234.5, "1.234,5"), ("no number", 1234.5, "1234.5"),
+        ("3.5 and 4", 1234.5, "1234.5"), ("12,34,56,789 rupees", 12345678.5, "1,23,45,678.5"),
+        ("−3", -1234.5, "−1234.5"),
+        ("1.234.567", 1234.5, "1.234,5"), ("1 234,56", 1234.5, "1 234,5"),
+    ],
+)  # fmt: skip
+def test_shared_style_of_a_text(text: str, value: float, written: str) -> None:
+    style = shared_style(numeral.style for numeral in find(text))
+    assert render(dataclasses.replace(style, decimals=1), value) == written

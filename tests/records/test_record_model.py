@@ -125,6 +125,14 @@ def test_data_frames(model: RecordModel) -> None:
     assert fitted.schema.fields["m"].missing == 10, "NaN is missing"
 
 
+def test_columns_of_one_name_are_refused() -> None:
+    import pandas
+
+    frame = pandas.DataFrame([[1, 2, 3]], columns=["x", "y", "x"])
+    with pytest.raises(FieldError, match="several columns are named 'x'; rename them"):
+        as_rows(frame)
+
+
 def test_pandas_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     assert as_rows([{"x": 1}]) == [{"x": 1}] and "pandas" not in sys.modules

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from numerate.training import results
 from numerate.training.results import OtherSettingsError, Result, differences
 
 if TYPE_CHECKING:
@@ -26,3 +27,12 @@ def test_a_result_with_other_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OtherSettingsError, match=said):
         Result.exists_with(file, {"width": 4})
     assert Result.exists_with(file, {"width": 4}, ignore=("width",))
+
+
+@pytest.mark.parametrize("path", ["", "/nowhere"])
+def test_a_machine_without_git_has_no_commit(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.delenv("NUMERATE_COMMIT", raising=False)
+    assert results.describe()["commit"] is None
+    monkeypatch.setenv("NUMERATE_COMMIT", "abc")
+    assert results.describe()["commit"] == "abc"

@@ -335,3 +335,25 @@ def test_one_step_of_every_full_size_run(name: str, texts: dict[str, str], tmp_p
     result = trainer.train()
     assert trainer.state.global_step == 1 and 0 < result.training_loss < 100
     assert not torch.equal(watched, before)
+
+
+def test_aliases_are_bounded(tmp_path: Path) -> None:
+    """A few lines of aliases that stand for billions of values are refused at once, with a short message."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
+    for text in ("\n".join(lines), "model: {about: &a " + "[" * 3 + "]" * 3 + ", scratch: *a}\n" + "\n".join(lines)):
+        (tmp_path / "laughs.yaml").write_text(text)
+        with pytest.raises(RunError, match="more than 100000 values; use fewer aliases") as error:
+            load_run(tmp_path / "laughs.yaml")
+        assert len(str(error.value)) < 300
+    with pytest.raises(YamlError, match="t:1: an alias stands for a value that contains it"):
+        read_yaml("&a [*a]", "t")
+    assert read_yaml("[&a [1, 2], *a, *a]", "t") == [[1, 2]] * 3 and read_yaml("", "t") is None
+    with pytest.raises(YamlError) as error:
+        read_yaml(f"{{{'k' * 5000}: 1, {'k' * 5000}: 2}}", "t")
+    assert len(str(error.value)) < 300
+    assert len(str(RunError("x" * 10_000))) == 600
+    (tmp_path / "long.yaml").write_text(f"scales: {{{'k' * 5000}: {{a: 1}}, s: 3}}")
+    with pytest.raises(RunError) as error:
+        load_run(tmp_path / "long.yaml")
+    assert len(str(error.value)) < 400

@@ -126,7 +126,7 @@ def test_damaged_folders_and_other_processors(tmp_path: Path) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     Shards(folder)
-    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was changed; prepare it again"):
+    with pytest.raises(ShardsError, match=r"shard-00000/ids\.npy was changed; delete the folder and prepare it again"):
         Shards(folder, verify=True)
     file.write_bytes(whole[:-1])
     with pytest.raises(ShardsError, match="bytes instead of"):
@@ -210,3 +210,28 @@ def test_resumed_runs_by_length_keep_the_order(tmp_path: Path) -> None:
         torch.rand(drawn)
         orders.append(list(whole._get_train_sampler()))
     assert orders[0] == orders[1]
+
+
+def test_a_flipped_bit_is_found_when_the_shard_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    good = write_shards(folder, TEXTS, processor_of("luna"), shard_tokens=40)
+    assert len(good.meta["shards"]) > 2
+    last = f"shard-{len(good.meta['shards']) - 1:05d}"
+    for file in sorted((folder / last).glob("*.npy")):
+        content = file.read_bytes()
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        rows = pickle.loads(pickle.dumps(Shards(folder)))  # as in a worker process
+        rows[0]
+        for _ in range(2):  # the second time, too
+            with pytest.raises(ShardsError, match=rf"damaged: {last}/{file.name} was changed; delete the folder and"):
+                rows[len(rows) - 1]
+        with pytest.raises(ShardsError, match="was changed"):
+            _ = rows.lengths
+        file.write_bytes(content)
+    assert Shards(folder)[len(good) - 1].keys() == good[0].keys()
+    (folder / last / "types.npy").write_bytes(b"not in the manifest")
+    assert_same(Shards(folder)[len(good) - 1], {k: v for k, v in good[len(good) - 1].items() if k != "sample_id"})
+    meta = (folder / "meta.json").read_text()
+    (folder / "meta.json").write_text(meta.replace('"rows": 11', '"rows": 10'))
+    with pytest.raises(ShardsError, match=r"meta\.json was changed"):
+        Shards(folder)

@@ -84,6 +84,8 @@ def test_a_field_says_the_split(tmp_path: Path) -> None:
         ("a.csv", b"id,text\n1,a\n2\n", r"a\.csv:3: 1 fields, but the first line names 2"),
         ("a.csv", b"id,text\n1,a,b\n", r"a\.csv:2: 3 fields, but the first line names 2"),
         ("a.csv", b'id,text\n1,"a"b\n', r"a\.csv:2: not CSV"),
+        ("a.csv", b"text,id,text\n1,a,2\n", r"a\.csv:1: 2 columns are named 'text'; rename them"),
+        ("a.tsv", b"text\t\t\n1\ta\t2\n", r"a\.tsv:1: 2 columns are named ''; rename them"),
         ("a.txt.gz", gzip.compress(b"some text\n" * 9, mtime=0)[:-10], r"a\.txt\.gz:\d+: cannot be read"),
         ("a.txt", b"\n \n", r"a\.txt: no text found"),
         ("a.docx", b"x", r"a\.docx: unknown format for the ending 'docx'; set data\.format="),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +16,7 @@ import pytest
 
 from numerate.config import ConfigError
 from numerate.errors import BadInput
+from numerate.training.output_folder import OutputFolderError
 from numerate.training.results import OtherSettingsError
 from numerate_lab.engine import grid as engine
 from numerate_lab.engine.grid import (
@@ -166,6 +169,28 @@ def test_an_interrupted_grid_is_resumed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(engine, "run_trial", lambda *_, **__: pytest.fail("nothing is left to train"))
     run_grids([grid], tmp_path, log=quiet)
     run_grids([dataclasses.replace(grid, seeds=1)], tmp_path, log=quiet)
+
+
+def test_nothing_is_trained_for_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(OutputFolderError, match="cannot be written to: "):
+        run_grids([grid_of()], "/proc/none", log=quiet)
+    code = "import sys, numerate.training.output_folder as o\nwith o.output_folder(sys.argv[1]): print(1), input()"
+    command, pipes = [sys.executable, "-uc", code, str(tmp_path / "guesses")], {"stdin": -1, "stdout": -1}
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"1\n"
+        with pytest.raises(OutputFolderError, match=f"is in use by process {process.pid} on "):
+            run_grids([grid_of()], tmp_path, log=quiet)
+        process.communicate(b"\n")
+    assert not Guess.trained and not list(tmp_path.iterdir())
+
+
+def test_equal_figures_of_two_seeds_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(Guess, "build", lambda self: Model(4e306))
+    grid = grid_of(encodings={"good": {}}, rates=(1e-2,))
+    run_grids([grid], tmp_path, log=quiet)
+    assert write_comparison(grid, tmp_path) and not list(tmp_path.rglob("*.lock"))
+    assert mean_and_spread([1.7e308, 1.7e308]) == (1.7e308, 0.0)
 
 
 def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:

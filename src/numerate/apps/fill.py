@@ -95,12 +95,17 @@ def _loaded(name: str) -> Any:
 
     from numerate.modeling.artefact import CONFIG_FILE, ArtefactError
     from numerate.modeling.attaching import attach, from_pretrained
+    from numerate.modeling.folder_checks import check_base_folder, check_finite
 
     try:
         if (Path(name) / CONFIG_FILE).is_file():
             return from_pretrained(name, dtype=torch.float32).eval()
-        backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32)
-        return attach(backbone, AutoTokenizer.from_pretrained(name), "default").eval()
+        if Path(name).is_dir():
+            check_base_folder(name, "AutoModelForMaskedLM")
+        # Told, and not asked: transformers would ask on the terminal whether to run the model's own code.
+        backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, trust_remote_code=False)
+        check_finite(backbone.named_parameters(), name)
+        return attach(backbone, AutoTokenizer.from_pretrained(name, trust_remote_code=False), "default").eval()
     except (ArtefactError, ValueError, OSError) as error:
         raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 

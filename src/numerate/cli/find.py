@@ -21,6 +21,7 @@ from numerate.reading.base import ReaderError
 from numerate.reading.windows import find_in_windows, moved
 from numerate.registry import loaded_plugins
 from numerate.training.text_files import Batch, LongLine, batches, batches_and_long_lines
+from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +111,7 @@ def _in_processes(
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
     pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=load_plugins, initargs=(loaded_plugins(),)
+        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(loaded_plugins(),)
     )
     fault: NumerateError | None = None
     try:
@@ -138,6 +139,12 @@ def _in_processes(
         raise BadInput(f"a worker process died, perhaps out of memory; try less than --processes {processes}") from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begin(plugins: list[str]) -> None:
+    """Starts a worker process."""
+    end_with_parent()
+    load_plugins(plugins)
 
 
 # One encoder for all rows: `json.dumps` with options makes a new one every time.

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from numerate.cli.source import check_seed, check_text, one_line_errors, read_texts
-from numerate.cli.terminal import console, write_json
+from numerate.cli.terminal import console, on_terminal, write_json
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from numerate.processing.scaling import Scaling
 
 __all__ = ["COMMANDS", "Predictions", "continuations", "fill", "generate", "predict", "prompts_of"]
 
@@ -35,13 +34,19 @@ def predict(
     seed: Annotated[int, typer.Option(help="Random seed of the samples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per record.")] = False,
 ) -> None:
-    """Predict a field of each record, whether or not the record has it: median, interval, samples."""
+    """Predict a field of each record, whether or not the record has it: median, interval, samples.
+
+    On a terminal it is a table. A file or pipe gets tab-separated columns (record, median, low, high, unit, samples).
+    """
     found = Predictions(model, file, field, level=level, samples=samples, seed=seed)
     if as_json:
         for each in found:
             write_json(each)
+    elif on_terminal():
+        unit = f" in {found.unit}" if found.unit else ""
+        console().print(_table(found, f"{found.path}{unit}, with {100 * level:g} % intervals"))
     else:
-        console().print(_table(found, f"{found.path}, with {100 * level:g} % intervals"))
+        _write_columns(found)
     if unusual := found.unusual_input():
         typer.echo(f"unusual input, see docs/records.md: {unusual}", err=True)
 
@@ -102,6 +107,7 @@ class Predictions:
     def __init__(
         self, folder: str, file: str, field: str, *, level: float = 0.9, samples: int = 0, seed: int = 0
     ) -> None:
+        from numerate.processing.scaling import field_of
         from numerate.records import RecordModel
         from numerate.training.progress import quiet_unless_terminal
         from numerate.training.sources import rows_of
@@ -117,10 +123,11 @@ class Predictions:
         # A second one for the samples, so that unusual input of a record is counted once.
         self._drawing = RecordModel(self.model.model, self.model.schema, self.model.calibration)
         self.path = self.model.schema.path(field)
+        self.unit = self.model.schema.fields[field_of(self.path)].unit
         self._rows = rows_of(file)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`, and `samples` if requested."""
+        """Dicts with `record` (index from 0), `field`, `median`, `low`, `high`; `unit` and `samples` if any."""
         ends = ((1 - self.level) / 2, 0.5, (1 + self.level) / 2)
         rows = (row for _, row in self._rows)
         first = 0
@@ -132,6 +139,7 @@ class Predictions:
                     drawn = _plain(self._drawing.sample(some, self.path, self.samples, self.seed + first))
                 for at, ((low, median, high), samples) in enumerate(zip(found, drawn, strict=True)):
                     line = {"record": first + at, "field": self.path, "median": median, "low": low, "high": high}
+                    line |= {"unit": self.unit} if self.unit else {}
                     yield line | ({"samples": list(samples)} if self.samples else {})
                 first += len(some)
 
@@ -167,7 +175,7 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     quiet_unless_terminal()
     with one_line_errors():
         model = from_pretrained(folder)
-        waiting, scaling = iter(prompts), model.processor.scaling
+        waiting = iter(prompts)
         while some := list(islice(waiting, PROMPT_BATCH)):
             try:
                 said = model.generate(some, max_new_tokens, **options)
@@ -181,16 +189,22 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
                     f"--max-new-tokens is {max_new_tokens}; give fewer"
                 ) from error
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
-                yield {"prompt": prompt, "text": text, "numbers": [_described(number, scaling) for number in numbers]}
+                yield {"prompt": prompt, "text": text, "numbers": [_described(number) for number in numbers]}
 
 
-def _described(number: Any, scaling: Scaling | None) -> dict[str, Any]:
+def _described(number: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"text": number.text, "value": number.value}
     if number.distribution is not None:
-        ends = [float(end[0]) for end in number.distribution.interval(0.9)]
-        # The head predicts scaled numbers: back to the units of the text.
-        found["interval_90"] = ends if scaling is None else scaling.invert(["", ""], ends).tolist()
+        found["interval_90"] = [float(end[0]) for end in number.distribution.interval(0.9)]
     return found
+
+
+def _write_columns(predictions: Iterable[dict[str, Any]]) -> None:
+    """Tab-separated columns without a header, numbers in full."""
+    for each in predictions:
+        cells = [*(each[name] for name in ("record", "median", "low", "high")), each.get("unit", "")]
+        sys.stdout.write("\t".join(map(str, [*cells, *each.get("samples", ())])) + "\n")
+    sys.stdout.flush()
 
 
 def _table(predictions: Iterable[dict[str, Any]], title: str) -> Any:

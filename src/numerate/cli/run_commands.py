@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from numerate.cli.source import one_line_errors
 from numerate.cli.terminal import console, write_json
-from numerate.errors import BadInput
+from numerate.errors import BadInput, NumerateError
 
 if TYPE_CHECKING:
     from numerate.training.run import Run
@@ -35,6 +34,14 @@ Plugins = Annotated[
     list[str] | None,
     typer.Option("--plugin", help="Python file with own parts (@embedders.register(...)); it is run; repeatable."),
 ]
+_FROM_FOLDER = {
+    "data": ("text", "records", "leave_out", "format", "max_tokens", "dev_limit", "group_by_length"),
+    "training": (
+        "per_device_eval_batch_size", "seed", "eval_seed", "number_metrics", "use_cpu", "bf16", "fp16",
+        "bf16_full_eval", "fp16_full_eval",
+    ),
+}  # fmt: skip
+"""All that `eval` takes from the `run.json` of a model's folder."""
 _NAMES = {
     "loss": "loss", "numbers": "numbers predicted",
     "log_mae": "mean error in orders of magnitude", "mdape": "median error in percent",
@@ -67,6 +74,7 @@ def prepare(
     """
     from numerate.training import build
     from numerate.training.data import is_prepared
+    from numerate.training.output_folder import holds_files, output_folder
 
     plan = _run(run, scale, changes, train=data, dev=dev, test=test)
     if plan.data.records:
@@ -74,9 +82,9 @@ def prepare(
     folder = Path(output)
     if isinstance(plan.data.train, str) and is_prepared(plan.data.train):
         raise BadInput(f"{plan.data.train} is already prepared; give texts")
-    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(f"{folder} contains other files; give a new folder")
-    with one_line_errors():
+    with output_folder(folder), one_line_errors():
         ready = build.prepare(plan, folder)
     if not ready.data:
         raise BadInput("the run has no texts: give --data, or data.train in the run")
@@ -105,19 +113,29 @@ def train(
     load_plugins(plugin)
     plan = _run(run, scale, changes, train=data, dev=dev)
     folder = Path(output_dir or Path("out") / Path(run).stem)
-    # The first process alone checks, before anything is written.
-    if os.environ.get("RANK", "0") == "0" and not resume:
+    is_first = os.environ.get("RANK", "0") == "0"
+    # The first process alone checks and holds the folder, before anything is written.
+    if is_first and not resume:
         if folder.is_file():
             raise BadInput(f"{folder} is a file; give a folder with --output-dir")
         if (folder / RUN_FILE).exists() or any(folder.glob("checkpoint-*")):
             raise BadInput(f"{folder} already contains a run; use --resume, or give another --output-dir")
-    from numerate.training.build import build
+    from numerate.training.output_folder import output_folder
+
+    with output_folder(folder, holds=is_first):
+        return _trained(plan, run, folder, resume)
+
+
+def _trained(plan: Run, name: str, folder: Path, resume: bool) -> dict[str, Any]:
+    """Trains, saves and measures; the metrics."""
+    from numerate.training.build import build, training_arguments
 
     records = None
     with one_line_errors():
         if plan.data.records:
             from numerate.records.running import RecordRun
 
+            training_arguments(plan, folder)  # refuses wrong settings before all records are read
             records = RecordRun.of_files(plan, folder)
         trainer = build(plan, folder) if records is None else records.trainer(folder)
         is_main, model = trainer.is_world_process_zero(), trainer._numbers
@@ -126,15 +144,17 @@ def train(
             meta = trainer.train_dataset.meta  # type: ignore[union-attr]
             typer.echo(f"{_counts(meta)}; {trained:,} of {total:,} parameters are trained")
         metrics = dict(trainer.train(resume_from_checkpoint=True if resume else None).metrics)
-        if trainer.eval_dataset is not None:
+    # On all processes, which may each hold a part of the weights; and before anything else can fail.
+    trainer.save_pretrained(folder, backbone=True)
+    if trainer.eval_dataset is not None:
+        with one_line_errors():
             metrics |= trainer.evaluate()
-    trainer.save_pretrained(folder, backbone=True)  # on all processes, which may each hold a part of the weights
     if is_main:
         if records is not None:
             from numerate.records import RecordModel
 
             records.finished(RecordModel, model).save_records(folder)  # type: ignore[arg-type]
-        _write_run(trainer, plan, run, folder, metrics)
+        _write_run(trainer, plan, name, folder, metrics)
         typer.echo(str(folder))
     trainer.accelerator.end_training()
     return metrics
@@ -168,7 +188,8 @@ def evaluate(
 
     Args:
         name: A folder written by `numerate train` or `save_pretrained`, a Hub id, or a run (measured untrained).
-        data: The texts; by default the run's `test` or `dev`, or the rows whose `split` field is `dev`.
+        data: The texts; of a run by default its `test` or `dev`, or the rows whose `split` field is `dev`. A model's
+            folder needs them: it may be anybody's, and no path that it names is read.
         scale: One of the run's scales.
         changes: Changes to the run, each `key.sub=value`; with `data.split=FIELD`, only the `dev` rows of `data`.
     """
@@ -217,7 +238,7 @@ def _run(name: str, scale: str | None, changes: list[str] | None, **paths: str |
 
 
 def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
-    """The run of a trained model, or a default one; only its data and training sections are used."""
+    """A run with the settings of `_FROM_FOLDER` of a trained model, which may come from anyone."""
     from numerate.training.run import resolved
 
     if scale is not None:
@@ -225,10 +246,18 @@ def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
     path = Path(folder) / RUN_FILE
     plan: dict[str, Any] = {"model": {"checkpoint": folder}}
     if path.is_file():
+        from numerate.modeling.folder_checks import read_json
+
         try:
-            plan = json.loads(path.read_text(encoding="utf-8"))["config"]["resolved"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path}: cannot be read: {error}") from None
+            found = read_json(path, Path(folder))["config"]["resolved"]
+            # The folder may be anybody's: nothing in it may name files or data sets, choose code, or reach the network.
+            for section, allowed in _FROM_FOLDER.items():
+                plan[section] = {key: value for key, value in dict(found[section]).items() if key in allowed}
+        except (ValueError, KeyError, TypeError) as error:
+            said = str(error) if isinstance(error, NumerateError) else f"{path}: cannot be read: {error}"
+            raise BadInput(said[:400]) from None
+        if plan["data"].get("format") == "hub":
+            del plan["data"]["format"]
     return resolved(plan, changes or (), str(path))
 
 

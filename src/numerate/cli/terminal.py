@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["console", "progress", "write_json"]
+__all__ = ["console", "on_terminal", "progress", "write_json"]
 
 LONG_FILE = 8 * 1024 * 1024
 """Size in bytes from which a progress bar is shown."""
@@ -28,6 +28,11 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     return Console(highlight=False, markup=False, emoji=False, stderr=stderr, force_terminal=stream.isatty())
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal, not a file or pipe."""
+    return sys.stdout.isatty()
 
 
 def write_json(result: dict[str, Any]) -> None:

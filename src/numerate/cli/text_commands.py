@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from numerate.cli.source import check_seed, checked_reader, process_count
-from numerate.cli.terminal import console, progress, write_json
+from numerate.cli.terminal import console, on_terminal, progress, write_json
 
 __all__ = ["COMMANDS"]
 
@@ -35,7 +35,7 @@ def find(
     from numerate.cli.find import find_in_file
 
     options = {"words": words or None, "roman": roman or None, "locale": locale}
-    coloured = sys.stdout.isatty() and not as_json
+    coloured = on_terminal() and not as_json
     find_in_file(
         file, sys.stdout.buffer, reader=reader, field=field, processes=process_count(processes),
         options={key: value for key, value in options.items() if value is not None},

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from numerate.embedders.option_checks import check_dim
-from numerate.heads.distribution import LARGEST, NumberDistribution, ValueDistribution
+from numerate.heads.distribution import LARGEST, NumberDistribution
+from numerate.heads.values import ValueDistribution
 from numerate.processing.number_table import PADDING, NumberTable
 
 if TYPE_CHECKING:

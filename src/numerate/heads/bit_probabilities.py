@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from numerate.config import Config
 from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["BitsConfig", "BitsDistribution", "BitsHead"]
@@ -40,7 +40,7 @@ def _log_not_all(logits: Tensor) -> Tensor:
     return torch.where(ones > -0.7, torch.log(-torch.expm1(ones)), torch.log1p(-torch.exp(ones.clamp_max(-0.1))))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BitsDistribution(ValueDistribution):
     """Independent bits of a float64, conditional on a finite number: probability masses on all finite float64.
 
@@ -129,8 +129,7 @@ class BitsDistribution(ValueDistribution):
         zero = functional.logsigmoid(-sizes).sum(-1) > chance + functional.logsigmoid(self._minus[:, 0].abs())
         return values.masked_fill(zero, 0.0) + 0.0
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         chances = self.logits.clamp(-_MAX_LOGIT, _MAX_LOGIT).sigmoid()
         shape = (count, *chances.shape)
         random = torch.rand(shape, generator=generator, dtype=torch.float64, device=self.device)

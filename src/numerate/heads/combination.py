@@ -25,7 +25,7 @@ _CHUNK = 1 << 22
 """Number of (row, candidate, member) triples that are ranked at once."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CombinationDistribution(NumberDistribution):
     """Mixtures of other distributions: Σ weight · p(number | member).
 
@@ -71,16 +71,14 @@ class CombinationDistribution(NumberDistribution):
         weights = self.log_weights if terms.dim() == 2 else self.log_weights[:, None]
         return log_sum(weights + terms)
 
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of each row's number as it is written: (N,), differentiable."""
+    def _log_prob_of(self, numbers: NumberTable) -> Tensor:
         return self._mixed(lambda member: member.log_prob(numbers))
 
     def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
         """`log_prob`, with the probability of "unknown" split among all unknown types (Ueberla): (N,)."""
         return self._mixed(lambda member: member.log_prob_adjusted(numbers))
 
-    def log_mass(self, numbers: NumberTable) -> Tensor:
-        """Mixture of the members' `log_mass`: (N,), differentiable."""
+    def _log_mass_of(self, numbers: NumberTable) -> Tensor:
         return self._mixed(lambda member: member.log_mass(numbers))
 
     def scores(self, candidates: NumberTable) -> Tensor:
@@ -106,8 +104,7 @@ class CombinationDistribution(NumberDistribution):
         never = (terms == -torch.inf).all(-1, keepdim=True)
         return terms.masked_fill(never, 0.0).softmax(-1).masked_fill(never, 0.0)
 
-    def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value), the weighted mean of the members': (N,), or (N, C) for values of that shape."""
+    def _cdf_at(self, values: Tensor) -> Tensor:
         below = self._weighted(lambda member: member.cdf(values)).clamp(0.0, 1.0)
         return below.masked_fill(values == torch.inf, 1.0)
 
@@ -128,8 +125,14 @@ class CombinationDistribution(NumberDistribution):
         best = torch.stack(scores, dim=-1).argmax(-1, keepdim=True)
         return torch.stack(modes, dim=-1).gather(1, best)[:, 0]
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples, each from a member drawn by the weights."""
+    def _likely_values(self) -> Tensor:
+        return torch.cat([member._likely_values() for member in self.members], dim=1)
+
+    @property
+    def _lists_values(self) -> bool:
+        return all(member._lists_values for member in self.members)
+
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         weights = self.log_weights.detach().exp()
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator).T[None]
         samples = torch.stack([member.sample(count, generator) for member in self.members])

@@ -26,7 +26,7 @@ _DRAWN = 1 << 14
 """Number of strings that are drawn at once."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DigitDistribution(StringDistribution):
     """Strings of digits, "-", "." and "e" of any length, well-formed numbers and others.
 

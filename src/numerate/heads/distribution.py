@@ -1,8 +1,9 @@
-"""Interface of predicted distributions over numbers, and the base class of those over values."""
+"""Interface of predicted distributions over numbers."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -11,33 +12,26 @@ import torch
 from torch import Tensor
 
 from numerate.embedders.base import LARGEST
-from numerate.errors import NumerateError
+from numerate.heads.arguments import DistributionError, columns_of, fitted_shape, table_of, values_of
+from numerate.heads.rows import moved, row_index
+from numerate.heads.summaries import best_candidates, described
+from numerate.processing.number_table import NumberTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numerate.processing.number_table import NumberTable
+    from numerate.heads.arguments import NumberContext, Numbers
+    from numerate.heads.summaries import Candidate
 
-__all__ = [
-    "LARGEST",
-    "DistributionError",
-    "NumberDistribution",
-    "ValueDistribution",
-    "from_order",
-    "half_unit",
-    "to_order",
-    "where_finite",
-]
+__all__ = ["LARGEST", "DistributionError", "NumberDistribution", "from_order", "to_order"]
 
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
 """Mask of all bits of a float64 except the sign bit."""
 _INFINITY = 0x7FF0000000000000
+_LEVELS = 199
+"""Number of quantiles among which `best` looks for the most probable numbers."""
 _CHUNK = 1 << 18
 """Number of (row, candidate) pairs that `rank` scores at once."""
-
-
-class DistributionError(NumerateError, ValueError):
-    """An argument outside of its range, such as a probability above 1."""
 
 
 def to_order(values: Tensor) -> Tensor:
@@ -51,32 +45,38 @@ def from_order(order: Tensor) -> Tensor:
     return torch.where(order < 0, order ^ _MAGNITUDE, order).view(torch.float64)
 
 
-def half_unit(precision: Tensor) -> Tensor:
-    """Half of the last written digit's unit, 0.5 · 10^precision, in float64."""
-    return 0.5 * torch.pow(10.0, precision.to(torch.float64).clamp(-330, 308))
-
-
-def where_finite(function: Callable[[Tensor, Tensor], Tensor], values: Tensor, precision: Tensor) -> Tensor:
-    """`function(values, precision)`, with -inf for values that are NaN or infinite."""
-    endless = (values - values) != 0  # NaN for infinities and NaN; fewer operations than `isfinite`
-    return function(values.masked_fill(endless, 0.0), precision).masked_fill(endless, -torch.inf)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumberDistribution(ABC):
-    """N distributions over numbers, one for each row, in float64.
+    """N distributions over numbers, one for each row, in float64; the interface follows `torch.distributions`.
 
     `log_prob`, `cdf` and `mean` are differentiable with respect to the hidden states. NaN and the infinities are never
-    predicted: their log-probability is -inf (with gradient 0). A subclass is a frozen dataclass; its tensors and
-    distributions have one entry for each row, all other fields are shared by the rows.
+    predicted: their log-probability is -inf (with gradient 0). A subclass is a frozen dataclass (with `repr=False`);
+    its tensors and distributions have one entry for each row, all other fields are shared by the rows. It defines the
+    methods with an underscore that raise `NotImplementedError` here, `mean` and `mode`.
+
+    Attributes:
+        contexts: Where each row's number stands in its text, for `best` and for numerals as arguments; None if unknown.
 
     Shape:
-        Values or probabilities of shape (N,) hold one entry for each row and give (N,); of shape (N, C), C entries and
-        give (N, C). Samples have a leading dimension.
+        Values and probabilities are one number for all rows, (N,) with one entry for each row, or (N, C) with C entries
+        for each row. They give (N,), (N,) and (N, C). One row (N = 1) takes any shape and gives the same. Samples have
+        leading dimensions: `distribution.cdf(samples.T)`.
+
+    Example:
+        >>> from numerate.registry import heads
+        >>> distribution = heads["scalar"].build(dim=8)(torch.zeros(2, 8))
+        >>> distribution.log_prob(3.0).shape, distribution.cdf([1.0, 2.0]).shape, distribution.sample(7).shape
+        (torch.Size([2]), torch.Size([2]), torch.Size([7, 2]))
+        >>> len(distribution[:1]), distribution[0].cdf([-1e9, 0.5, 1e9]).shape
+        (1, torch.Size([3]))
     """
 
     _density: ClassVar[bool] = False
     _written: ClassVar[bool] = False
+    _row_tuples: ClassVar[tuple[str, ...]] = ("contexts",)
+    """Fields that are tuples with one entry for each row, which are no tensors."""
+
+    contexts: tuple[NumberContext, ...] | None = dataclasses.field(default=None, kw_only=True)
 
     def _row_fields(self) -> dict[str, Any]:
         """Fields with one entry for each row: tensors, distributions, plain tuples of distributions (no NamedTuple)."""
@@ -87,19 +87,49 @@ class NumberDistribution(ABC):
     def __len__(self) -> int:
         return len(next(iter(self._row_fields().values())))
 
-    def __getitem__(self, index: Tensor | slice | int) -> Self:
-        """Some of the rows; an int gives a distribution of one row."""
-        if isinstance(index, int):
-            first = range(len(self))[index]
-            index = slice(first, first + 1)
+    def __getitem__(self, index: Any) -> Self:
+        """Some of the rows, by an index, slice, mask or sequence as of a tensor; an index gives one row."""
+        index = row_index(index, len(self))
         rows = self._row_fields().items()
-        chosen = {k: tuple(part[index] for part in v) if isinstance(v, tuple) else v[index] for k, v in rows}
+        chosen: dict[str, Any] = {
+            k: tuple(part[index] for part in v) if isinstance(v, tuple) else v[index] for k, v in rows
+        }
+        named = {name: getattr(self, name) for name in self._row_tuples}
+        if any(entries is not None for entries in named.values()):
+            kept = torch.arange(len(self))[index.cpu() if isinstance(index, Tensor) else index].tolist()
+            chosen |= {k: None if v is None else tuple(v[row] for row in kept) for k, v in named.items()}
         return dataclasses.replace(self, **chosen)
+
+    def __iter__(self) -> Iterator[Self]:
+        """The rows, each as a distribution of one row."""
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """(N,), as in `torch.distributions`."""
+        return torch.Size([len(self)])
+
+    @property
+    def event_shape(self) -> torch.Size:
+        """(), as in `torch.distributions`: each row is a distribution over single numbers."""
+        return torch.Size()
 
     @property
     def device(self) -> torch.device:
         """Device of the tensors."""
         return next(iter(self._row_fields().values())).device
+
+    def to(self, device: torch.device | str) -> Self:
+        """The distributions on another device; modules that they share with a head are copied."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{name: moved(value, device) for name, value in fields.items()})
+
+    def cpu(self) -> Self:
+        """The distributions on the CPU."""
+        return self.to("cpu")
 
     @property
     def is_density(self) -> bool:
@@ -125,51 +155,44 @@ class NumberDistribution(ABC):
         """The distribution given that the number is in the vocabulary; unchanged where there is no vocabulary."""
         return self
 
-    @abstractmethod
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-density (or log-mass) of each row's number: (N,), differentiable."""
+    def log_prob(self, numbers: Numbers) -> Tensor:
+        """Log-density (or log-mass) of numbers: (N,) or (N, C), differentiable.
+
+        Args:
+            numbers: A float, a list, an array, a tensor, a numeral or several (`numerate.find`), or a number table;
+                see the class for their shapes.
+        """
+        return self._of_each(numbers, lambda rows, table: rows._log_prob_of(table))
 
     def log_prob_adjusted(self, numbers: NumberTable) -> Tensor:
         """`log_prob`, with the probability of "unknown" split among all unknown types (Ueberla): (N,)."""
         return self.log_prob(numbers)
 
-    def log_mass(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of all values that round to each row's number at its written precision: (N,).
+    def log_mass(self, numbers: Numbers) -> Tensor:
+        """Log-probability of all values that round to numbers at their written precision: (N,) or (N, C).
 
         Heads are compared and combined by it: "3.1" is less probable than "3". The probability of the number of
         decimals is not included.
         """
-        if self.is_density:
-            raise NotImplementedError(f"{type(self).__name__} must define log_mass()")
-        return self.log_prob(numbers)
+        return self._of_each(numbers, lambda rows, table: rows._log_mass_of(table))
 
-    @abstractmethod
-    def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value): (N,), or (N, C) for values of that shape."""
-
-    def _probabilities(self, p: float | Tensor) -> Tensor:
-        """The argument of `quantile` as (N,) or (N, C) float64."""
-        chances = torch.as_tensor(p, dtype=torch.float64, device=self.device)
-        if not bool(((chances >= 0) & (chances <= 1)).all()):
-            raise DistributionError(f"probabilities must lie in [0, 1], got {p=}")
-        return chances.expand(len(self)) if chances.dim() == 0 else chances
+    def cdf(self, values: Numbers) -> Tensor:
+        """P(X <= value): (N,) or (N, C), for numbers as `log_prob` takes them; 0 at -inf, 1 at inf, NaN at NaN."""
+        columns, shape = columns_of(values_of(values, self.contexts).to(self.device), len(self))
+        return self._cdf_at(columns).reshape(shape)
 
     @torch.no_grad()
-    def quantile(self, p: float | Tensor) -> Tensor:
+    def quantile(self, p: float | Sequence[float] | Sequence[Sequence[float]] | Tensor) -> Tensor:
         """Generalised inverse of `cdf`: the smallest float64 whose cdf is at least p (-inf for p = 0).
 
         Args:
             p: One probability for all rows, or (N,), or (N, C).
         """
-        # Bisection over the float64 numbers themselves: exact for any cdf, with or without jumps.
-        goal = self._probabilities(p)
-        high = torch.full(goal.shape, _INFINITY, dtype=torch.int64, device=goal.device)
-        low = -high - 2  # just below -inf
-        for _ in range(64):
-            middle = (low & high) + ((low ^ high) >> 1)
-            reached = self.cdf(from_order(middle)) >= goal
-            low, high = torch.where(reached, low, middle), torch.where(reached, middle, high)
-        return from_order(high) + 0.0  # -0 becomes 0
+        chances = torch.as_tensor(p, dtype=torch.float64, device=self.device)
+        if not bool(((chances >= 0) & (chances <= 1)).all()):
+            raise DistributionError(f"probabilities must lie in [0, 1], got {p=}")
+        columns, shape = columns_of(chances, len(self))
+        return self._quantile_at(columns).reshape(shape)
 
     @abstractmethod
     def mean(self) -> Tensor:
@@ -179,9 +202,15 @@ class NumberDistribution(ABC):
     def mode(self) -> Tensor:
         """Most probable value of each row: (N,); a subclass says in which coordinates its density is maximal."""
 
-    @abstractmethod
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def sample(self, count: int | Sequence[int] = (), generator: torch.Generator | None = None) -> Tensor:
+        """Samples: (N,), with a count (count, N), with a shape (*shape, N)."""
+        shape = (count,) if isinstance(count, int) else tuple(count)
+        if any(size < 0 for size in shape):
+            raise DistributionError(f"the number of samples must not be negative, got {count}")
+        total = math.prod(shape)
+        if not total:
+            return torch.empty(*shape, len(self), dtype=torch.float64, device=self.device)
+        return self._sample(total, generator).reshape(*shape, len(self))
 
     def median(self) -> Tensor:
         """The 0.5 quantile: (N,)."""
@@ -192,6 +221,69 @@ class NumberDistribution(ABC):
         if not 0 < level < 1:
             raise DistributionError(f"level must lie between 0 and 1, got {level=}")
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def best(self, k: int = 5) -> list[list[Candidate]]:
+        """The k most probable numbers of each row, written as its text writes numbers (see `summaries.Candidate`).
+
+        A distribution over written numbers gives its numerals. One over values gives numbers rounded to the digits that
+        its spread supports, each with the probability of all values that round to it.
+        """
+        if k < 1:
+            raise DistributionError(f"k must be at least 1, got {k}")
+        return best_candidates(self, k)
+
+    def _log_prob_of(self, numbers: NumberTable) -> Tensor:
+        """`log_prob` of each row's number: (N,)."""
+        raise NotImplementedError(f"{type(self).__name__} must define _log_prob_of()")
+
+    def _log_mass_of(self, numbers: NumberTable) -> Tensor:
+        """`log_mass` of each row's number: (N,)."""
+        if self.is_density:
+            raise NotImplementedError(f"{type(self).__name__} must define _log_mass_of()")
+        return self._log_prob_of(numbers)
+
+    def _cdf_at(self, values: Tensor) -> Tensor:
+        """`cdf` at (N, C) values."""
+        raise NotImplementedError(f"{type(self).__name__} must define _cdf_at()")
+
+    def _quantile_at(self, p: Tensor) -> Tensor:
+        """`quantile` at (N, C) probabilities."""
+        # Bisection over the float64 numbers themselves: exact for any cdf, with or without jumps.
+        high = torch.full(p.shape, _INFINITY, dtype=torch.int64, device=p.device)
+        low = -high - 2  # just below -inf
+        for _ in range(64):
+            middle = (low & high) + ((low ^ high) >> 1)
+            reached = self._cdf_at(from_order(middle)) >= p
+            low, high = torch.where(reached, low, middle), torch.where(reached, middle, high)
+        return from_order(high) + 0.0  # -0 becomes 0
+
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        """(count, N) samples."""
+        raise NotImplementedError(f"{type(self).__name__} must define _sample()")
+
+    @torch.no_grad()
+    def _likely_values(self) -> Tensor:
+        """Values among which `best` looks for the most probable ones: (N, C)."""
+        levels = torch.linspace(0, 1, _LEVELS + 2, dtype=torch.float64, device=self.device)[1:-1]
+        return torch.cat([self.quantile(levels.expand(len(self), -1)), self.mode()[:, None]], dim=1)
+
+    @property
+    def _lists_values(self) -> bool:
+        """Whether `_likely_values` are the numbers that have a probability of their own, not points on a line."""
+        return False
+
+    def _of_each(self, numbers: Numbers, function: Callable[[Self, NumberTable], Tensor]) -> Tensor:
+        """A function of rows and as many numbers, for numbers of any shape that fits."""
+        if isinstance(numbers, NumberTable) and tuple(numbers.bits.shape) == (len(self),):
+            return function(self, numbers)  # as in training: nothing to compute
+        table = table_of(numbers, self.contexts).to(self.device)
+        shape = fitted_shape(tuple(table.bits.shape), len(self))
+        places = columns_of(torch.arange(table.bits.numel(), device=self.device).reshape(table.bits.shape), len(self))[
+            0
+        ]
+        rows = torch.arange(len(self), device=self.device).repeat_interleave(places.shape[1])
+        whole = self if places.shape[1] == 1 else self[rows]
+        return function(whole, table.flat()[places.reshape(-1)]).reshape(shape)
 
     def scores(self, candidates: NumberTable) -> Tensor:
         """`log_prob` of each of C candidates for each row: (N, C)."""
@@ -221,54 +313,3 @@ class NumberDistribution(ABC):
             best, chosen = best.topk(min(k, best.shape[1]), dim=1)
             where = where.gather(1, chosen)
         return best, where
-
-
-@dataclass(frozen=True, eq=False)
-class ValueDistribution(NumberDistribution):
-    """Base class of distributions that depend on a number's value and precision, not on its written form.
-
-    A subclass defines the methods with an underscore, for finite values of shape (N, C).
-    """
-
-    def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _cdf(self, values: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
-        """Difference of two cdf values; where it is lost in rounding, the density times the unit, or the point mass."""
-        half = half_unit(precision)
-        below, above = (values - half).clamp(-LARGEST, LARGEST), (values + half).clamp(-LARGEST, LARGEST)
-        mass = self._cdf(above) - self._cdf(below)
-        point = self._log_prob(values, precision)
-        if self.is_density:
-            point = point + precision * 2.302585092994046
-        return torch.where(mass > 1e-9, mass.clamp_min(1e-300).log(), point)
-
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-density (or log-mass) of each row's number: (N,), differentiable."""
-        return where_finite(self._log_prob, numbers.values()[:, None], numbers.precision[:, None])[:, 0]
-
-    def log_mass(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of all values that round to each row's number: (N,), differentiable."""
-        return where_finite(self._log_mass, numbers.values()[:, None], numbers.precision[:, None])[:, 0]
-
-    def scores(self, candidates: NumberTable) -> Tensor:
-        """`log_prob` of each of C candidates for each row: (N, C)."""
-        values = candidates.values().expand(len(self), -1)
-        return where_finite(self._log_prob, values, candidates.precision.expand(len(self), -1))
-
-    def mass_scores(self, candidates: NumberTable) -> Tensor:
-        """`log_mass` of each of C candidates for each row: (N, C)."""
-        values = candidates.values().expand(len(self), -1)
-        return where_finite(self._log_mass, values, candidates.precision.expand(len(self), -1))
-
-    def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value): (N,), or (N, C) for values of that shape; 0 at -inf, 1 at inf, NaN at NaN."""
-        values = values.to(torch.float64)
-        columns = values[:, None] if values.dim() == 1 else values
-        finite = columns.isfinite()
-        inside = self._cdf(columns.masked_fill(~finite, 0.0)).clamp(0.0, 1.0)
-        result = torch.where(finite, inside, torch.where(columns.isnan(), columns, (columns > 0).to(torch.float64)))
-        return result[:, 0] if values.dim() == 1 else result

@@ -14,6 +14,9 @@ from numerate.heads.number_strings import strings_of
 
 __all__ = ["EnumeratedDistribution", "StringDistribution", "Support"]
 
+_LIKELY = 200
+"""Most numbers of a support among which `best` looks for the most probable ones."""
+
 
 @dataclass(frozen=True, eq=False)
 class Support:
@@ -100,18 +103,25 @@ class EnumeratedDistribution(NumberDistribution):
         return cache[mode]
 
     @property
+    def _lists_values(self) -> bool:
+        return True
+
+    @property
     def unseen(self) -> Tensor:
         """Probability of all numbers outside the support: (N,)."""
         return self.support().unseen
 
-    def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value), given the support: (N,), or (N, C) for values of that shape; NaN at NaN."""
+    def _cdf_at(self, values: Tensor) -> Tensor:
         return self.support().cdf(values)
 
-    @torch.no_grad()
-    def quantile(self, p: float | Tensor) -> Tensor:
-        """Generalised inverse of `cdf`: the smallest value whose cdf is at least p (-inf for p = 0)."""
-        return self.support().quantile(self._probabilities(p))
+    def _quantile_at(self, p: Tensor) -> Tensor:
+        return self.support().quantile(p)
+
+    def _likely_values(self) -> Tensor:
+        """The values of the most probable numbers of the support."""
+        support = self.support()
+        best = support.shares().topk(min(_LIKELY, support.log_masses.shape[1]))
+        return support._pick(best.indices).masked_fill(best.values == 0, torch.nan)
 
     def mean(self) -> Tensor:
         """Expected value, given the support: (N,)."""
@@ -121,8 +131,7 @@ class EnumeratedDistribution(NumberDistribution):
         """Value of the most probable number of the support: (N,)."""
         return self.support().mode()
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples, given the support."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         return self.support().sample(count, generator)
 
 
@@ -139,6 +148,5 @@ class StringDistribution(EnumeratedDistribution):
         """`log_mass`, which is `log_prob` for strings, of each of C candidates for each row: (N, C)."""
         return self.scores(candidates)
 
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of each row's number as it is written: (N,), differentiable."""
+    def _log_prob_of(self, numbers: NumberTable) -> Tensor:
         return self.log_prob_strings(strings_of(numbers)).masked_fill(~numbers.values().isfinite(), -torch.inf)

@@ -26,7 +26,7 @@ _SOFTPLUS_TWO = math.log(math.exp(2.0) - 1)
 """softplus(x) = 2."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExponentMantissaDistribution(ValueDistribution):
     """Class of minus, zero or plus; exponent class; mantissa from a normal distribution truncated to [1, 10).
 
@@ -125,8 +125,7 @@ class ExponentMantissaDistribution(ValueDistribution):
         best = self.log_exponents.argmax(-1, keepdim=True)
         return sign * (self.centers.gather(1, best)[:, 0] * self._powers()[best[:, 0]]) + 0.0
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         classes = (self.log_signs.exp(), self.log_exponents.exp())
         sign, index = (torch.multinomial(c, count, replacement=True, generator=generator) for c in classes)
         sign = sign - _ZERO

@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from numerate.embedders.digit_grid import DigitsConfig, beyond_grid
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.places import below, log_between, log_equal
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]
@@ -24,7 +24,7 @@ def _powers(places: int, device: torch.device) -> Tensor:
     return torch.pow(10, torch.arange(places - 1, -1, -1, device=device))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DigitsDistribution(ValueDistribution):
     """Independent decimal digits and a sign: probability masses on the integer multiples of 10^-n.
 
@@ -106,8 +106,7 @@ class DigitsDistribution(ValueDistribution):
         zero = self.log_digits[:, :, 0].sum(-1) > best.sum(-1) + functional.logsigmoid(self.plus_logit.abs())
         return torch.where(self.plus_logit < 0, -size, size).masked_fill(zero, 0.0) + 0.0
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         chances = self.log_digits.exp().reshape(-1, 10)
         digits = torch.multinomial(chances, count, replacement=True, generator=generator).T
         integers = (digits.reshape(count, -1, self.places) * _powers(self.places, self.device)).sum(-1)

@@ -13,8 +13,8 @@ from torch.nn import functional
 from numerate.config import Config
 from numerate.embedders.option_checks import check_dropout, check_positive
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.normal import log_cdf, log_interval, log_normal, normal_samples, rounding_interval
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["LogSignConfig", "LogSignDistribution", "LogSignHead"]
@@ -23,7 +23,7 @@ _HIGHEST = 709.0
 """Largest argument of exp() without overflow."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogSignDistribution(ValueDistribution):
     """A sign, and a size |x| with normal ln(eps + |x|); negative sizes are set to 0, which gets a point mass.
 
@@ -77,8 +77,7 @@ class LogSignDistribution(ValueDistribution):
         """The most probable sign and logarithm, sgn · (exp(m) - eps) of the two outputs: (N,)."""
         return self.plus_logit.sign() * (self.center.clamp_max(_HIGHEST).exp() - self.eps).clamp_min(0.0)
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         logarithm = self.center + self.spread * normal_samples(self.center, count, generator)
         size = (logarithm.clamp_max(_HIGHEST).exp() - self.eps).clamp_min(0.0)
         chance = torch.rand(size.shape, generator=generator, dtype=torch.float64, device=size.device)

@@ -59,7 +59,7 @@ def from_signed_log(logarithms: Tensor, unit: float) -> Tensor:
     return torch.where(logarithms.abs() < 20.0, small, logarithms.sign() * halved)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixtureDistribution(ValueDistribution):
     """Mixtures of normal distributions of asinh(x / unit).
 
@@ -119,8 +119,7 @@ class MixtureDistribution(ValueDistribution):
         z = (at[..., None] - self.means[:, None]) / self.widths[:, None]
         return self.log_weights[:, None] + log_normal(z) - self.widths.log()[:, None]
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         weights = self.log_weights.exp()
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator)
         means, widths = self.means.gather(1, chosen), self.widths.gather(1, chosen)

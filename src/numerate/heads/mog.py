@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from numerate.config import Config
 from numerate.embedders.option_checks import check_positive, check_within
 from numerate.heads.base import LARGEST, GatedHead, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import where_finite
 from numerate.heads.gaussians import evenly_spread, pooled_gaussians
 from numerate.heads.normal import log_interval, log_normal, normal_samples
 from numerate.heads.precision import DecimalsRNN, WrittenDistribution
+from numerate.heads.values import where_finite
 from numerate.registry import heads
 
 __all__ = ["Components", "MogConfig", "MogDistribution", "MogHead", "log_product"]
@@ -74,7 +74,7 @@ def log_product(log_weights: Tensor, log_table: Tensor) -> Tensor:
     return result.index_put((row, column), torch.cat(sums))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MogDistribution(ValueDistribution):
     """Mixtures of normal distributions; the components are the same for all rows.
 
@@ -133,8 +133,7 @@ class MogDistribution(ValueDistribution):
             at = (share * means).sum(-1) / share.sum(-1)
         return at
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         weights, (means, spreads) = self.log_weights.exp(), self.components
         chosen = torch.multinomial(weights, count, replacement=True, generator=generator).T
         noise = normal_samples(weights[:, 0], count, generator)

@@ -57,7 +57,7 @@ class PointerContext:
     visible: Tensor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CopiedDistribution(StringDistribution):
     """A copy of one of up to M candidate numbers (different ones in each row), as written; equal strings add up.
 

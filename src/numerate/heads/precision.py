@@ -87,7 +87,7 @@ class DecimalsRNN(nn.Module):
         return self(hidden, longest).gather(1, decimals[:, None])[:, 0]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WrittenDistribution(NumberDistribution):
     """Numbers as they are written: p(r) of r decimals, times the probability of all values that round to the number.
 
@@ -108,12 +108,10 @@ class WrittenDistribution(NumberDistribution):
         """Log p(r) for r = 0 ... longest: (N, longest + 1)."""
         return self.rnn(self.hidden, longest)
 
-    def log_prob(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of each row's number as it is written: (N,), differentiable."""
+    def _log_prob_of(self, numbers: NumberTable) -> Tensor:
         return self.values.log_mass(numbers) + self.rnn.log_prob(self.hidden, decimals_of(numbers))
 
-    def log_mass(self, numbers: NumberTable) -> Tensor:
-        """Log-probability of all values that round to each row's number: (N,), without that of its decimals."""
+    def _log_mass_of(self, numbers: NumberTable) -> Tensor:
         return self.values.log_mass(numbers)
 
     def scores(self, candidates: NumberTable) -> Tensor:
@@ -126,12 +124,10 @@ class WrittenDistribution(NumberDistribution):
         """`log_mass` of each of C candidates for each row: (N, C)."""
         return self.values.mass_scores(candidates)
 
-    def cdf(self, values: Tensor) -> Tensor:
-        """P(X <= value): (N,), or (N, C) for values of that shape."""
+    def _cdf_at(self, values: Tensor) -> Tensor:
         return self.values.cdf(values)
 
-    def quantile(self, p: float | Tensor) -> Tensor:
-        """The smallest float64 whose cdf is at least p."""
+    def _quantile_at(self, p: Tensor) -> Tensor:
         return self.values.quantile(p)
 
     def mean(self) -> Tensor:
@@ -149,6 +145,6 @@ class WrittenDistribution(NumberDistribution):
         rounded = (mode * steps).round() / steps
         return torch.where(mode.abs() < _MOST_ROUNDED, rounded, mode) + 0.0
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples of values, not rounded to a number of decimals."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        """Samples of values, not rounded to a number of decimals."""
         return self.values.sample(count, generator)

@@ -34,7 +34,7 @@ def _log_growth(k: Tensor) -> Tensor:
     return torch.where(small, k / 2, torch.where(safe > 0, size, 0.0) + rest)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantilesDistribution(ValueDistribution):
     """Distributions of asinh(x / unit) with uniform density between quantiles and exponential tails.
 
@@ -142,8 +142,7 @@ class QuantilesDistribution(ValueDistribution):
         best = self._log_densities()[:, 1:-1].argmax(-1, keepdim=True)
         return from_signed_log((self.knots.gather(1, best) + self.knots.gather(1, best + 1))[:, 0] / 2, self.unit)
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         chance = torch.rand(len(self), count, generator=generator, dtype=torch.float64, device=self.device)
         levels, (low, high) = self._levels(), self._tail_scales()
         inner = (torch.searchsorted(levels, chance, right=True) - 1).clamp(0, len(levels) - 2)

@@ -12,14 +12,14 @@ from numerate.embedders.digit_grid import DigitsConfig, beyond_grid, grid_units
 from numerate.embedders.option_checks import check_positive
 from numerate.embedders.residues import from_residues, moduli_for, residues_of
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
-from numerate.heads.distribution import half_unit
 from numerate.heads.enumerated import EnumeratedDistribution, Support
+from numerate.heads.values import half_unit
 from numerate.registry import heads
 
 __all__ = ["ResiduesDistribution", "ResiduesHead", "ResiduesHeadConfig"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ResiduesDistribution(EnumeratedDistribution, ValueDistribution):
     """Independent remainders: probability masses on all integer multiples of 10^-n that the moduli distinguish.
 

@@ -18,7 +18,7 @@ from numerate.registry import heads
 __all__ = ["NormalDistribution", "ScalarConfig", "ScalarHead"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NormalDistribution(ValueDistribution):
     """Normal distributions with a common spread.
 
@@ -49,8 +49,7 @@ class NormalDistribution(ValueDistribution):
         """The centre: (N,)."""
         return self.center
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Tensor:
-        """(count, N) samples."""
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         return (self.center + self.spread * normal_samples(self.center, count, generator)).clamp(-LARGEST, LARGEST)
 
 

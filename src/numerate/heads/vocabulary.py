@@ -22,7 +22,7 @@ from numerate.registry import heads
 __all__ = ["HSoftmaxConfig", "HSoftmaxRNNConfig", "SoftmaxConfig", "SoftmaxRNNConfig", "VocabularyDistribution"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VocabularyDistribution(StringDistribution):
     """Probabilities of V numerals and of "unknown", which stands for all others.
 

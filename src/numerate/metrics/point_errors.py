@@ -40,13 +40,13 @@ def rmse(predicted: Numbers, gold: Numbers) -> Score:
         >>> float(rmse([1.0, 2.0], [4.0, 6.0])), float(rmse([3e200, 4e200], [0.0, 0.0]))
         (3.5355339059327378, 3.53553390593273...e+200)
     """
-    errors, score = _finite_errors(*as_pair(predicted, gold))
+    errors, factor, score = _finite_errors(*as_pair(predicted, gold))
     if not score.count:
         return score
     largest = errors.max()
-    if largest == 0 or not bool(largest.isfinite()):
-        return replace(score, value=float(largest))
-    return replace(score, value=float((errors / largest).square().mean().sqrt() * largest))
+    if largest == 0:
+        return replace(score, value=0.0)
+    return replace(score, value=factor * float((errors / largest).square().mean().sqrt() * largest))
 
 
 def mae(predicted: Numbers, gold: Numbers) -> Score:
@@ -56,8 +56,8 @@ def mae(predicted: Numbers, gold: Numbers) -> Score:
         >>> mae([1.0, 2.0, float("nan")], [4.0, 6.0, 0.0])
         Score(value=3.5, count=2, skipped=0, non_finite=1)
     """
-    errors, score = _finite_errors(*as_pair(predicted, gold))
-    return replace(score, value=mean_of(errors))
+    errors, factor, score = _finite_errors(*as_pair(predicted, gold))
+    return replace(score, value=factor * mean_of(errors))
 
 
 def mdae(predicted: Numbers, gold: Numbers) -> Score:
@@ -245,11 +245,16 @@ def _distance(one: Tensor, other: Tensor) -> Tensor:
     return torch.where(one.isfinite(), (one - other).abs(), torch.inf)
 
 
-def _finite_errors(one: Tensor, other: Tensor) -> tuple[Tensor, Score]:
+def _finite_errors(one: Tensor, other: Tensor) -> tuple[Tensor, float, Score]:
+    """Absolute errors of the finite pairs, divided by a factor (1 or 2) so that they do not overflow."""
     known = other.isfinite()
     good = known & one.isfinite()
     score = Score(math.nan, int(good.sum()), int((~known).sum()), int((known & ~good).sum()))
-    return (one[good] - other[good]).abs(), score
+    one, other = one[good], other[good]
+    errors = (one - other).abs()
+    if bool(errors.isinf().any()):
+        return (one / 2 - other / 2).abs(), 2.0, score
+    return errors, 1.0, score
 
 
 def _nonzero(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor, int]:

@@ -79,7 +79,7 @@ def paired_t_test(one: Numbers, other: Numbers) -> Test:
         >>> round(result.statistic, 4), round(result.p, 4)
         (2.4495, 0.0917)
     """
-    first, second = as_pair(one, other)
+    first, second = _near_one(*as_pair(one, other))[0]
     gaps = first - second
     kept = gaps[gaps.isfinite()]
     count, skipped = len(kept), len(gaps) - len(kept)
@@ -100,7 +100,7 @@ def t_test(one: Numbers, other: Numbers, equal_spread: bool = False) -> Test:
         >>> round(t_test([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]).p, 4)
         0.2209
     """
-    samples = [as_floats(values) for values in (one, other)]
+    samples = _near_one(*(as_floats(values) for values in (one, other)))[0]
     first, second = (values[values.isfinite()] for values in samples)
     n, m = len(first), len(second)
     skipped = len(samples[0]) + len(samples[1]) - n - m
@@ -201,8 +201,8 @@ def bootstrap(
         raise MetricError(f"resamples must be at least 1, got {resamples=}")
     if not 0 < level < 1:
         raise MetricError(f"level must be between 0 and 1, got {level=}")
-    values = as_floats(one) if other is None else torch.sub(*as_pair(one, other))
-    values = values.cpu()
+    given, unit = _near_one(*([as_floats(one)] if other is None else as_pair(one, other)))
+    values = (given[0] if other is None else given[0] - given[1]).cpu()
     groups = torch.arange(len(values)) if clusters is None else torch.as_tensor(clusters).cpu()
     if groups.shape != values.shape:
         raise MetricError(
@@ -224,7 +224,7 @@ def bootstrap(
     every = torch.cat(means).numpy()
     low, high = np.quantile(every, [(1 - level) / 2, (1 + level) / 2]).tolist()
     tail = 1 + min(int((every <= 0).sum()), int((every >= 0).sum()))
-    return Interval(float(centre), low, high, min(1.0, 2 * tail / (resamples + 1)), count, skipped)
+    return Interval(unit * float(centre), unit * low, unit * high, min(1.0, 2 * tail / (resamples + 1)), count, skipped)
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float | None]:
@@ -237,11 +237,27 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
     """
     if not values or not 0 < level < 1:
         raise MetricError(f"needs at least 1 value and a level between 0 and 1, got {len(values)} values, {level=}")
-    mean, count = math.fsum(values) / len(values), len(values)
+    count = len(values)
+    if not all(map(math.isfinite, values)):
+        return sum(values) / count, None if count == 1 else math.nan
+    (scaled,), unit = _near_one(as_floats(values))
+    near = scaled.tolist()
+    mean = math.fsum(near) / count
     if count == 1:
-        return mean, None
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
-    return mean, float(import_scipy("special").stdtrit(count - 1, (1 + level) / 2)) * spread
+        return mean * unit, None
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in near) / (count - 1) / count)
+    return mean * unit, float(import_scipy("special").stdtrit(count - 1, (1 + level) / 2)) * spread * unit
+
+
+def _near_one(*samples: Tensor) -> tuple[list[Tensor], float]:
+    """Samples divided by one power of two, which is returned, too: sums and squares of the largest floats overflow.
+
+    A power of two changes no digit.
+    """
+    sizes = [float(values[values.isfinite()].abs().max()) for values in samples if bool(values.isfinite().any())]
+    exponent = math.frexp(max(sizes, default=1.0))[1]
+    unit = math.ldexp(1.0, min(max(exponent, -1000), 1020))
+    return [values / unit for values in samples], unit
 
 
 def _t_result(gap: float, spread: float, freedom: float, count: int, skipped: int) -> Test:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import ConfigError
-from numerate.errors import NumerateError
+from numerate.modeling.folder_checks import ArtefactError, is_inside
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
@@ -24,28 +24,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASE_FOLDER", "CONFIG_FILE", "WEIGHTS_FILE", "Artefact", "ArtefactError", "NumberModelConfig", "check_bounds",
-    "check_layout", "checked_base", "load_artefact", "push_artefact", "save_artefact",
+    "check_layout", "check_repeats", "checked_base", "config_text", "load_artefact", "push_artefact", "save_artefact",
 ]  # fmt: skip
 
 CONFIG_FILE = "number_config.json"
 WEIGHTS_FILE = "number_model.safetensors"
 BASE_FOLDER = "backbone"
 """The subfolder of the backbone, if it is saved, too."""
-MAX_CONFIG_BYTES = 4 << 20
+MAX_CONFIG_BYTES = 16 << 20
+"""A scaling of 10,000 fields with long names takes some megabytes."""
 MAX_SIZE = 1 << 20
 """The largest integer in the description of a part: no layer is wider, no table longer."""
-MAX_REACH = 64
+MAX_COUNT = (1 << 63) - 1
+"""The largest integer that is not a size: a seed, a number of steps, or a count of examples."""
+MAX_REACH = 1 << 12
 MAX_NODES, MAX_PARTS, MAX_DEPTH = 10_000, 32, 16
+MAX_FIELDS = 20_000
+"""Fields of a scaling: twice as many as a schema of records may have."""
+MAX_NAME = 4096
+MAX_CARD_CONFIG = 20_000
+"""A longer config is not repeated in the model card."""
+_NOT_SIZES = frozenset({"seed", "number_warmup", "warmup"})
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 _LOADS_CODE = frozenset({"auto_map", "trust_remote_code", "custom_pipelines", "_target_", "__class__"})
-
-
-class ArtefactError(NumerateError, ValueError):
-    """A saved model that cannot be read or does not fit; the message says which file and why, on one line."""
-
-    def __init__(self, message: str) -> None:
-        line = " ".join("".join(char if char.isprintable() else " " for char in message[:2000]).split())
-        super().__init__(line if len(line) <= 400 else line[:397] + "...")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,20 +88,28 @@ class NumberModelConfig(PlacementOptions):
             value = getattr(self, name)
             if isinstance(value, int) and not least <= value <= most:
                 raise ConfigError(f"{name} must lie between {least} and {most}, got {value}")
-        for name in ("embedder", "head", "objective", "processor"):
+        if len(self.base_model) > MAX_NAME:
+            raise ConfigError(f"base_model must have at most {MAX_NAME} characters, got {len(self.base_model)}")
+        for name in ("embedder", "head", "objective"):
             check_bounds(getattr(self, name), name)
+        # A scaling has a scaler for each field of the data, so there may be thousands, but each is five numbers.
+        check_bounds({key: value for key, value in self.processor.items() if key != "scaling"}, "processor")
+        scaling = self.processor.get("scaling")
+        check_bounds(scaling, "scaling", MAX_COUNT, nodes=16 * MAX_FIELDS, parts=MAX_FIELDS)
 
 
 @dataclass(frozen=True)
 class Artefact:
     """A saved model whose config is checked and whose weights have not been read yet.
 
-    `layout` has the type and shape of each tensor, from the header of the file.
+    `layout` has the type and shape of each tensor, from the header of the file; `from_hub` says that the user gave a
+    Hub id and not a folder.
     """
 
     folder: Path
     config: NumberModelConfig
     layout: dict[str, tuple[str, tuple[int, ...]]]
+    from_hub: bool = False
 
     def tensors(self) -> dict[str, Tensor]:
         """Reads the weights."""
@@ -122,11 +131,23 @@ def save_artefact(
     folder = Path(folder)
     if folder.is_file():
         raise ArtefactError(f"{folder} is a file; give a folder")
+    text = config_text(config)
     folder.mkdir(parents=True, exist_ok=True)
     # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
-    (folder / CONFIG_FILE).write_text(config.to_json(), encoding="utf-8")
+    (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     (folder / "README.md").write_text(_card(config, citation), encoding="utf-8")
+
+
+def config_text(config: NumberModelConfig) -> str:
+    """The content of `number_config.json`; raises a `ConfigError` if `load_artefact` would refuse it."""
+    try:
+        text = config.to_json()
+    except ValueError as error:  # NaN or infinity
+        raise ConfigError(f"{config.kind} config: {error}") from None
+    if len(text.encode()) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"{config.kind} config: must be at most {MAX_CONFIG_BYTES} bytes, got {len(text.encode())}")
+    return text
 
 
 def load_artefact(folder: str | Path) -> Artefact:
@@ -136,33 +157,49 @@ def load_artefact(folder: str | Path) -> Artefact:
     for path in (config_path, weights_path):
         if not path.is_file():
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
-        if not _inside(path, place):
+        if not is_inside(path, place):
             raise ArtefactError(f"{path} links to a file outside of its folder")
-    return Artefact(place, _read_config(config_path), _read_layout(weights_path))
+    return Artefact(place, _read_config(config_path), _read_layout(weights_path), not Path(folder).is_dir())
 
 
-def check_bounds(description: Any, where: str, largest: int = MAX_SIZE) -> None:
+def check_bounds(
+    description: Any, where: str, largest: int = MAX_SIZE, *, nodes: int = MAX_NODES, parts: int = MAX_PARTS
+) -> None:
     """Raises a `ConfigError` if the description of a part is too large, nested too deep, or names code to load."""
-    nodes = parts = 0
-    level = [description]
+    seen = kinds = 0
+    level = [("", description)]
     for _ in range(MAX_DEPTH):
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, int) and abs(item) > largest:
-                raise ConfigError(f"{where}: {str(item)[:20]} is more than {largest}")
+        below: list[tuple[str, Any]] = []
+        for key, item in level:
+            most = MAX_COUNT if key in _NOT_SIZES else largest
+            if isinstance(item, int) and abs(item) > most:
+                raise ConfigError(f"{where}: {key or 'value'} must be at most {most}, got {str(item)[:20]}")
             if isinstance(item, dict):
                 if code := _LOADS_CODE & item.keys():
                     raise ConfigError(f"{where}: {min(code)!r} would load code")
-                parts += "kind" in item
-                below.extend(item.values())
+                kinds += "kind" in item
+                below.extend(item.items())
             elif isinstance(item, list | tuple):
-                below.extend(item)
-        nodes += len(level)
-        if nodes + len(below) > MAX_NODES or parts > MAX_PARTS:
-            raise ConfigError(f"{where}: more than {MAX_NODES} values or {MAX_PARTS} parts")
+                below.extend((key, each) for each in item)
+        seen += len(level)
+        if seen + len(below) > nodes or kinds > parts:
+            raise ConfigError(f"{where}: more than {nodes} values or {parts} parts")
         level = below
     if level:
         raise ConfigError(f"{where}: nested more than {MAX_DEPTH} deep")
+
+
+def check_repeats(description: Any, where: str, tensors: int) -> None:
+    """Raises an `ArtefactError` if a part has more layers than tensors: building 100,000 layers takes minutes."""
+    waiting = [("", description)]
+    while waiting:
+        key, item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += list(item.items())
+        elif isinstance(item, list | tuple):
+            waiting += [(key, each) for each in item]
+        elif isinstance(item, int) and key in ("layers", "blocks") and item > max(1, tensors):
+            raise ArtefactError(f"{where}: {key} is {item}, but the weights have {tensors} tensors")
 
 
 def check_layout(found: Mapping[str, tuple[str, tuple[int, ...]]], expected: Mapping[str, Tensor], where: Any) -> None:
@@ -187,18 +224,21 @@ def push_artefact(folder: str | Path, repo_id: str, **options: Any) -> str:
     return str(api.upload_folder(repo_id=repo_id, folder_path=str(folder), **options))
 
 
-def checked_base(name: str) -> str:
-    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder."""
+def checked_base(name: str, *, folders: bool = True) -> str:
+    """Returns the base model's name if it is a Hub id or the path, without `..`, of an existing model folder.
+
+    With `folders=False`, only Hub ids are accepted: a model of the Hub may not name folders of this machine.
+    """
     if not name:
         raise ArtefactError("the config names no base model; pass backbone= and tokenizer=")
     path = Path(name)
-    unsafe = not name.isprintable() or "://" in name or ".." in path.parts or name.startswith("~") or len(name) > 1000
+    unsafe = not name.isprintable() or "://" in name or ".." in path.parts or len(name) > 1000
+    unsafe = unsafe or name.startswith(("~", "//", "\\\\"))  # the last two are folders of other machines
     if not unsafe and _HUB_ID.fullmatch(name) and not path.exists():
         return name
-    if unsafe or not path.is_dir() or not (path / "config.json").is_file():
-        raise ArtefactError(
-            f"base model {name[:80]!r} is neither a Hub id nor a local model folder; pass backbone= and tokenizer="
-        )
+    if unsafe or not folders or not path.is_dir() or not (path / "config.json").is_file():
+        what = "neither a Hub id nor a local model folder" if folders else "not a Hub id"
+        raise ArtefactError(f"base model {name[:80]!r} is {what}; pass backbone= and tokenizer=")
     return name
 
 
@@ -256,12 +296,6 @@ def _local(folder: str | Path) -> Path:
         raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None
 
 
-def _inside(path: Path, place: Path) -> bool:
-    """Whether a file is in its folder, or in the Hub's cache, where `snapshots/<commit>` links into `blobs`."""
-    home, folder = path.resolve().parent, place.resolve()
-    return home == folder or (folder.parent.name == "snapshots" and home == folder.parent.parent / "blobs")
-
-
 def _card(config: NumberModelConfig, citation: str) -> str:
     base, recipe = config.base_model, config.recipe
     front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
@@ -273,4 +307,7 @@ def _card(config: NumberModelConfig, citation: str) -> str:
     lines += ["", "```python", "import numerate", 'model = numerate.from_pretrained("this-repository")', "```", ""]
     if citation:
         lines += ["## Citation", "", citation, ""]
-    return "\n".join([*lines, "## Config", "", "```json", config.to_json().rstrip(), "```", ""])
+    shown = config.to_json().rstrip()
+    if len(shown) > MAX_CARD_CONFIG:
+        return "\n".join([*lines, f"The config is in `{CONFIG_FILE}`.", ""])
+    return "\n".join([*lines, "## Config", "", "```json", shown, "```", ""])

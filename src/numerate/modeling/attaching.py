@@ -10,7 +10,7 @@ from numerate.modeling.introspection import BackboneInfo, first_free_id
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
 from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
-from numerate.modeling.saving import build_part
+from numerate.modeling.saving import build_part, check_saveable
 from numerate.processing.processor import NumberProcessor
 from numerate.reading import make_reader
 from numerate.registry import embedders, heads, near_names, notations, objectives
@@ -95,6 +95,7 @@ def attach(
         objective=build_part(objective, objectives),
         recipe=None if changes or isinstance(recipe, Recipe) else recipe or "in-place",
     )  # fmt: skip
+    check_saveable(model)
     if fit is not None:
         fit_to_texts(model, fit)
     return model.freeze_backbone() if freeze else model

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
-from numerate.modeling.asking import asked_ids, refusal
+from numerate.modeling.asking import asked_ids, in_context, refusal
 from numerate.modeling.generation import Generation, generate
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -221,6 +221,9 @@ class NumberModel(PretrainedInterface):
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
 
+        They are in the units of the text, also if the processor scales numbers, and `best` writes numbers as the text
+        does.
+
         Args:
             text: One text or more; for an encoder-decoder, the encoder's input.
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
@@ -232,7 +235,8 @@ class NumberModel(PretrainedInterface):
         if said := refusal(self):
             raise ValueError(said)
         texts = [text] if isinstance(text, str) else list(text)
-        batch = dict(self.processor(texts, padding=True, return_tensors="pt").to(self.device))
+        answer = self.processor(texts, padding=True, return_tensors="pt").to(self.device)
+        batch = dict(answer)
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if self.info.is_encoder_decoder:
@@ -242,11 +246,11 @@ class NumberModel(PretrainedInterface):
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}
         with evaluating(self), torch.no_grad():
-            numbers = self(**batch, return_loss=False).numbers
-        if numbers is None:
+            output = self(**batch, return_loss=False)
+        if output.numbers is None or output.number_index is None:
             example = asking[0][:60] if asking else ""
             raise ValueError(f"no text asks for a number: write [NUM] where it belongs, as in {example!r}")
-        return numbers
+        return in_context(self, output.numbers, output.number_index, asking, answer.numerals)
 
     def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:
         """Predicts every number of a batch from the text before it, for evaluation: without gradients or dropout.

@@ -46,7 +46,9 @@ class PretrainedInterface(nn.Module):
 
         Args:
             folder: A local folder or a Hub id.
-            backbone: The base model; by default the one that the saved config names.
+            backbone: The base model; by default the one that the saved config names: one in the same folder, a local
+                folder, or a Hub id, which is not downloaded unless `folder` is a Hub id, too, or
+                `local_files_only=False` is passed.
             tokenizer: Its tokenizer; by default the one that is saved with the base model.
             **options: Passed to the base model's own `from_pretrained` (`dtype`, `device_map`).
 

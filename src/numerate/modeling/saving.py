@@ -12,6 +12,7 @@ import torch
 from numerate.config import ConfigError
 from numerate.modeling import artefact
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
+from numerate.modeling.folder_checks import check_base_folder, check_finite
 from numerate.modeling.introspection import TASKS, BackboneInfo, base_of, first_free_id
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import load_recipe, recipe_names
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["build_part", "describe", "load_model", "own_state", "push_model", "save_model"]
+__all__ = ["build_part", "check_saveable", "describe", "load_model", "own_state", "push_model", "save_model"]
 
 M = TypeVar("M", bound="NumberModel")
 
@@ -59,6 +60,21 @@ def describe(model: NumberModel) -> NumberModelConfig:
         embedding_dim=model.info.embedding_dim, hidden_dim=model.info.hidden_dim,
         **{field.name: getattr(model.options, field.name) for field in dataclasses.fields(PlacementOptions)},
     )  # fmt: skip
+
+
+def check_saveable(model: NumberModel) -> None:
+    """Refuses a model whose config `save_model` would refuse, so that this is known before the training.
+
+    A model with a reader of one's own that is not registered is accepted: it can be used, but not saved.
+
+    Raises:
+        ConfigError: An option exceeds the limits of saved configs.
+    """
+    try:
+        model.processor.config()
+    except ConfigError:
+        return
+    artefact.config_text(describe(model))
 
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -101,7 +117,8 @@ def load_model(
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
             base = _load_base(TASKS[config.base_task], saved, options | {"use_safetensors": True})
-        words: Any = _load_base("AutoTokenizer", saved, {}) if tokenizer is None else tokenizer
+        network = {key: options[key] for key in ("local_files_only",) if key in options}
+        words: Any = _load_base("AutoTokenizer", saved, network) if tokenizer is None else tokenizer
         _check_base(config, base, words)
         model = model_class(
             base, NumberProcessor.from_config(words, config.processor, first_id=config.first_id),
@@ -116,6 +133,11 @@ def load_model(
         raise ArtefactError(f"{folder}: {error}") from None
     check_layout(saved.layout, own_state(model.state_dict()), folder)
     model.load_state_dict(saved.tensors(), strict=False)
+    own = [(key, weight) for key, weight in model.named_parameters() if not key.startswith("backbone.")]
+    check_finite(own, folder)
+    check_finite(own_state(model.state_dict()).items(), folder, infinite=False)
+    if backbone is None:
+        check_finite(model.backbone.named_parameters(), f"base model of {folder}")
     model.fitted = True
     return model
 
@@ -136,6 +158,7 @@ def _check_parts(saved: Artefact) -> None:
         ("head.", config.head, heads, config.hidden_dim),
     ):
         found = {key.removeprefix(prefix): entry for key, entry in saved.layout.items() if key.startswith(prefix)}
+        artefact.check_repeats(description, prefix[:-1], len(found))
         try:
             with torch.device("meta"):  # shapes only
                 part = build_part(description, registry, dim)
@@ -143,6 +166,12 @@ def _check_parts(saved: Artefact) -> None:
             artefact.check_bounds(description, prefix, 1 << 14)
             part = build_part(description, registry, min(dim, 1 << 14))
         check_layout(found, {} if part is None else part.state_dict(), f"{saved.folder}: {prefix[:-1]}")
+    for name, tensor, axis in (
+        ("reach", "reach.maps", 0), ("late_reach", "late_reach.maps", 0), ("relations", "relations.network.1.weight", 1)
+    ):  # fmt: skip
+        wanted, (_, shape) = getattr(config, name), saved.layout.get(tensor, ("", ()))
+        if wanted > (shape[axis] if len(shape) > axis else 0):
+            raise ArtefactError(f"{saved.folder}: {name}={wanted} does not fit the tensor {tensor!r} of shape {shape}")
 
 
 def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -159,19 +188,36 @@ def _check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer:
 
 
 def _load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
-    """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own."""
+    """The base model or its tokenizer, from an Auto class of transformers, without running any code of its own.
+
+    A saved folder may not reach the network: a base model that it names by a Hub id must be in the local cache, unless
+    the saved model itself was asked for by a Hub id, or the user passes `local_files_only=False`.
+    """
     import transformers
 
     from numerate.backbones import register_backbones
 
     register_backbones()  # so that the Auto classes know our own architectures
     inside = saved.folder.resolve() / artefact.BASE_FOLDER
-    if saved.config.base_included and (inside.is_symlink() or not (inside / "config.json").is_file()):
-        raise ArtefactError(
-            f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
-        )
-    name = str(inside) if saved.config.base_included else artefact.checked_base(saved.config.base_model)
+    if saved.config.base_included:
+        if inside.is_symlink() or not (inside / "config.json").is_file():
+            raise ArtefactError(
+                f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
+            )
+        name = str(inside)
+        check_base_folder(name, auto)
+    else:
+        name = artefact.checked_base(saved.config.base_model, folders=not saved.from_hub)
+        if Path(name).is_dir():
+            check_base_folder(name, auto, links=False)
+    is_local = Path(name).is_dir()
+    options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
     try:
-        return getattr(transformers, auto).from_pretrained(name, **options | {"trust_remote_code": False})
+        return getattr(transformers, auto).from_pretrained(name, **options)
     except Exception as error:  # a folder that a config names may be wrong in any way
+        if not is_local and options["local_files_only"]:
+            raise ArtefactError(
+                f"base model {name!r} is not in the local cache, and a saved folder may not start a download: "
+                f"run `hf download {name}`, or pass backbone= and tokenizer="
+            ) from None
         raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None

@@ -13,10 +13,14 @@ import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from numerate.numerals.number_words import render_roman, render_special, render_words
 
-__all__ = ["Exponent", "Style", "ordinal_suffix", "render"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Exponent", "Style", "ordinal_suffix", "render", "shared_style"]
 
 MINUS_SIGNS = "-−"
 VULGAR: dict[str, tuple[int, int]] = {
@@ -116,6 +120,37 @@ def render(style: Style, value: float) -> str:
 def _is_a_note(style: Style, body: str) -> bool:
     """Whether parentheses around a body without its grouping marks would be read as a note: `(1)` is not -1."""
     return bool(style.group) and style.group not in body and not style.inner and "%" not in body + style.outer
+
+
+def shared_style(styles: Iterable[Style]) -> Style:
+    """The conventions of a text for a number that it does not have yet: separators, digits and minus sign.
+
+    The first style that shows a convention decides it, so pass the nearest number first. A text that shows none gives
+    the plain style `1234.5`.
+
+    Example:
+        >>> from numerate import find
+        >>> render(shared_style(n.style for n in find("costs 1.350,50 EUR")), -2000.0)
+        '-2.000'
+    """
+    found: dict[str, Any] = {}
+    for style in styles:
+        if style.family != "decimal":
+            continue
+        found.setdefault("zero", style.zero)
+        if style.group:
+            found.setdefault("group", (style.group, style.indian))
+        if style.decimals and style.point:
+            found.setdefault("point", style.point)
+        if style.negative != "-":
+            found.setdefault("negative", style.negative)
+    group, indian = found.pop("group", ("", False))
+    point = found.pop("point", "")
+    if not point or point == group:
+        point = "," if group == "." else "."
+    if group == point:
+        group, indian = "", False
+    return Style(group=group, indian=indian, point=point, **found)
 
 
 def _words_text(style: Style, value: float) -> str:

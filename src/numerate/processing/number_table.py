@@ -222,6 +222,11 @@ class NumberTable:
         characters = self.characters.reshape(self.bits.numel(), self.characters.shape[-1])
         return NumberTable(self.bits.reshape(-1), characters, self.precision.reshape(-1), self.given.reshape(-1))
 
+    def reshape(self, shape: Sequence[int]) -> NumberTable:
+        """The table with other leading dimensions."""
+        bits, precision, given = (part.reshape(tuple(shape)) for part in (self.bits, self.precision, self.given))
+        return NumberTable(bits, self.characters.reshape(*shape, self.characters.shape[-1]), precision, given)
+
     def expand(self, rows: int) -> NumberTable:
         """A table of one number, repeated without copying."""
         return self._map(lambda tensor: tensor.expand(rows, *tensor.shape[1:]))

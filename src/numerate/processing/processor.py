@@ -124,6 +124,11 @@ class NumberProcessor:
         """Whether numbers are spelled in tokens of our own that are their slots, as `p10` and `digits` do."""
         return self._rewriter.slots_on_own
 
+    @property
+    def shows_scale(self) -> bool:
+        """Whether the percent sign or scale word of a number stays in the text, so that it may stand behind [NUM]."""
+        return self._rewriter.shows_scale
+
     def config(self) -> dict[str, Any]:
         """The config without the tokenizer, as JSON types; `from_config` builds the processor from it."""
         name = next((name for name in readers if readers[name] is type(self.reader)), None)

@@ -146,17 +146,30 @@ class Scaling(Config):
         finite = np.isfinite(numbers)
         if not finite.any():
             raise ValueError(f"a scaling needs finite values, got none among {len(numbers)}")
-        names = np.array([self._key(numeral) for numeral in numerals], dtype=object)
-        fields = {}
-        for name in (*sorted(set(names[finite])), EVERYTHING):
-            chosen = finite if name == EVERYTHING else finite & (names == name)
-            fields[name] = _fitted(numbers[chosen], self.choose.get(name, self.scaler), self.limit)
+        places: dict[str, list[int]] = {}
+        for at in np.flatnonzero(finite).tolist():
+            places.setdefault(self._key(numerals[at]), []).append(at)
+        fields = {
+            name: _fitted(numbers[places[name]], self.choose.get(name, self.scaler), self.limit)
+            for name in sorted(places)
+            if name != EVERYTHING
+        }
+        fields[EVERYTHING] = _fitted(numbers[finite], self.choose.get(EVERYTHING, self.scaler), self.limit)
         return dataclasses.replace(self, fields=fields)
 
-    def apply(self, numerals: Sequence[Numeral | str], values: Sequence[float] | None = None) -> np.ndarray:
-        """Scaled values of numerals, or of `values` with these numerals, paths or units: (N,) float64."""
+    def apply(
+        self,
+        numerals: Sequence[Numeral | str],
+        values: Sequence[float] | np.ndarray | None = None,
+        *,
+        count: bool = True,
+    ) -> np.ndarray:
+        """Scaled values of numerals, or of `values` with these numerals, paths or units: (N,) float64.
+
+        Unless `count` is False, values of unknown fields are counted in `unseen`.
+        """
         names = [self._key(numeral) for numeral in numerals]
-        if not self._fitted_fields().keys() >= set(names):
+        if count and not self._fitted_fields().keys() >= set(names):
             self._unseen.update(name for name in names if name not in self.fields)  # type: ignore[attr-defined]
         return self._scaled(names, self._numbers(numerals, values))
 
@@ -228,8 +241,12 @@ class Scaling(Config):
             raise ValueError("the scaling is not fitted yet: call fit() with numerals of the training data")
         return self.fields
 
+    def parameters(self, numerals: Sequence[Numeral | str]) -> tuple[np.ndarray, ...]:
+        """Centre, spread, unit and whether it is "log", of the scaler of each numeral, path or unit: (N,) each."""
+        return self._columns([self._key(numeral) for numeral in numerals])
+
     def _columns(self, names: list[str]) -> tuple[np.ndarray, ...]:
-        """Centre, spread, unit and whether it is "log", for each field."""
+        """`parameters` of each field."""
         fields = self._fitted_fields()
         places = {name: place for place, name in enumerate(fields)}
         fallback = places[EVERYTHING]

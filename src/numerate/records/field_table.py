@@ -58,10 +58,11 @@ def table(schema: Schema, scaling: Scaling, calibration: Calibration, counts: Co
         ends = ("", "")
         if shown or field.holds == "constant":
             ends = tuple(time_text(end) if field.is_time else f"{end:.6g}" for end in (field.low, field.high))
+        holds = f"{field.holds} ({field.unit})" if field.unit else field.holds
         factors = calibration.stretch.get(path)
         scaler = scaling.fields[path].scaler if shown and path in scaling.fields else ""
         rows.append((
-            path, "left out" if field.left_out else field.holds, f"{field.count:,}", f"{field.missing:,}",
+            path, "left out" if field.left_out else holds, f"{field.count:,}", f"{field.missing:,}",
             f"{field.strays:,}", *ends, scaler, "" if factors is None else f"{factors[LEVELS.index(0.9)]:.2f}",
             f"{calibration.held_out[path]:,}" if path in calibration.held_out else "",
         ))  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.processing.scaling import field_of
 from numerate.records.cells import read_cell
+from numerate.records.quantities import LOCALES, Quantity, read_quantity
 from numerate.records.schema import MAX_TEXT, Field, FieldError, Schema, first_words, leaves, path_of
 from numerate.registry import near_names
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.records.cells import Cell
+    from numerate.records.quantities import Locale
 
 __all__ = ["learn"]
 
@@ -32,7 +34,8 @@ MAX_FIELDS = 10_000
 def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int | None = None) -> Schema:
     """The schema of records.
 
-    The kind of a field is that of most of its values: number, time, or text; texts win a tie.
+    The kind of a field is that of most of its values: number, time, or text; texts win a tie. A field whose strings are
+    all numbers with the same unit (`$59,696`, `12 %`) holds numbers in that unit.
 
     At most `limit` records are used; a model neither sees nor predicts the fields of `leave_out`.
 
@@ -61,7 +64,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
             elif not isinstance(value, list | tuple):
                 if path not in tallies and len(tallies) >= MAX_FIELDS:
                     raise FieldError(f"more than {MAX_FIELDS:,} different fields; the last is {path[:60]!r}")
-                tallies.setdefault(path, _Tally()).add(read_cell(value))
+                tallies.setdefault(path, _Tally()).add(read_cell(value), value)
     if not objects[""]:
         raise FieldError("there are no records")
     for path, here in keys.items():
@@ -93,16 +96,19 @@ class _Tally:
         self.kinds: Counter[str] = Counter()
         self.texts: Counter[str] = Counter()
         self._moments = {"number": _Moments(), "time": _Moments()}
+        self._columns = {locale: _Column(locale) for locale in LOCALES}
 
     @property
     def count(self) -> int:
         return self.kinds.total()
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: Cell, value: Any) -> None:
         if cell.kind == "missing":
             self.missing += 1
             return
         self.kinds[cell.kind] += 1
+        for column in self._columns.values():
+            column.add(cell, value)
         if cell.kind == "text":
             if len(self.texts) < MAX_DISTINCT or cell.text in self.texts:
                 self.texts[cell.text[:MAX_TEXT]] += 1
@@ -114,15 +120,46 @@ class _Tally:
             return Field(holds="empty", missing=self.missing, left_out=left_out)
         holds: Any = max(("text", "number", "time"), key=lambda kind: self.kinds[kind])
         same = {"count": self.count, "missing": self.missing, "left_out": left_out}
+        column = next((each for each in self._columns.values() if self.kinds["text"] and each.is_number), None)
+        if column is not None:
+            seen = column.seen
+            same |= {"low": seen.low, "high": seen.high, "unit": column.unit, "locale": column.locale}
+            return Field(holds="constant" if seen.is_constant else "number", heavy=seen.is_heavy(), **same)
         if holds == "text":
             different = len(self.texts) == self.kinds["text"] >= NAMES_FROM
             named = different and not any(" " in text for text in self.texts)
             same_text = len(self.texts) == 1 and self.kinds["text"] == self.count and not self.missing
             return Field(holds="name" if named or same_text else "text", **same)
         seen, strays = self._moments[holds], self.count - self.kinds[holds]
-        if seen.low == seen.high and not strays:
+        if seen.is_constant and not strays:
             return Field(holds="constant", was=holds, low=seen.low, high=seen.high, **same)
         return Field(holds=holds, strays=strays, low=seen.low, high=seen.high, heavy=seen.is_heavy(), **same)
+
+
+class _Column:
+    """Statistics of a field as numbers with one unit, read in one locale; given up at the first other value."""
+
+    def __init__(self, locale: Locale) -> None:
+        self.locale: Locale = locale
+        self.seen = _Moments()
+        self.unit, self._fits, self._comma = "", True, False
+
+    @property
+    def is_number(self) -> bool:
+        # 1.234.567 alone may be an address: European numbers need a unit, or a decimal comma in one of them.
+        return self._fits and (self.locale == "auto" or bool(self.unit) or self._comma)
+
+    def add(self, cell: Cell, value: Any) -> None:
+        if not self._fits:
+            return
+        found = Quantity(cell.number) if cell.kind == "number" else None
+        if isinstance(value, str) and (found is None or (self.locale == "eu" and "." in value)):
+            found = read_quantity(value, self.locale)
+        if found is None or (self.seen.count and found.unit != self.unit):
+            self._fits = False
+            return
+        self.unit, self._comma = found.unit, self._comma or found.comma
+        self.seen.add(found.number)
 
 
 class _Moments:
@@ -138,6 +175,10 @@ class _Moments:
         self.mean += step / self.count
         self.squares += step * (number - self.mean)
         self.low, self.high = min(self.low, number), max(self.high, number)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.low == self.high
 
     def is_heavy(self) -> bool:
         spread = math.sqrt(self.squares / self.count) if math.isfinite(self.squares) else math.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,8 +14,9 @@ import torch
 
 from numerate.config import Config, ConfigError
 from numerate.files import write_atomically
-from numerate.modeling.artefact import ArtefactError
+from numerate.modeling.artefact import ArtefactError, load_artefact
 from numerate.modeling.attaching import from_pretrained
+from numerate.modeling.folder_checks import read_json
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.processing.number_table import ASKED
 from numerate.processing.scaling import field_of
@@ -148,14 +150,16 @@ class RecordModel:
         file = Path(folder) / RECORDS_FILE
         if not Path(folder).is_dir():
             raise ArtefactError(f"{folder}: no such folder")
-        try:
-            config = RecordModelConfig.from_json(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not file.is_file():
             raise ArtefactError(
                 f"{folder} has no {RECORDS_FILE}: it is no model of records; `numerate train records` makes one"
-            ) from None
-        except (OSError, UnicodeDecodeError, ConfigError) as error:
+            )
+        try:
+            config = RecordModelConfig.from_dict(read_json(file, Path(folder)))
+        except ConfigError as error:
             raise ArtefactError(f"{file}: {error}") from None
+        if not load_artefact(folder).config.base_included:  # `save` always writes it: nothing else may be named
+            raise ArtefactError(f"{folder} has no backbone of its own: it was not written by RecordModel.save")
         return cls(from_pretrained(folder), config.schema, config.calibration)
 
     def report(self) -> str:
@@ -198,9 +202,8 @@ class RecordModel:
                 raise FieldError(f"a record has no place for {path!r}: {text[:80]}")
             texts.append(text)
             wanted.append((asked.index(path), len(asked)))
-        processor: Any = self.model.processor
-        batch = dict(processor(texts, padding=True, return_tensors="pt").to(self.model.device))
-        most = longest_text(base_of(self.model.backbone).config, processor.tokenizer)
+        most = self._longest()
+        batch = dict(self.model.processor(texts, padding=True, return_tensors="pt").to(self.model.device))
         if most is not None and batch["input_ids"].shape[1] > most:
             raise FieldError(f"a record has at most {most} tokens, got {batch['input_ids'].shape[1]}")
         # The requested numbers are in reading order, row by row.
@@ -214,10 +217,30 @@ class RecordModel:
             numbers: Any = self.model(**batch, return_loss=False).numbers
         return numbers[torch.tensor([start + at for start, (at, _) in zip(starts.tolist(), wanted, strict=True)])]
 
+    def _longest(self) -> int | None:
+        """Maximum number of tokens of a record; None for no limit."""
+        processor: Any = self.model.processor
+        return longest_text(base_of(self.model.backbone).config, processor.tokenizer)
+
+    def _short(self, records: Sequence[Any]) -> list[bool]:
+        """Whether each record is short enough for the network."""
+        most = self._longest()
+        if most is None:
+            return [True] * len(records)
+        found: list[bool] = []
+        for start in range(0, len(records), BATCH):
+            texts = [self.schema.write(record) for record in records[start : start + BATCH]]
+            found += [len(ids) <= most for ids in self.model.processor(texts)["input_ids"]]
+        return found
+
     def calibrate(self, held: Sequence[Any], seed: int = 0) -> None:
-        """Fits the calibration to records that were held out of the training."""
+        """Fits the calibration to records that were held out of the training.
+
+        Records that are too long for the network are left out, as `predict` refuses them.
+        """
         scaling, draws = self._scaling, np.random.default_rng(seed)
         fields = self.schema.numbers()
+        held = [record for record, is_short in zip(held, self._short(held), strict=True) if is_short]
         each = min(len(held), max(LEAST_CHECKS, MOST_CHECKS // max(1, len(fields))))
         given = [self._given(record) for record in held]
         stretch, counts = {}, {}
@@ -260,6 +283,8 @@ def _is_frame(rows: Any) -> bool:
 def as_rows(rows: Any) -> list[dict[str, Any]]:
     """Records as a list of dicts."""
     if _is_frame(rows):
+        if twice := [name for name, times in Counter(map(str, rows.columns)).items() if times > 1]:
+            raise FieldError(f"several columns are named {twice[0][:60]!r}; rename them")
         return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
     if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
         raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")

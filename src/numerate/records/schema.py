@@ -17,7 +17,8 @@ from numerate.config import Config, ConfigError
 from numerate.errors import NumerateError
 from numerate.notation.base import NUM
 from numerate.processing.scaling import EVERYTHING, field_of
-from numerate.records.cells import read_cell
+from numerate.records.cells import Cell, read_cell
+from numerate.records.quantities import read_quantity
 from numerate.registry import near_names
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class Field(Config):
         high: Largest number.
         heavy: Whether the numbers have a heavy tail, and a logarithmic scaler.
         left_out: Whether the user left it out.
+        unit: Unit of the numbers, if they are strings with one: `USD` for `$59,696`, `%` for `12 %`.
+        locale: How strings that are numbers are read: `auto` (`1,234.5`) or `eu` (`1.234,5`); empty if only plain
+            numbers (`1234.5`) are, as in schemas of earlier versions.
     """
 
     kind: ClassVar[str] = "record-field"
@@ -83,6 +87,8 @@ class Field(Config):
     high: float = 0.0
     heavy: bool = False
     left_out: bool = False
+    unit: str = ""
+    locale: Literal["", "auto", "eu"] = ""
 
     @property
     def shown(self) -> bool:
@@ -152,7 +158,8 @@ class Schema(Config):
             raise FieldError(f"field {name!r} is a list: give an index, as {name.replace('[]', '[0]')!r}")
         if what.left_out or what.holds in ("text", "name", "empty"):
             why = "was left out of the training" if what.left_out else {"empty": "has no values"}.get(what.holds)
-            raise FieldError(f"field {name!r} {why or 'has texts'}: only numbers and times can be predicted")
+            hint = "" if why else "; strings such as '$5' are numbers if all of them have the same unit"
+            raise FieldError(f"field {name!r} {why or 'has texts'}: only numbers and times can be predicted{hint}")
         return known[0]
 
     def write(self, record: Any, asked: str | None = None, counts: Counts | None = None) -> str:
@@ -209,7 +216,7 @@ class _Walk:
             if plan is None or plan.shown:
                 parts.append(f"{_quoted(key)}:{self.value(record.get(key), below, path_of(place, key))}")
             elif self.counts is not None and plan.holds == "constant" and key in record:
-                cell = read_cell(record[key])
+                cell = _cell(record[key], plan)
                 if cell.kind in ("number", "time") and cell.number != plan.low:
                     self._count("outside", below)
         for key in record:
@@ -223,7 +230,7 @@ class _Walk:
             if value is not None:
                 self._count("unknown", path)
             return "null"
-        cell = read_cell(value)
+        cell = _cell(value, plan)
         if cell.kind == "missing":
             self._count("infinite" if cell.infinite else "missing", path)
             return "null" if plan.holds == "text" or plan.learnt_missing else self._open(place)
@@ -247,6 +254,15 @@ class _Walk:
     def _count(self, what: str, path: str) -> None:
         if self.counts is not None:
             self.counts.add(what, path)
+
+
+def _cell(value: Any, plan: Field) -> Cell:
+    """Parses a value of a field; a string in the field's unit, or without a unit, is a number."""
+    if plan.locale and isinstance(value, str):
+        found = read_quantity(value, plan.locale)
+        if found is not None and found.unit in ("", plan.unit):
+            return Cell("number", found.number)
+    return read_cell(value)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,9 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
+from numerate.config import ConfigError
 from numerate.modeling.fitting import first_numbers, fit_parts
+from numerate.modeling.saving import check_saveable
 from numerate.registry import near_names
 from numerate.training.argument_checks import check_arguments
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
@@ -93,6 +95,10 @@ def build(run: Run, output_dir: str | Path, *, backbone: Any = None, tokenizer: 
         ready = prepare(run, folder, backbone=backbone, tokenizer=tokenizer, seed=arguments.seed)
     if "train" not in ready.data:
         raise RunError("the run has no training texts: give --data, or data.train in the run")
+    try:
+        check_saveable(ready.model)
+    except ConfigError as error:  # known now, and not after the training
+        raise RunError(f"the trained model could not be saved: {error}") from None
     return build_trainer(ready, arguments, **own)
 
 

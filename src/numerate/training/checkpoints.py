@@ -21,7 +21,17 @@ from numerate.files import file_hash, flush, write_atomically
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["CheckpointError", "atomic", "damage", "newest_whole", "publish", "recover", "rotate", "staging"]
+__all__ = [
+    "CheckpointError",
+    "atomic",
+    "damage",
+    "newest_whole",
+    "publish",
+    "read_manifest",
+    "recover",
+    "rotate",
+    "staging",
+]
 
 MANIFEST = "manifest.json"
 _SAVING, _OLD = ".saving-", ".old-"
@@ -90,13 +100,9 @@ def damage(checkpoint: str | Path, *, quick: bool = False) -> str | None:
     """
     checkpoint = Path(checkpoint)
     try:
-        text = (checkpoint / MANIFEST).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return f"it has no {MANIFEST}" if isinstance(error, FileNotFoundError) else f"{MANIFEST}: {error}"
-    try:
-        files = {str(name): (int(row["size"]), str(row["sha256"])) for name, row in json.loads(text)["files"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return f"its {MANIFEST} cannot be read"
+        files = read_manifest(checkpoint)
+    except CheckpointError as error:
+        return str(error)
     try:
         for name, (size, _) in files.items():
             path = checkpoint / name
@@ -111,6 +117,23 @@ def damage(checkpoint: str | Path, *, quick: bool = False) -> str | None:
         )
     except OSError as error:
         return f"it cannot be read: {error}"
+
+
+def read_manifest(checkpoint: str | Path) -> dict[str, tuple[int, str]]:
+    """Size and SHA-256 of each file of a folder, by its path in the folder.
+
+    Raises:
+        CheckpointError: There is no manifest, or it is damaged; the message is a few words.
+    """
+    try:
+        text = (Path(checkpoint) / MANIFEST).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        no_file = isinstance(error, FileNotFoundError)
+        raise CheckpointError(f"it has no {MANIFEST}" if no_file else f"{MANIFEST}: {error}") from None
+    try:
+        return {str(name): (int(row["size"]), str(row["sha256"])) for name, row in json.loads(text)["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise CheckpointError(f"its {MANIFEST} cannot be read") from None
 
 
 def newest_whole(folder: str | Path) -> Path | None:

@@ -36,8 +36,7 @@ class OtherSettingsError(NumerateError, ValueError):
 
 def describe() -> dict[str, Any]:
     """The machine of a measurement: commit, device, cores, Python and package versions."""
-    asked = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)  # noqa: S607
-    commit = asked.stdout.strip() if asked.returncode == 0 else None
+    commit = _commit()
     versions: dict[str, str | None] = {}
     for package in _PACKAGES:
         try:
@@ -53,6 +52,15 @@ def describe() -> dict[str, Any]:
         "commit": os.environ.get("NUMERATE_COMMIT") or commit, "device": device, "cores": os.cpu_count(),
         "python": platform.python_version(), "packages": versions,
     }  # fmt: skip
+
+
+def _commit() -> str | None:
+    """The commit of the working folder; None outside of a repository, or where git is missing or cannot be run."""
+    try:
+        asked = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)  # noqa: S607
+    except (OSError, ValueError):
+        return None
+    return asked.stdout.strip() if asked.returncode == 0 else None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ _TABLES = ("literacy", "numerals-2018", "xval-nature", "xval-tables")
 class RunError(NumerateError, ValueError):
     """A run that cannot be read or is inconsistent; the message is one line that names file, line and key."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= 600 else message[:597] + "...")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerPlan(Config):

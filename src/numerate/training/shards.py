@@ -29,8 +29,8 @@ import numpy as np
 from torch.utils.data import Dataset
 
 from numerate.errors import NumerateError
-from numerate.files import json_hash
-from numerate.training.checkpoints import atomic, damage
+from numerate.files import file_hash, json_hash
+from numerate.training.checkpoints import CheckpointError, atomic, damage, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -108,12 +108,13 @@ def write_shards(
 class Shards(Dataset[dict[str, Any]]):
     """A folder of shards as a data set: `shards[i]` is the i-th text as encoded by the processor, with `sample_id` i.
 
-    Rows are read on access; a worker process receives only the folder's name and the counts.
+    Rows are read on access; a worker process receives only the folder's name and the counts. The hashes of a shard's
+    files are compared when the first row of the shard is read, in every process.
 
     Args:
         folder: Written by `write_shards`.
         processor: If given, it must be the processor that encoded the texts.
-        verify: Compare the hashes of all files; otherwise only their sizes.
+        verify: Compare the hashes of all files now; otherwise only their sizes, and the hash of `meta.json`.
 
     Raises:
         ShardsError: The folder has no shards, damaged shards, or shards of another processor.
@@ -132,7 +133,8 @@ class Shards(Dataset[dict[str, Any]]):
             raise ShardsError(f"{folder}: version {version} is newer than {VERSION}; please update numerate")
         wrong = damage(self.folder, quick=not verify)
         if wrong is not None:
-            raise ShardsError(f"{folder}: damaged: {wrong}; prepare it again")
+            raise self._damaged(wrong)
+        self._check_hashes(META)
         if processor is not None and made != fingerprint(processor):
             raise ShardsError(
                 f"{folder}: encoded by another processor ({made}, this one is {fingerprint(processor)}): "
@@ -184,12 +186,28 @@ class Shards(Dataset[dict[str, Any]]):
 
     def _arrays(self, shard: int) -> dict[str, np.ndarray]:
         if shard not in self._open:
-            folder = self.folder / f"shard-{shard:05d}"
+            name = f"shard-{shard:05d}"
+            files = self._check_hashes(f"{name}/")
             try:
-                self._open[shard] = {file.stem: _mapped(file) for file in sorted(folder.glob("*.npy"))}
+                found = {Path(file).stem: _mapped(self.folder / file) for file in files}
             except (OSError, ValueError) as error:
-                raise ShardsError(f"{folder}: damaged: {error}; prepare it again") from None
+                raise self._damaged(f"{name}: {error}") from None
+            self._open[shard] = found
         return self._open[shard]
+
+    def _check_hashes(self, prefix: str) -> list[str]:
+        """The files whose path starts with `prefix`, after their hashes: a flipped bit would train wrong weights."""
+        try:
+            files = {path: sha for path, (_, sha) in read_manifest(self.folder).items() if path.startswith(prefix)}
+            wrong = [path for path, sha in files.items() if file_hash(self.folder / path) != sha]
+        except (CheckpointError, OSError) as error:
+            raise self._damaged(str(error)) from None
+        if wrong or not files:
+            raise self._damaged(f"{wrong[0]} was changed" if wrong else f"its manifest has no {prefix}")
+        return sorted(files)
+
+    def _damaged(self, wrong: str) -> ShardsError:
+        return ShardsError(f"{self.folder}: damaged: {wrong}; delete the folder and prepare it again")
 
 
 def _mapped(file: Path) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -171,6 +172,10 @@ def _csv_rows(path: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_FIELD))
     reader = csv.DictReader(lines(), delimiter=delimiter, strict=True)
     try:
+        names = Counter(reader.fieldnames or ())
+        if names and names.most_common(1)[0][1] > 1:
+            name, times = names.most_common(1)[0]
+            raise SourceError(f"{path}:{last}: {times} columns are named {name[:60]!r}; rename them")
         for row in reader:
             where = f"{path}:{last}"
             if None in row or None in row.values():

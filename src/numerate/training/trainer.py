@@ -21,6 +21,7 @@ from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.learning_rates import number_rate, set_rate
 from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import ObjectiveCallback
+from numerate.training.output_folder import output_folder
 from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
@@ -109,7 +110,15 @@ class NumberTrainer(AtomicCheckpoints):
         """Trains; `resume_from_checkpoint=True` resumes from the newest complete checkpoint in the output folder.
 
         A folder to resume from must be complete if it has a manifest. Other arguments are those of the stock Trainer.
+
+        Raises:
+            OutputFolderError: Checkpoints cannot be written to the output folder, or another process writes there.
         """
+        writes = self.args.process_index == 0 and str(getattr(self.args.save_strategy, "value", "")) != "no"
+        with output_folder(str(self.args.output_dir), holds=writes):
+            return self._train(resume_from_checkpoint, *positional, **options)
+
+    def _train(self, resume_from_checkpoint: str | bool | None, *positional: Any, **options: Any) -> Any:
         folder = str(self.args.output_dir)
         if self.args.should_save:
             recover(folder)

@@ -7,6 +7,7 @@ and encodings, rates or seeds can be added later.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numerate.config import Config, ConfigError
 from numerate.files import json_hash
 from numerate.metrics.significance import mean_interval
+from numerate.training.output_folder import output_folder
 from numerate.training.results import Result
 from numerate_lab.engine.pool import run_jobs
 from numerate_lab.engine.task import Figures, Log, Task, TrialConfig, Workspace, alike, finite
@@ -114,8 +116,16 @@ def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, 
 
     Raises:
         OtherSettingsError: There is a result of other settings in the same folder.
+        OutputFolderError: A folder cannot be written to, or another process runs a grid there.
         RuntimeError: Some encodings failed in processes of their own; the others are done.
     """
+    with contextlib.ExitStack() as folders:
+        for grid in grids:  # found writable, and held by one process at a time, before anything is trained
+            folders.enter_context(output_folder(Path(output) / grid.name))
+        _run_held(grids, output, processes, log)
+
+
+def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Log) -> None:
     jobs: dict[str, Any] = {}
     timings: list[Any] = []
     with tempfile.TemporaryDirectory(prefix="numerate-") as shared:

@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
 from numerate.registry import load_plugin, loaded_plugins
+from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,6 +63,7 @@ _lines: Any = None
 
 
 def _begin(lines: Any, processes: int, plugins: Sequence[str]) -> None:
+    end_with_parent()  # before the slow import
     import torch
 
     global _lines

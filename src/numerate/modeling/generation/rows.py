@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from numerate.numerals.numeral import Numeral
+from numerate.numerals.rounded import numeral_of
 from numerate.processing.number_table import PADDING, NumberTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numerate.heads.base import NumberDistribution
+    from numerate.numerals.numeral import Numeral
 
 __all__ = ["GeneratedNumber", "Row", "append_token", "last_token", "numeral_of", "select_rows"]
 
@@ -29,8 +29,8 @@ class GeneratedNumber:
     Attributes:
         text: As it is written in the text.
         value: Its value.
-        distribution: The distribution that it was taken from (of scaled values, if the processor scales); None if it
-            was written token by token.
+        distribution: The distribution that it was taken from, in the units of the text; None if it was written token
+            by token.
         log_prob: Log-probability of its tokens, or of its [NUM]; None if it was written in ordinary subwords.
     """
 
@@ -69,25 +69,6 @@ class Row:
     def copy(self) -> Row:
         """A copy that can be continued independently."""
         return replace(self, ids=list(self.ids), numbers=list(self.numbers), numerals=list(self.numerals))
-
-
-def numeral_of(value: float, digits: int) -> Numeral:
-    """A value written with `digits` significant digits; the numeral's value is the rounded one.
-
-    Example:
-        >>> [numeral_of(value, 4).text for value in (324.0, 0.0123456, -1e20, 0.0)]
-        ['324', '0.01235', '-1e20', '0']
-    """
-    number = Decimal(f"{value + 0.0:.{digits - 1}e}").normalize()
-    if number == 0:
-        text = "0"
-    elif -7 <= number.adjusted() < 16:
-        text = format(number, "f")
-    else:
-        text = f"{number.scaleb(-number.adjusted()):f}e{number.adjusted()}"
-    if not math.isfinite(float(text)):  # rounded up above the largest float64
-        return numeral_of(math.copysign(1.7976e308, value), min(digits, 5))
-    return Numeral(text, 0, len(text), float(text))
 
 
 def append_token(

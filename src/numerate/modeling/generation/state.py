@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
+from numerate.heads.rescaled import RescaledDistribution
 from numerate.modeling.generation.grammar import Grammar
 from numerate.modeling.generation.rows import GeneratedNumber, Row, append_token, last_token, numeral_of, select_rows
 from numerate.modeling.generation.stepping import encode, next_token_logits, start_and_end_tokens
@@ -175,11 +176,12 @@ class GenerationState:
                     row.numbers.append(GeneratedNumber(numeral.text, numeral.value, None, scores[index]))
             return
         distributions = self.model.head(self.state[indices])  # type: ignore[misc]
+        if self.processor.scaling is not None:
+            distributions = RescaledDistribution(distributions, self.processor.scaling, ("",) * len(indices))
         how = self.options.number or ("sample" if self.options.do_sample else "median")
         drawn = distributions.sample(1, self.generator)[0] if how == "sample" else getattr(distributions, how)()
-        for place, (index, value) in enumerate(zip(indices, drawn.tolist(), strict=True)):
-            row, scaling = self.rows[index], self.processor.scaling
-            meant = value if scaling is None else float(scaling.invert([""], [value])[0])
+        for place, (index, meant) in enumerate(zip(indices, drawn.tolist(), strict=True)):
+            row = self.rows[index]
             if not math.isfinite(meant):  # an untrained head
                 row.numerals.append(None)
                 continue
