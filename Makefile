@@ -7,12 +7,13 @@ STAMP := $(VENV)/.installed
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format docs clean
+.PHONY: help demo test test-slow torture check format docs clean
 
 help:
 	@echo "make demo       train a small model without and with number sense, and compare"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take long"
+	@echo "make torture    run hostile calls, kills and damaged files; writes docs/reliability.md"
 	@echo "make check      lint, formatting, types"
 	@echo "make format     format the code"
 	@echo "make docs       build the API reference in build/docs/api"
@@ -36,6 +37,9 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+torture: $(STAMP)
+	$(BIN)/python benchmarks/torture.py
 
 check: $(STAMP)
 	$(BIN)/ruff check .

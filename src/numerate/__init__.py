@@ -8,10 +8,6 @@ import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from numerate.numerals.numeral import KINDS, Numeral, render
-from numerate.reading import Columns, find, find_batch, find_columns
-from numerate.registry import notations, readers
-
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
     from numerate.apps.number_regressor import NumberRegressor
@@ -19,31 +15,49 @@ if TYPE_CHECKING:
     from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.recipe import Recipe, load_recipe, recipe_names
+    from numerate.numerals.numeral import KINDS, Numeral, render
     from numerate.processing.encoding import NumberCollator
     from numerate.processing.processor import NumberProcessor
     from numerate.processing.scaling import Scaling
+    from numerate.reading import Columns, find, find_batch, find_columns
+    from numerate.registry import notations, readers
     from numerate.training import NumberTrainer
 
 __version__ = "0.2.0.dev0"
 
 _LAZY = {
+    "KINDS": "numerals.numeral",
+    "Columns": "reading",
     "NumberCollator": "processing.encoding",
     "NumberModel": "modeling.number_model",
     "NumberProcessor": "processing.processor",
     "NumberRegressor": "apps.number_regressor",
     "NumberTrainer": "training",
     "NumberTransformer": "apps.sentence_module",
+    "Numeral": "numerals.numeral",
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
     "detach": "modeling.attaching",
+    "find": "reading",
+    "find_batch": "reading",
+    "find_columns": "reading",
     "from_pretrained": "modeling.attaching",
     "load_recipe": "modeling.recipe",
+    "notations": "registry",
+    "readers": "registry",
     "recipe_names": "modeling.recipe",
+    "render": "numerals.numeral",
 }
-"""Public names that need torch, and the modules that define them; each module is imported at its name's first use."""
-_PACKAGES = ("apps", "embedders", "heads", "metrics", "objectives", "records", "report", "training")
-"""Public packages, imported at their first use."""
+"""Public names and the modules that define them; each module is imported at its name's first use.
+
+So the package itself is imported in milliseconds, and Ctrl-C at the start of a command finds `numerate.cli.main`.
+"""
+_PACKAGES = (
+    "apps", "embedders", "heads", "metrics", "numerals", "objectives", "reading", "records", "registry", "report",
+    "training",
+)  # fmt: skip
+"""Packages and modules that are imported at their first use."""
 _MOVED = {
     "batch": ("processing.number_table", "ASKED CHARACTERS GIVEN MAX_CHARACTERS PADDING NumberTable encode_characters"),
     "found": ("processing.encoding", "NumberBatch NumberCollator"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import functools
 import hashlib
@@ -16,7 +17,9 @@ from numerate.errors import NumerateError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["YamlError", "content_hash", "file_hash", "flush", "json_hash", "read_yaml", "write_atomically"]
+__all__ = [
+    "YamlError", "check_writable", "content_hash", "file_hash", "flush", "json_hash", "read_yaml", "write_atomically",
+]  # fmt: skip
 
 
 def write_atomically(
@@ -41,6 +44,30 @@ def write_atomically(
     finally:
         beside.unlink(missing_ok=True)
     return target
+
+
+def check_writable(folder: str | os.PathLike[str]) -> None:
+    """Checks that files can be written into a folder, which need not exist yet; for before the work.
+
+    Raises:
+        OSError: They cannot; the message names the folder.
+
+    Example:
+        >>> check_writable("/dev/null/here")
+        Traceback (most recent call last):
+        NotADirectoryError: [Errno 20] Not a directory: '/dev/null/here'
+    """
+    target = Path(folder)
+    existing = next(path for path in (target, *target.absolute().parents) if os.path.lexists(path))
+    probe = existing / f".{os.getpid()}.part"
+    try:
+        with probe.open("wb") as file:
+            file.write(b"0")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(folder)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
 
 
 def flush(path: Path) -> None:
@@ -109,6 +136,9 @@ _FLOAT = re.compile(
 )
 
 
+MAX_YAML_DEPTH = 200
+_BRACKET = re.compile(r"[\[\]{}]")
+
 MAX_YAML_VALUES = 100_000
 """Values of a YAML document, where an alias counts as all that it stands for."""
 
@@ -133,6 +163,7 @@ def read_yaml(text: str, title: str) -> Any:
     """
     import yaml
 
+    _check_brackets(text, title)
     try:
         loader = _loader()(text)
         try:
@@ -151,6 +182,15 @@ def read_yaml(text: str, title: str) -> Any:
         raise YamlError(f"{where}: not YAML: {str(error.problem or error.context)[:200]}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise YamlError(f"{title}: not YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+def _check_brackets(text: str, title: str) -> None:
+    """Refuses thousands of open brackets, for which the parser needs quadratic time."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth += 1 if match[0] in "[{" else -1
+        if depth > MAX_YAML_DEPTH:
+            raise YamlError(f"{title}: not YAML: more than {MAX_YAML_DEPTH} open brackets")
 
 
 def _check_aliases(node: Any, title: str) -> None:

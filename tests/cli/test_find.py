@@ -13,7 +13,9 @@ import pytest
 import numerate
 from numerate.apps.numeral_view import COLOURS, format_value, highlighted, visible
 from numerate.cli.find import find_in_file
+from numerate.cli.stats import stats_of_file
 from numerate.errors import BadInput
+from numerate.reading import windows
 from numerate.training import text_files
 
 if TYPE_CHECKING:
@@ -113,6 +115,82 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     ]
     unit = 1 if sys.platform != "darwin" else 1024
     assert peaks[1] - peaks[0] < 20 * 1024 * unit
+
+
+LINES = [
+    b"\xef\xbb\xbf7 of 12\n", "3.2% of $1.5 billion in 2023, ½ and −4 °C; ".encode() * 300 + b"\r\n", b"5\n", b"\n",
+    b"1,2,3," * 900 + b"4\n", b"no number " * 300 + b"\n", b"9 " * 2_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_long_lines_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"".join(LINES))
+    wanted = {form: run(path, form=form, processes=processes) for form in ("json", "columns")}
+    statistics = stats_of_file(str(path))
+    monkeypatch.setattr(text_files, "LONG_LINE", 1_000)
+    monkeypatch.setattr(text_files, "PIECE_BYTES", 333)  # cuts characters and line ends
+    monkeypatch.setattr(windows, "WINDOW", 900)
+    monkeypatch.setattr(windows, "CONTEXT", 128)
+    assert {form: run(path, form=form, processes=processes) for form in wanted} == wanted
+    assert stats_of_file(str(path)) == statistics
+    assert "1,500,000,000 USD" in run(path, form="view", width=200)
+
+
+def test_errors_of_long_lines_name_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "LONG_LINE", 1_000)
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"5\n" + b"6 " * 5_000 + b"\xff\n7\n")
+    with pytest.raises(BadInput, match=r"long\.txt:2: a byte near offset 10000 is not UTF-8"):
+        run(path)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 2_000)
+    with pytest.raises(text_files.SourceError, match=r"long\.txt:2: the line has more than"):
+        run(path, reader="records")
+
+
+PEAK = (
+    "import resource, sys, os\n"
+    "from numerate.cli.find import find_in_file\n"
+    "from numerate.cli.stats import stats_of_file\n"
+    "from numerate.reading import windows\n"
+    "from numerate.training import text_files\n"
+    "path, command, size = sys.argv[1:]\n"
+    "if int(size): windows.WINDOW = text_files.LONG_LINE = text_files.PIECE_BYTES = int(size)\n"
+    "if command == 'find': find_in_file(path, open(os.devnull, 'wb'), form='columns')\n"
+    "else: stats_of_file(path)\n"
+    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+)
+
+
+def peak_of(path: Path, command: str, window: int = 0) -> float:
+    """Maximum memory in MB, with windows of another size."""
+    words = [sys.executable, "-c", PEAK, str(path), command, str(window)]
+    done = subprocess.run(words, capture_output=True, check=True)
+    return int(done.stdout) / (1024 if sys.platform != "darwin" else 1024**2)
+
+
+@pytest.mark.parametrize("command", ["find", "stats"])
+def test_memory_does_not_grow_with_the_line(tmp_path: Path, command: str) -> None:
+    peaks = []
+    for rows in (4_000, 32_000):
+        path = tmp_path / f"{rows}.txt"
+        path.write_bytes(b"7 of 12, 3.2% and no more; " * rows)
+        peaks.append(peak_of(path, command, 50_000))
+    assert peaks[1] - peaks[0] < 8, peaks  # read as a whole, the longer line takes 40 MB more
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["find", "stats"])
+@pytest.mark.parametrize(
+    ("text", "size"), [(b"7 of 12, 3.2% and words that are no numbers at all; ", 1e9), (b"31,", 3.3e7)]
+)
+def test_memory_of_a_line_of_a_gigabyte(tmp_path: Path, command: str, text: bytes, size: float) -> None:
+    path = tmp_path / "line.txt"
+    with path.open("wb") as file:  # 1 GB, or 11 million numbers
+        for _ in range(int(size / len(text) / 1000)):
+            file.write(text * 1000)
+    assert peak_of(path, command) < 1_500
 
 
 def test_view_hides_control_characters() -> None:

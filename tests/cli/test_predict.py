@@ -120,7 +120,7 @@ def test_error_messages(places: dict[str, str], tmp_path: Path) -> None:
     for arguments, options, message in (
         ((model, file, "masss"), {}, "unknown field 'masss': did you mean 'mass'"),
         ((model, file, "mass"), {"level": 1.0}, "--level must lie between 0 and 1, got 1.0"),
-        ((model, file, "mass"), {"samples": -1}, "--samples must not be negative, got -1"),
+        ((model, file, "mass"), {"samples": -1}, "--samples must lie between 0 and 100,000, got -1"),
         ((str(tmp_path), file, "mass"), {}, "is no model of records"),
         ((model, str(tmp_path / "none.csv"), "mass"), {}, "none.csv': no such file"),
     ):

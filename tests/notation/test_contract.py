@@ -270,3 +270,13 @@ def test_read_accepts_exactly_the_legal_paths(notation: Notation, seed: int) -> 
         with pytest.raises(NotationError, match=notation.Config.kind):
             notation.read(path)
     assert notation.legal_next(["nonsense"]) == notation.legal_next(["", "nonsense"]) == frozenset()
+
+
+@pytest.mark.parametrize("name", notations.names())
+@pytest.mark.parametrize("text", ["10^400", "-10^400", "10^9999", "10^99999", f"10^{10**30}", "0x" + "f" * 300, "10^0"])
+def test_numbers_beyond_float64_are_written_in_every_notation(name: str, text: str) -> None:
+    (numeral,) = find(text)
+    notation = notations.create(name)
+    again = notation.read([piece.text for piece in notation.write(numeral)])
+    assert again is None or math.copysign(1, again.value) == math.copysign(1, numeral.value)
+    assert again is None or numeral.overflow or again.value == pytest.approx(numeral.value)

@@ -108,3 +108,15 @@ def test_make_numeral_returns_a_frozen_numeral():
     assert (made.kind, made.style.decimals) == ("quantity", 0)
     with pytest.raises(AttributeError):
         made.value = 6.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [("10^0", 1), ("10⁰", 1), ("-10^0", -1), ("10^400", 10**400), ("10^-400", Fraction(1, 10**400)), ("1e0", 1),
+     ("0basis points", 0), ("0b11", 3), ("0x" + "f" * 300, 16**300 - 1)],
+)  # fmt: skip
+def test_exact_agrees_with_the_value_at_the_edge(text, exact):
+    numeral = one(text)
+    assert numeral.text == text and numeral.exact == exact
+    assert numeral.overflow or float(exact) == numeral.value
+    assert numeral.style and numeral.decimals == 0 and isinstance(numeral.precision, int)

@@ -100,6 +100,39 @@ def test_render_bare_power_of_zero():
     assert (render(n.style, 0.0), render(n.style, 2.5e3)) == ("0", "2.5×10^3")
 
 
+EDGES = [
+    "0x10^9", "0x10⁹", "10^0", "10⁰", "10^-400", "10^400", "2×10^0", "1e400", "1e-0", "0e5", "0basis points", "0x1F",
+    "½", "3/4", "5%", "(1,234)", "($5)", "1st", "٣rd", "1.5 billion", "12345678901234567890", "twenty-one",
+    "fifteen hundred",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EDGES)
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1e308, -5e-324, 0.0, -1.0])
+def test_every_style_writes_every_value(text, value):
+    (numeral,) = find(text, words=True)
+    assert render(numeral.style, numeral.value) == text
+    written = render(numeral.style, value)
+    if math.isfinite(value) or numeral.overflow:
+        assert any(char.isdecimal() or char.isalpha() or char in "½" for char in written)
+    else:
+        assert written in ("inf", "-inf", "nan")
+
+
+@pytest.mark.parametrize("value", [-1.0, -12.0, -999.0, -1234.0])
+@pytest.mark.parametrize("like", ["(1,234)", "(1,234) million", "($1,234)", "(1,234)%", "(1,234.50)"])
+def test_accounting_style_is_read_back_with_its_sign(like, value):
+    (numeral,) = find(like)
+    scaled = value * 10**numeral.power
+    (again,) = find(f"loss {render(numeral.style, scaled)}")
+    assert again.value == pytest.approx(scaled)
+
+
+def test_an_ordinal_of_another_script_has_the_suffix_of_its_value():
+    assert [(n.text, n.kind) for n in find("٣rd")] == [("٣rd", "ordinal")]
+    assert [(n.text, n.kind) for n in find("٣th")] == [("٣", "identifier")]
+
+
 @pytest.mark.parametrize(
     ("text", "value", "written"),
     [

@@ -26,6 +26,8 @@ CASES = [
     ("[1e0, 1e-0, 1e+00]", [("1e0", 1.0, "[0]"), ("1e-0", 1.0, "[1]"), ("1e+00", 1.0, "[2]")]),
     ("[0e5, -0E-7, 1e999, 1e-999]", [("0e5", 0.0, "[0]"), ("-0E-7", -0.0, "[1]"), ("1e999", math.inf, "[2]"),
                                      ("1e-999", 0.0, "[3]")]),
+    # escapes that are no character
+    ('{"\\UFFFFFFFF": 1}', [("1", 1.0, '["\\\\UFFFFFFFF"]')]),
     # specials
     ("[NaN, Infinity, -Infinity]", [("NaN", math.nan, "[0]"), ("Infinity", math.inf, "[1]"),
                                     ("-Infinity", -math.inf, "[2]")]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import matplotlib
 import pytest
@@ -101,3 +102,12 @@ def test_signed_ticks_are_few() -> None:
     ]:
         axes = report.predicted_against_true(values, values).axes[0]
         assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks, values
+
+
+@pytest.mark.parametrize("label", ["a\0b", "\x1b[31mred", "\ud800", "\ufffe", "a--b-->", "<&>", "\x9b"])
+def test_any_label_leaves_an_svg_well_formed(label: str, tmp_path: Path) -> None:
+    figure = report.learning_curves({label: ([0, 1], [2.0, 1.0])}, title=label, ylabel=label)
+    ElementTree.fromstring(rendered(figure))
+    assert rendered(figure, "png") and rendered(figure, "pdf")
+    written = report.page(label, {label: [label, figure]}, tmp_path / "page.html").read_text("utf-8")
+    assert not set(written) & set("\0\x1b\x9b")

@@ -104,7 +104,8 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
         config, many, few = replace(config, steps=6, width=32, layers=1, evaluations=2), 300, 60
     train = _sentences("train", many, seed)
     pair = WithAndWithout(train, _sentences("test", few, seed), config, UNIT_WORDS)
-    console.print(f"[bold]{many:,} synthetic sentences[/] with {len(pair.units):,} numbers. Examples:")
+    sentences = Text(f"{many:,} synthetic sentences", style="bold")
+    console.print(sentences.append(f" with {len(pair.units):,} numbers. Examples:", style="not bold"))
     for text in train[:EXAMPLES]:
         console.print("  ", highlighted(text, find(text)))
     weights = [sum(weight.numel() for weight in model.parameters()) for model in pair.models.values()]

@@ -7,6 +7,15 @@ __all__ = ["main"]
 
 def main() -> None:
     """Runs the `numerate` command."""
-    from numerate.cli.app import app
+    import sys
 
-    app(prog_name="numerate")
+    try:
+        from numerate.cli.app import app
+        from numerate.cli.boundary import end_quietly
+
+        try:
+            app(prog_name="numerate")
+        finally:
+            end_quietly()
+    except KeyboardInterrupt:  # while the modules were imported, or after the command
+        sys.exit(130)

@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from numerate.cli import prediction_commands, run_commands, text_commands
+from numerate.cli.boundary import exit_code, outlive_the_reader, parser_safe, without_debug
 from numerate.cli.source import process_count
 from numerate.cli.terminal import write_json
 
 __all__ = ["add_plugins", "app", "process_count", "write_json"]
 
-BAD_INPUT = 2
-_UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
-"""The command-line parser's own error; typer exports only its subclasses under public names."""
+FILE_COMMANDS = frozenset(["compare", "demo", "extract", "pack", "prepare", "reproduce", "train"])
+"""Commands whose result are files: they go on when the reader of their output (as `head`) closes the pipe."""
 
 
 class _OneLineErrors(TyperGroup):
-    """Prints errors of the user's input as one line instead of a panel or a traceback."""
+    """Runs every command inside the boundary for errors, see `numerate.cli.boundary`."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        from numerate.errors import NumerateError
-
+    def main(self, args: Any = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
-        try:
-            code = super().main(*args, standalone_mode=False, **extra)
-        except NumerateError as error:
-            _fail(str(error))
-        except _UsageError as error:
-            context = getattr(error, "ctx", None)
-            message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-            _fail(f"{message}; see {context.command_path if context else 'numerate'} --help")
-        except (typer.Abort, KeyboardInterrupt):
-            sys.exit(130)
-        sys.exit(code if isinstance(code, int) else 0)
+            return super().main(args, *rest, standalone_mode=False, **extra)
+        words, debug = without_debug(list(sys.argv[1:] if args is None else args))
+        run = super().main
+        sys.exit(exit_code(lambda: run(words if debug else args, *rest, standalone_mode=False, **extra), debug))
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        # Inside of the parser, which turns a closed pipe into exit code 1 and a file's unexpected end into Ctrl-C.
+        with parser_safe():
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader (as `head`) closed the pipe. Buffered output must not be written to it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        return result
-
-
-def _fail(message: str) -> NoReturn:
-    sys.stderr.write(f"numerate: {' '.join(message.split())}\n")
-    sys.exit(BAD_INPUT)
+            return result
 
 
 app = typer.Typer(
@@ -70,7 +51,11 @@ def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     plugin: run_commands.Plugins = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; at any place.")] = False,
 ) -> None:
+    del debug  # taken out of the arguments before they are parsed
+    if context.invoked_subcommand in FILE_COMMANDS:
+        outlive_the_reader()
     run_commands.load_plugins(plugin)
     if version:
         from numerate import __version__

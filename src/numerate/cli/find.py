@@ -17,8 +17,10 @@ from numerate.cli.source import checked_reader, texts_of
 from numerate.cli.terminal import progress
 from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
+from numerate.reading.base import ReaderError
+from numerate.reading.windows import find_in_windows, moved
 from numerate.registry import loaded_plugins
-from numerate.training.text_files import Batch, batches
+from numerate.training.text_files import Batch, LongLine, batches, batches_and_long_lines
 from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
@@ -58,6 +60,19 @@ class FindJob:
         # Lone surrogates come from JSON escapes; written as an escape they are valid JSON again.
         return "".join(parts).encode("utf-8", "backslashreplace"), fault
 
+    def of_long_line(self, line: LongLine) -> Iterator[tuple[bytes, str | None]]:
+        """The output of a very long line, window by window."""
+        reader = make_reader(self.reader, **dict(self.options))
+        write = _view(self.width) if self.form == "view" else _json_lines if self.form == "json" else _columns
+        try:
+            for offset, text, numerals in find_in_windows(line.decoded(), reader):
+                placed = numerals if self.form == "view" else [moved(numeral, offset) for numeral in numerals]
+                yield "".join(write(line.index, text, placed)).encode("utf-8", "backslashreplace"), None
+        except ReaderError as error:
+            yield b"", f"{line.title}:{line.index + 1}: {error}"
+        except NumerateError as error:
+            yield b"", str(error)
+
 
 def find_in_file(
     path: str, out: BinaryIO, *, reader: str = "standard", options: dict[str, Any] | None = None,
@@ -68,10 +83,11 @@ def find_in_file(
     Raises:
         NumerateError: The input cannot be read; the output of all lines before the error has been written.
     """
-    checked_reader(reader, options or {})
+    chosen = checked_reader(reader, options or {})
     job = FindJob(reader, tuple(sorted((options or {}).items())), field, form, width)
-    with progress([path], quiet=form == "view") as on_position, closing(batches(path, on_position)) as source:
-        done = map(job, source) if processes == 1 else _in_processes(job, source, processes)
+    read = batches_and_long_lines if chosen.is_local and field is None else batches
+    with progress([path], quiet=form == "view") as on_position, closing(read(path, on_position)) as source:
+        done = _in_this_process(job, source) if processes == 1 else _in_processes(job, source, processes)
         for output, fault in done:
             out.write(output)
             if fault is not None:
@@ -80,7 +96,17 @@ def find_in_file(
     out.flush()
 
 
-def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iterator[tuple[bytes, str | None]]:
+def _in_this_process(job: FindJob, source: Iterable[Batch | LongLine]) -> Iterator[tuple[bytes, str | None]]:
+    for batch in source:
+        if isinstance(batch, LongLine):
+            yield from job.of_long_line(batch)
+        else:
+            yield job(batch)
+
+
+def _in_processes(
+    job: FindJob, source: Iterable[Batch | LongLine], processes: int
+) -> Iterator[tuple[bytes, str | None]]:
     """Results in the order of the batches, with a bounded number of batches in memory."""
     waiting: deque[Future[tuple[bytes, str | None]]] = deque()
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
@@ -97,6 +123,11 @@ def _in_processes(job: FindJob, source: Iterable[Batch], processes: int) -> Iter
                 batch, fault = None, error
             if batch is None:
                 break
+            if isinstance(batch, LongLine):  # read here: its windows must be read one after the other
+                while waiting:
+                    yield waiting.popleft().result()
+                yield from job.of_long_line(batch)
+                continue
             waiting.append(pool.submit(job, batch))
             if len(waiting) >= WAITING_PER_PROCESS * processes:
                 yield waiting.popleft().result()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from numerate.cli.source import one_line_errors, read_texts
+from numerate.cli.source import check_seed, check_text, one_line_errors, read_texts
 from numerate.cli.terminal import console, on_terminal, write_json
 from numerate.errors import BadInput
 
@@ -20,6 +20,8 @@ __all__ = ["COMMANDS", "Predictions", "continuations", "fill", "generate", "pred
 
 RECORD_BATCH = 256
 PROMPT_BATCH = 32
+MAX_SAMPLES = 100_000
+"""Maximum number of samples per record: a batch of records then needs 200 MB."""
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
@@ -82,6 +84,8 @@ def fill(
     from numerate.apps.fill import fill as work
     from numerate.apps.fill import fill_tables
 
+    for each in (text, *(swap or ())):
+        check_text(each, "text")
     results = work(text, model, swap=tuple(swap or ()), top=top)
     if as_json:
         for result in results:
@@ -110,8 +114,9 @@ class Predictions:
 
         if not 0 < level < 1:
             raise BadInput(f"--level must lie between 0 and 1, got {level}")
-        if samples < 0:
-            raise BadInput(f"--samples must not be negative, got {samples}")
+        if not 0 <= samples <= MAX_SAMPLES:
+            raise BadInput(f"--samples must lie between 0 and {MAX_SAMPLES:,}, got {samples}")
+        check_seed(seed)
         quiet_unless_terminal()
         self.level, self.samples, self.seed = level, samples, seed
         self.model = RecordModel.load(folder)
@@ -152,6 +157,8 @@ def prompts_of(prompt: tuple[str, ...], file: str | None) -> Iterable[str]:
     """Prompts given as arguments, or the lines of a file."""
     if bool(prompt) == (file is not None):
         raise BadInput("give either prompts or a file of prompts with --file")
+    for each in prompt:
+        check_text(each, "prompt")
     return prompt if file is None else read_texts(file)
 
 
@@ -163,13 +170,24 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     """
     from numerate.modeling.attaching import from_pretrained
     from numerate.training.progress import quiet_unless_terminal
+    from numerate.training.scratch import longest_text
 
     quiet_unless_terminal()
     with one_line_errors():
         model = from_pretrained(folder)
         waiting = iter(prompts)
         while some := list(islice(waiting, PROMPT_BATCH)):
-            said = model.generate(some, max_new_tokens, **options)
+            try:
+                said = model.generate(some, max_new_tokens, **options)
+            except (IndexError, RuntimeError) as error:  # backbones differ in the error for a missing position
+                limit = longest_text(model.backbone.config, model.processor.tokenizer)
+                longest = max(len(ids) for ids in model.processor(some)["input_ids"])
+                if limit is None or longest + max_new_tokens <= limit:
+                    raise
+                raise BadInput(
+                    f"the model has {limit} positions, but the longest prompt has {longest} tokens and "
+                    f"--max-new-tokens is {max_new_tokens}; give fewer"
+                ) from error
             for prompt, text, numbers in zip(some, said.texts, said.numbers, strict=True):
                 yield {"prompt": prompt, "text": text, "numbers": [_described(number) for number in numbers]}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numerate.reading.base import Reader
 
-__all__ = ["checked_reader", "one_line_errors", "process_count", "read_texts", "texts_of"]
+__all__ = ["check_seed", "check_text", "checked_reader", "one_line_errors", "process_count", "read_texts", "texts_of"]
 
 MAX_PROCESSES = 256
 
@@ -49,6 +49,28 @@ def checked_reader(name: str, options: dict[str, Any]) -> Reader:
         raise BadInput(f"reader {name!r}: {error}") from None
 
 
+def check_seed(seed: int) -> None:
+    """Checks the option `--seed`.
+
+    Raises:
+        BadInput: The random generators do not take it.
+    """
+    if not 0 <= seed < 2**32:
+        raise BadInput(f"--seed must lie between 0 and {2**32 - 1:,}, got {seed}")
+
+
+def check_text(text: str, what: str) -> None:
+    """Checks a text of the command line; `what` is its name in the message.
+
+    Raises:
+        BadInput: It has bytes that are not UTF-8, which Python gives as lone surrogates.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the {what} is not UTF-8 at offset {error.start}: {text[:60]!r}") from None
+
+
 def process_count(text: str) -> int:
     """A number of processes; parsed here because typer's message does not quote the value."""
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_PROCESSES):
@@ -65,7 +87,7 @@ def texts_of(batch: Batch, field: str | None = None) -> Iterator[str]:
     for number, line in batch.decoded():
         if field is not None and line.strip():
             where = f"{batch.title}:{number}"
-            line = text_field(parsed_json(line, where), field, where)
+            line = text_field(parsed_json(line, where, any_text=True), field, where)
         yield line
 
 

@@ -8,12 +8,13 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from numerate.cli.source import checked_reader, read_texts
+from numerate.cli.source import checked_reader, read_texts, texts_of
 from numerate.cli.tally import Quantiles, TypeCounts, share
-from numerate.training.text_files import title_of
+from numerate.reading.windows import find_in_windows
+from numerate.training.text_files import LongLine, batches_and_long_lines, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numerate.numerals.numeral import Numeral
     from numerate.reading.base import Reader
@@ -54,18 +55,38 @@ class CorpusStats:
             self.empty += 1
             return
         numerals = self.reader.find(text)
+        self._add_text(len(numerals), self._add_part(text, numerals))
+
+    def add_long(self, pieces: Iterable[str]) -> None:
+        """Counts one very long text that is given in pieces, window by window."""
+        count = length = 0
+        is_blank = True
+        for _, text, numerals in find_in_windows(pieces, self.reader):
+            is_blank = is_blank and not text.strip()
+            length += self._add_part(text, numerals)
+            count += len(numerals)
+        if is_blank:
+            self.empty += 1
+        else:
+            self._add_text(count, length)
+
+    def _add_text(self, numerals: int, length: int) -> None:
+        self.texts += 1
+        self.longest = max(self.longest, length)
+        self.with_numerals += numerals > 0
+        self.with_several += numerals > 1
+
+    def _add_part(self, text: str, numerals: list[Numeral]) -> int:
+        """Counts the tokens of a text or of a part of it; returns their number."""
         others = _tokens_around(text, numerals)
         words = sum(1 for token in others if token[0].isalpha())
-        self.texts += 1
         self.words += words
         self.signs += len(others) - words
         self.numerals += len(numerals)
-        self.longest = max(self.longest, len(others) + len(numerals))
         self.types.update(others)
         if numerals:
-            self.with_numerals += 1
-            self.with_several += len(numerals) > 1
             self._add_numerals(numerals)
+        return len(others) + len(numerals)
 
     def _add_numerals(self, numerals: list[Numeral]) -> None:
         spellings = [_normal(numeral.text) for numeral in numerals]
@@ -136,8 +157,16 @@ def stats_of_file(
 ) -> dict[str, Any]:  # fmt: skip
     """The statistics of one file, see `CorpusStats`."""
     stats = CorpusStats(checked_reader(reader, {}), cap)
-    for text in read_texts(path, field, on_position):
-        stats.add(text)
+    if field is None and stats.reader.is_local:
+        for batch in batches_and_long_lines(path, on_position):
+            if isinstance(batch, LongLine):
+                stats.add_long(batch.decoded())
+            else:
+                for text in texts_of(batch):
+                    stats.add(text)
+    else:
+        for text in read_texts(path, field, on_position):
+            stats.add(text)
     return {"file": title_of(path), "reader": reader, **stats.result()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,14 @@ LONG_FILE = 8 * 1024 * 1024
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for tables and coloured text; plain text unless the stream is a terminal (FORCE_COLOR is ignored)."""
+    """A console for tables and coloured text; plain text unless the stream is a terminal (FORCE_COLOR is ignored).
+
+    Texts are data and not markup: `rate [/s]` is printed as it stands. Styles are given by `rich.text.Text`.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(highlight=False, stderr=stderr, force_terminal=stream.isatty())
+    return Console(highlight=False, markup=False, emoji=False, stderr=stderr, force_terminal=stream.isatty())
 
 
 def on_terminal() -> bool:
@@ -32,12 +36,35 @@ def on_terminal() -> bool:
 
 
 def write_json(result: dict[str, Any]) -> None:
-    """Writes one line of JSON to standard output."""
+    """Writes one line of JSON to standard output.
+
+    JSON has no NaN and no infinity: they become null, and standard error says so once for each key.
+    """
     import json
 
-    line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        line = json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError:
+        line = json.dumps(_finite(result, ""), ensure_ascii=False, allow_nan=False) + "\n"
     sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+_told: set[str] = set()
+
+
+def _finite(value: Any, key: str) -> Any:
+    """The value with None for each float that is not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(each, f"{key}.{name}".strip(".")) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each, key) for each in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    if key not in _told:
+        _told.add(key)
+        sys.stderr.write(f"{key} is {value}, which JSON cannot hold: written as null\n")
+    return None
 
 
 @contextlib.contextmanager

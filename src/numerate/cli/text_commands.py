@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from numerate.cli.source import checked_reader, process_count
+from numerate.cli.source import check_seed, checked_reader, process_count
 from numerate.cli.terminal import console, on_terminal, progress, write_json
 
 __all__ = ["COMMANDS"]
@@ -125,11 +125,14 @@ def demo(
     Takes a few minutes on two cores. Prints how well each predicts hidden numbers and masked words, and draws plots.
     """
     from numerate.apps.demo import run_demo, show_sample
+    from numerate.files import check_writable
 
     checked_reader(reader, {})
+    check_seed(seed)
     if sample:
         show_sample(console(), reader)
     else:
+        check_writable(output)
         run_demo(console(), output, quick, seed)
 
 

@@ -110,9 +110,7 @@ def decimal_form(numeral: Numeral, max_digits: int = 400) -> DecimalForm:
     if form is None or float(form.text.lstrip("-")) != value:
         form = _from_style(numeral, negative)
     if form is None or float(form.text.lstrip("-")) != value:
-        if math.isinf(value):
-            raise NotationError(f"{numeral.text[:60]!r} is infinite, but neither special nor a decimal")
-        form = _from_value(value, negative)
+        form = _overflowing(numeral, negative) if math.isinf(value) else _from_value(value, negative)
     if len(form.integer) + len(form.fraction) > max_digits:
         form = _shortened(form, value, max_digits)
     if form.exponent is not None and abs(form.exponent) > MAX_EXPONENT:
@@ -196,6 +194,17 @@ def _from_value(value: float, negative: bool) -> DecimalForm:
     form = _parsed(repr(value), negative)
     assert form is not None, "the repr of a finite float always parses"  # noqa: S101
     return form._replace(fraction="") if form.fraction == "0" else form
+
+
+def _overflowing(numeral: Numeral, negative: bool) -> DecimalForm:
+    """The digits of a finite number beyond float64 that is written without a mantissa (`10^400`) or in another base."""
+    style, exact = numeral.style, numeral.exact
+    if style.family != "radix" or exact is None:  # `exact` of a radix number has at most 1,205 decimal digits
+        power = numeral.precision if style.exponent is not None and style.exponent.bare else MAX_EXPONENT
+        return DecimalForm(negative, "1", "", min(power, MAX_EXPONENT))
+    digits = str(abs(exact.numerator))
+    significant = digits.rstrip("0")
+    return DecimalForm(negative, significant[0], significant[1:], len(digits) - 1)
 
 
 def _shortened(form: DecimalForm, value: float, max_digits: int) -> DecimalForm:

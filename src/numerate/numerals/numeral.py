@@ -150,7 +150,9 @@ class Numeral:
         exponent = self._exponent
         if len(integer) + len(fraction) > MAX_EXACT_DIGITS or abs(exponent) > MAX_EXACT_EXPONENT:
             return None
-        mantissa = Fraction(int(integer + fraction or "0"))
+        # The digits before the exponent of 10^6 are the base and not a mantissa.
+        bare = style.exponent is not None and style.exponent.bare
+        mantissa = Fraction(1 if bare else int(integer + fraction or "0"))
         return self._signed(mantissa * Fraction(10) ** (exponent + self.power - len(fraction)))
 
     def to(self, unit: str = "SI") -> Any:

@@ -101,7 +101,9 @@ def render(style: Style, value: float) -> str:
         '(1,234.50)'
     """
     value = float(value)
-    if style.family == "special" or math.isnan(value) or (math.isinf(value) and style.anchor is None):
+    # An infinity has digits only as the value of an overflowing numeral, such as 1e400.
+    known = style.anchor is not None and math.isinf(style.anchor[0])
+    if style.family == "special" or math.isnan(value) or (math.isinf(value) and not known):
         return render_special(style.suffix if style.family == "special" else "", value)
     negative = math.copysign(1.0, value) < 0
     if style.family == "words":
@@ -109,10 +111,15 @@ def render(style: Style, value: float) -> str:
     if style.family == "roman":
         return render_roman(value, style.upper)
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
-    if negative and style.negative == "()":
+    if negative and style.negative == "()" and not _is_a_note(style, body):
         return f"({style.inner}{body}){style.outer}"
     sign = style.negative if negative else style.plus
     return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
+
+
+def _is_a_note(style: Style, body: str) -> bool:
+    """Whether parentheses around a body without its grouping marks would be read as a note: `(1)` is not -1."""
+    return bool(style.group) and style.group not in body and not style.inner and "%" not in body + style.outer
 
 
 def shared_style(styles: Iterable[Style]) -> Style:

@@ -33,7 +33,10 @@ _ENGLISH = english_words()
 _WORDS = re.compile(r"[^\W\d_]++")
 # Digits with words that `render` does not write for other values: "3 and a half million", "2 dozen".
 _WORD_TAIL = re.compile(r"\d[ \-\n\u00a0\u2010\u2011][^\W\d_]++(?:[ \-\n\u00a0\u2010\u2011]|$)")
-_RADIX = re.compile(r"0([xXoObB])([0-9a-fA-F]++)")
+# As the readers read it: `0b` of `0basis points` begins a word, and `0x10^9` is a multiplication.
+_RADIX = re.compile(
+    r"0(?=[xX][0-9a-fA-F]|[oO][0-7]++(?!\w)|[bB][01]++(?!\w))([xXoObB])([0-9a-fA-F]++)(?![0-9A-Za-z_^⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺])"
+)
 
 
 def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordinal: bool = False) -> Style:

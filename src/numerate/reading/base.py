@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.errors import NumerateError
 
@@ -26,6 +26,9 @@ class Reader(ABC):
     `text[n.start:n.end] == n.text`, `render(n.style, n.value) == n.text`, the time is linear in the length of the text,
     and no string raises an error.
     """
+
+    is_local: ClassVar[bool] = False
+    """Whether a numeral depends only on the text near it, so that a very long text can be read in windows."""
 
     @abstractmethod
     def find(self, text: str) -> list[Numeral]:

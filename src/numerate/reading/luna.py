@@ -51,6 +51,8 @@ class LunaReader(Reader):
         [(41, 45)]
     """
 
+    is_local = True
+
     def find(self, text: str) -> list[Numeral]:
         """All numbers that NumTok keeps."""
         return [

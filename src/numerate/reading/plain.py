@@ -36,6 +36,8 @@ class PlainReader(Reader):
         [('007', 7.0), ('1,250.50', 1250.5)]
     """
 
+    is_local = True
+
     def find(self, text: str) -> list[Numeral]:
         """All numbers, with spans in the original text (not lower-cased, not normalised)."""
         return [Numeral(text[start:end], start, end, value) for start, end, value, _ in self.spans(text)]

@@ -215,7 +215,7 @@ def _unescaped(body: str) -> str:
     """Resolves the escapes of a JSON or Python string; returns `body` itself if an escape is unknown."""
     try:
         return json.loads(f'"{_ESCAPE.sub(_as_json, body)}"', strict=False)
-    except ValueError:
+    except (ValueError, OverflowError):  # `\UFFFFFFFF` is no character
         return body
 
 

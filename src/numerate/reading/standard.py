@@ -70,6 +70,8 @@ class StandardReader(Reader):
         [-1234.0, 3200000000.0, 0.003, -5.0]
     """
 
+    is_local = True
+
     _leaders = fast_path.LEADER_KINDS
     """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
@@ -77,7 +78,7 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
             if word in table:
                 return after, table[word], "", None, None
             whole = digits.isdecimal() or digits.replace(",", "").isdecimal()
-            if word in ORDINAL_SUFFIXES and whole and ordinal_suffix(digits) == word.lower():
+            if word in ORDINAL_SUFFIXES and whole and ordinal_suffix(_ascii(digits)) == word.lower():
                 return after, 0, "", "ordinal", None
         if word in MONTHS and gap and digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31:
             return end, 0, "", "date", None
@@ -116,6 +117,11 @@ def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: i
     if digits.isdecimal() and len(digits) <= 2 and int(digits) <= 24 and _HOUR.match(text, end):
         return end, 0, "", "time", None
     return None
+
+
+def _ascii(digits: str) -> str:
+    """The last two characters of digits in any script as ASCII digits."""
+    return "".join(str(unicodedata.decimal(char, char)) for char in digits[-2:])
 
 
 def _braces_agree(opening: str | None, closing: str | None) -> bool:

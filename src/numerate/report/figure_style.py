@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import math
+import re
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BAND", "GREY", "INK", "PALETTE", "drawing", "figure_and_axes", "load", "number_label", "power_ticks", "rendered",
-    "save", "signed_ticks", "stroke",
+    "BAND", "GREY", "INK", "PALETTE", "drawable", "drawing", "figure_and_axes", "load", "number_label", "power_ticks",
+    "rendered", "save", "signed_ticks", "stroke",
 ]  # fmt: skip
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
@@ -35,6 +36,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4
 INK, GREY, BAND = "#222222", "#8A8A8A", "#D9D9D9"
 _MOST_TICKS = 6
 _DASHES = ("-", "--", ":", "-.")
+_NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 # Metadata without date and version, which would make the files of equal figures differ.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -91,6 +93,18 @@ def figure_and_axes(title: str = "", width: float = 6.4, height: float = 3.8) ->
         yield figure, axes
 
 
+def drawable(text: str) -> str:
+    r"""A text for figures and pages: each control character, lone surrogate and noncharacter becomes U+FFFD.
+
+    XML has no way to write them, so that a NUL in a label would make a broken SVG.
+
+    Example:
+        >>> drawable("a\x1bb\nc")
+        'a\ufffdb\nc'
+    """
+    return _NOT_XML.sub("\ufffd", text)
+
+
 def rendered(figure: Figure, kind: str = "svg") -> bytes:
     """The figure as `svg`, `png` or `pdf`: the same bytes for the same data.
 
@@ -102,6 +116,9 @@ def rendered(figure: Figure, kind: str = "svg") -> bytes:
     if kind not in _METADATA:
         raise ValueError(f"kind must be svg, png or pdf, got {kind!r}")
     buffer = io.BytesIO()
+    for text in figure.findobj(load("matplotlib.text").Text):
+        if text.get_text() != (clean := drawable(text.get_text())):  # type: ignore[attr-defined]
+            text.set_text(clean)  # type: ignore[attr-defined]
     with drawing():
         figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
     return buffer.getvalue()

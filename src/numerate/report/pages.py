@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from numerate.files import write_atomically
-from numerate.report.figure_style import rendered
+from numerate.report.figure_style import drawable, rendered
 from numerate.report.tables import Table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{html.escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>",
     ]
-    return write_atomically(path, "\n".join([*head, *body, "</body>\n</html>\n"]).encode())
+    return write_atomically(path, drawable("\n".join([*head, *body, "</body>\n</html>\n"])).encode())
 
 
 def _part(part: Any) -> str:

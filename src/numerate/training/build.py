@@ -18,6 +18,7 @@ from numerate.config import ConfigError
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.saving import check_saveable
 from numerate.registry import near_names
+from numerate.training.argument_checks import check_arguments
 from numerate.training.data import encode, given_folder, prepared_split, texts_of
 from numerate.training.evaluation import seed_of
 from numerate.training.learning_rates import number_rate
@@ -107,6 +108,7 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
     for name in run.training:
         if name not in (*known, *OWN_TRAINING):
             raise RunError(f"training: unknown key {name!r}: {near_names(name, [*known, *OWN_TRAINING])}")
+    check_arguments(run.training, TrainingArguments)
     own = {name: run.training[name] for name in OWN_TRAINING if name in run.training}
     given = {name: value for name, value in run.training.items() if name not in own}
     usual: dict[str, Any] = {"report_to": "none", "dataloader_pin_memory": torch.cuda.is_available()}
@@ -122,7 +124,7 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
         arguments = TrainingArguments(**whole)
         number_rate(arguments.learning_rate, own.get("number_learning_rate"))  # refuses a wrong one
         return arguments, own
-    except (TypeError, ValueError, ImportError) as error:
+    except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         raise RunError(f"training: {' '.join(str(error).split())[:300]}") from None
 
 

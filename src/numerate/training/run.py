@@ -58,6 +58,10 @@ class TokenizerPlan(Config):
     vocabulary: int = 30_522
     lowercase: bool = True
 
+    def __post_init__(self) -> None:
+        if self.vocabulary < 1:
+            raise ConfigError(f"tokenizer config: vocabulary must be positive, got {self.vocabulary}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scratch(Config):

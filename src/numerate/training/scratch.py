@@ -25,6 +25,8 @@ _DROPOUTS = (
 )  # fmt: skip
 MAX_ALPHABET = 1000
 """Maximum number of characters in a WordPiece vocabulary; rarer ones are unknown."""
+MAX_LAYERS = 1000
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 
 
 def train_tokenizer(plan: TokenizerPlan, texts: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -71,14 +73,31 @@ def new_backbone(plan: Scratch, tokenizer: PreTrainedTokenizerFast, dropout: flo
     if unknown := [name for name in plan.sizes if name not in known]:
         hint = near_names(unknown[0], sorted(known))
         raise RunError(f"model.scratch.sizes: {plan.architecture} has no {unknown[0]!r}: {hint}")
-    config = AutoConfig.for_model(plan.architecture, **special | {"vocab_size": len(tokenizer)} | plan.sizes)
-    if dropout is not None:
-        set_dropout(config, dropout)
+    for name, size in plan.sizes.items():
+        _check_size(name, size, known[name])
     try:
+        config = AutoConfig.for_model(plan.architecture, **special | {"vocab_size": len(tokenizer)} | plan.sizes)
+        if dropout is not None:
+            set_dropout(config, dropout)
         return getattr(transformers, TASKS[plan.task]).from_config(config)
-    except (ValueError, KeyError, TypeError) as error:
+    except RunError:
+        raise
+    except Exception as error:  # architectures differ in what they raise
+        if isinstance(error, MemoryError):
+            raise
         first = " ".join(str(error).split())[:200]
         raise RunError(f"model.scratch: {plan.architecture} for {plan.task} cannot be built: {first}") from None
+
+
+def _check_size(name: str, size: Any, usual: Any) -> None:
+    """Refuses a size of the wrong type, or one that no model can be built with."""
+    if not isinstance(usual, int) or isinstance(usual, bool):
+        return
+    least = 0 if name.endswith("_id") else 1
+    if not isinstance(size, int) or isinstance(size, bool) or size < least:
+        raise RunError(f"model.scratch.sizes.{name} must be a whole number from {least}, got {size!r:.60}")
+    if name in _LAYERS and size > MAX_LAYERS:
+        raise RunError(f"model.scratch.sizes.{name} must be at most {MAX_LAYERS:,}, got {size}")
 
 
 def set_dropout(config: Any, dropout: float) -> None:

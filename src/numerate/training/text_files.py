@@ -5,9 +5,11 @@ Error messages name file and line as editors and compilers do: `my.jsonl:17: fie
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import json
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -19,11 +21,22 @@ from numerate.errors import NumerateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-__all__ = ["Batch", "SourceError", "batches", "field_value", "numbered_lines", "parsed_json", "text_field", "title_of"]
+__all__ = [
+    "Batch", "LongLine", "SourceError", "batches", "batches_and_long_lines", "field_value", "numbered_lines",
+    "parsed_json", "text_field", "title_of",
+]  # fmt: skip
 
 BATCH_BYTES = 256 * 1024
 """Large enough to keep a worker process busy, small enough that a few dozen batches in flight cost little memory."""
 BATCH_LINES = 2_000
+LONG_LINE = 1 << 20
+"""Number of bytes from which `find` and `stats` read a line in windows."""
+LONGEST_LINE = 256 << 20
+"""Maximum number of bytes of a line that has to be read as a whole."""
+PIECE_BYTES = 1 << 20
+MAX_DEPTH = 200
+"""Maximum nesting of JSON records."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class SourceError(NumerateError, ValueError):
@@ -61,6 +74,40 @@ class Batch:
             yield number, line.removesuffix("\n").removesuffix("\r")
 
 
+@dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line that is too long for a batch, as pieces that can be read once; `index` is that of the line, from 0."""
+
+    title: str
+    index: int
+    pieces: Iterator[bytes]
+
+    def decoded(self) -> Iterator[str]:
+        """The pieces as text, without the line end.
+
+        Raises:
+            SourceError: A piece is not UTF-8.
+        """
+        decode = codecs.getincrementaldecoder("utf-8")().decode
+        offset, waiting = 0, ""
+        try:
+            for raw in self.pieces:
+                text = waiting + decode(raw.removeprefix(b"\xef\xbb\xbf") if self.index == offset == 0 else raw)
+                offset += len(raw)
+                # A carriage return may belong to the line end in the next piece.
+                cut = len(text.removesuffix("\n").removesuffix("\r"))
+                waiting, text = text[cut:], text[:cut]
+                yield text
+            decode(b"", True)
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{self.title}:{self.index + 1}: a byte near offset {offset + error.start} is not UTF-8; "
+                "convert the file to UTF-8"
+            ) from None
+        if waiting.strip("\r\n"):
+            yield waiting
+
+
 def title_of(path: str | Path) -> str:
     """The name of a file in messages."""
     return "standard input" if path == "-" else str(path)
@@ -75,14 +122,37 @@ def batches(path: str | Path, on_position: Callable[[int], None] | None = None) 
     Raises:
         SourceError: The file cannot be opened, or is damaged; all lines before the damage have been yielded.
     """
+    for batch in batches_and_long_lines(path, on_position, LONGEST_LINE):
+        if isinstance(batch, LongLine):
+            raise SourceError(
+                f"{batch.title}:{batch.index + 1}: the line has more than {LONGEST_LINE >> 20} MB; "
+                "write one text per line"
+            )
+        yield batch
+
+
+def batches_and_long_lines(
+    path: str | Path, on_position: Callable[[int], None] | None = None, longest: int | None = None
+) -> Generator[Batch | LongLine]:
+    """Reads a file as `batches` does; a line of more than `longest` bytes is a `LongLine`, never in memory as a whole.
+
+    `longest` is `LONG_LINE` by default.
+
+    The rest of a `LongLine` is skipped when the next batch is asked for.
+    """
+    longest = LONG_LINE if longest is None else longest
     with _opened(path) as (stream, raw):
         first, fault, line = 0, None, b"more"
         while line and fault is None:
             lines: list[bytes] = []
             size = 0
+            is_long = False
             try:
                 while line and size < BATCH_BYTES and len(lines) < BATCH_LINES:
-                    line = stream.readline()
+                    line = stream.readline(longest + 1)
+                    if len(line) > longest and not line.endswith(b"\n"):
+                        is_long = True
+                        break
                     lines += [line] if line else []
                     size += len(line)
             except (OSError, EOFError, zlib.error) as error:
@@ -90,10 +160,29 @@ def batches(path: str | Path, on_position: Callable[[int], None] | None = None) 
             if lines:
                 yield Batch(title_of(path), first, lines)
                 first += len(lines)
-                if on_position is not None and raw.seekable():
-                    on_position(raw.tell())
+            if is_long:
+                pieces = _rest_of_line(line, stream, f"{title_of(path)}:{first + 1}")
+                yield LongLine(title_of(path), first, pieces)
+                for _ in pieces:
+                    pass
+                first += 1
+            if (lines or is_long) and on_position is not None and raw.seekable():
+                on_position(raw.tell())
         if fault is not None:
             raise fault
+
+
+def _rest_of_line(start: bytes, stream: IO[bytes], where: str) -> Iterator[bytes]:
+    """A line from its first bytes on, in pieces."""
+    piece = start
+    while piece:
+        yield piece
+        if piece.endswith(b"\n"):
+            return
+        try:
+            piece = stream.readline(PIECE_BYTES)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SourceError(f"{where}: cannot be read to its end: {error}") from None
 
 
 def numbered_lines(path: str | Path, on_position: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
@@ -102,19 +191,45 @@ def numbered_lines(path: str | Path, on_position: Callable[[int], None] | None =
         yield from batch.decoded()
 
 
-def parsed_json(text: str, where: str) -> Any:
-    """The value of a JSON text.
+def parsed_json(text: str, where: str, *, any_text: bool = False) -> Any:
+    r"""The value of a JSON text.
+
+    Args:
+        text: The text.
+        where: Its place in messages, such as `my.jsonl:17`.
+        any_text: Allow lone surrogates (`"\ud800"`), which no tokenizer and no file can hold, and any depth.
 
     Raises:
         SourceError: It is not JSON; `where` is quoted, and the line if there are several.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if not any_text:
+            _check_depth(value, text, where)
+            if _SURROGATE.search(text):
+                json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        code = f"\\u{ord(error.object[error.start]):04x}"
+        raise SourceError(f"{where}: {code} is half of a character (a lone surrogate); correct or remove it") from None
     except json.JSONDecodeError as error:
         place = f"{where}:{error.lineno}" if "\n" in text else where
         raise SourceError(f"{place}: not JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not JSON: {error}") from None
+
+
+def _check_depth(value: Any, text: str, where: str) -> None:
+    """Refuses values nested too deeply for the functions that walk through them."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH + 1:
+            raise SourceError(f"{where}: nested more than {MAX_DEPTH} levels deep; flatten it")
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
 
 
 def field_value(row: Any, field: str, where: str) -> Any:

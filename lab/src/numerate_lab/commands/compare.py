@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def parsed_rates(text: str) -> tuple[float, ...]:
         rates = tuple(float(part) for part in text.split(","))
     except ValueError:
         rates = ()
-    if not rates or min(rates) <= 0:
+    if not rates or not all(0 < rate < math.inf for rate in rates):
         raise BadInput(f"--rates {text!r}: give positive numbers by commas, as 3e-4,1e-3")
     return rates
 

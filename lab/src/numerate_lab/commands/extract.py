@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.errors import BadInput
+from numerate.files import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,6 +109,7 @@ def _check(folder: Path, names: Sequence[str], most_units: int, units: str | Non
             raise BadInput(f"{option} must be {' or '.join(known)}, got {value!r}")
     if most_units < 0:
         raise BadInput(f"--most-units must not be negative, got {most_units}")
+    check_writable(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"{folder}: not empty: give a new folder")
 
@@ -136,11 +138,12 @@ def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int]
     """Writes rows with these units to the files of their splits; returns rows by split and sentences without them."""
     folder.mkdir(parents=True, exist_ok=True)
     counts, rare = {"train": 0, "dev": 0, "test": 0}, 0
+    # Under other names until all are whole: a full disk leaves no half-written file.
+    parts = {split: folder / f".{split}.jsonl.gz.part" for split in counts}
     with contextlib.ExitStack() as stack:
-        files = {
-            split: stack.enter_context(gzip.open(folder / f"{split}.jsonl.gz", "wt", encoding="utf-8"))
-            for split in counts
-        }
+        for part in parts.values():
+            stack.callback(part.unlink, missing_ok=True)
+        files = {split: stack.enter_context(gzip.open(part, "wt", encoding="utf-8")) for split, part in parts.items()}
         waiting.seek(0)
         for line in waiting:
             page, rows = json.loads(line)
@@ -150,4 +153,7 @@ def _divide(waiting: Any, folder: Path, units: set[str]) -> tuple[dict[str, int]
             rare += not kept
             counts[split] += len(kept)
             files[split].writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+        for split, file in files.items():
+            file.close()
+            parts[split].replace(folder / f"{split}.jsonl.gz")
     return counts, rare

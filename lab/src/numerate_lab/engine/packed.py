@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numerate.files import write_atomically
+from numerate.files import check_writable, write_atomically
 from numerate_lab.engine.task import Workspace
 from numerate_lab.engine.trial import prediction_files, read_columns, read_trial, same_figures, write_columns
 from numerate_lab.registry import tasks
@@ -51,6 +51,11 @@ def pack(
         and `predictions`, the name and hash of the `.npz`.
     """
     root, file = Path(folder), Path(target)
+    if not root.is_dir():
+        raise ValueError(f"{folder}: no such folder; give the output folder of `numerate compare`")
+    if file.is_dir():
+        raise ValueError(f"{target} is a folder; give the JSON file to write")
+    check_writable(file.parent)
     found: dict[str, Figures] = {}
     for path in sorted(root.rglob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -88,10 +93,13 @@ def read_packed(file: str | Path) -> Figures:
         whole = None
     if not isinstance(whole, dict) or not whole.keys() >= {"command", "trials", "shared"}:
         raise ValueError(f"{file}: not a packed table; see numerate_lab.engine.packed")
-    for of, shared in ((whole["trials"], whole["shared"]), (whole["others"], {})):
-        for one in of.values():
-            one["config"] = shared | one["config"]
-            one.setdefault("machine", whole["machine"])
+    try:
+        for of, shared in ((whole["trials"], whole["shared"]), (whole["others"], {})):
+            for one in of.values():
+                one["config"] = shared | one["config"]
+                one.setdefault("machine", whole["machine"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{file}: a damaged packed table ({error}); restore it, or pack again") from None
     kept = whole.get("predictions") or {"file": "-"}
     beside = Path(file).with_name(kept["file"])
     if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != kept["sha256"]:

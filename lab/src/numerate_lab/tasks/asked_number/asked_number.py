@@ -191,6 +191,8 @@ class AskedInTexts:
     def _split(self, split: str) -> tuple[list[str], Truth]:
         if split not in self._read:
             texts = [record["text"] for record in read_corpus(self.source, split, seed=self.seed)]
+            if not texts:
+                raise CorpusError(f"{self.source}: no text of the split {split!r}; give more texts, or a field 'split'")
             self._read[split] = texts, self._truth(texts)
         return self._read[split]
 
