@@ -12,7 +12,7 @@ from numerate.apps.regression_network import load_backbone
 from numerate.files import write_atomically
 from numerate.modeling.attaching import attach, from_pretrained
 from numerate.modeling.number_model import NumberModel
-from numerate.training.scratch import longest_text
+from numerate.modeling.tokenizer_checks import longest_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -169,8 +169,8 @@ def continuations(folder: str, prompts: Iterable[str], max_new_tokens: int, **op
     `numerate.modeling.generation.generate`.
     """
     from numerate.modeling.attaching import from_pretrained
+    from numerate.modeling.tokenizer_checks import longest_text
     from numerate.training.progress import quiet_unless_terminal
-    from numerate.training.scratch import longest_text
 
     quiet_unless_terminal()
     with one_line_errors():
