@@ -1,6 +1,6 @@
 """Hostile calls, fuzzed numerals, kills and damaged files; writes the table of docs/reliability.md.
 
-    python benchmarks/torture.py                                   # or `make torture`: 15 to 40 minutes on one core
+    python benchmarks/torture.py                                   # or `make torture`: 5 to 30 minutes on one core
     python benchmarks/torture.py --only find --numerals 1000 --kills 1 --page ""     # a part, without the page
 
 Each call of `numerate` runs in a process of its own that is forked from this one, in a folder of hostile files, models

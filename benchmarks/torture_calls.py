@@ -136,8 +136,8 @@ def _records() -> list[Call]:
         Call("predict record-model mixed.jsonl --field mass", EITHER),
         Call("predict record-model deep-records.jsonl --field mass", says="deep-records.jsonl:1: "),
         Call("predict record-model surrogate-key.jsonl --field mass", says="surrogate-key.jsonl:1: "),
-        Call("predict bracket-model brackets.csv --field 'rate [/s]'", OK, "rate [/s]"),
-        Call("predict bracket-model brackets.csv --field 'mass [kg]'", OK, "mass [kg]"),
+        Call("predict bracket-model brackets.csv --field 'rate [/s]' --json", OK, "rate [/s]"),
+        Call("predict bracket-model brackets.csv --field 'mass [kg]' --json", OK, "mass [kg]"),
         Call("predict model records.csv --field mass"), Call("predict folder records.csv --field mass"),
         Call("eval record-model --data records.csv", says="predict"),
     ]  # fmt: skip

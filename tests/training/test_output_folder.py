@@ -97,3 +97,12 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         pass
     with pytest.raises(OutputFolderError, match="cannot be written to: "), output_folder("/proc/none"):
         pass
+
+
+def test_links_in_a_circle_are_told(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with (
+        pytest.raises(OutputFolderError, match=r"loop.x cannot be written to: "),
+        output_folder(tmp_path / "loop" / "x"),
+    ):
+        pass

@@ -55,7 +55,10 @@ def output_folder(folder: str | Path, *, holds: bool = True) -> Iterator[Path]:
         False
     """
     folder = Path(folder)
-    place, thread = folder.resolve(), threading.get_ident()
+    try:
+        place, thread = folder.resolve(), threading.get_ident()
+    except (OSError, RuntimeError) as error:  # links in a circle: RuntimeError before Python 3.13
+        raise OutputFolderError(f"{folder} cannot be written to: {error}") from None
     if not holds or _held.get(place, (0, 0))[1] == thread:
         yield folder
         return
