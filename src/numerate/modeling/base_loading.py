@@ -65,7 +65,11 @@ def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
             return factory.from_config(config, **{key: options[key] for key in options if key not in unused})
         if not is_model:
             return factory.from_pretrained(name, **options)
-        base, report = factory.from_pretrained(name, **options, output_loading_info=True)
+        options["output_loading_info"] = True
+        base, report = factory.from_pretrained(name, **options)
+        missing = report["missing_keys"]
+        if is_inside and missing and all(key.startswith("pooler.") for key in missing):  # saved without a pooling layer
+            base, report = factory.from_pretrained(name, **options, add_pooling_layer=False)
     except Exception as error:  # a folder that a config names may be wrong in any way
         if not is_local and options["local_files_only"]:
             raise ArtefactError(

@@ -54,7 +54,7 @@ class ExportableModel(nn.Module):
 
     def __init__(self, model: NumberModel) -> None:
         super().__init__()
-        if model.info.is_encoder_decoder or model.info.pools_by_ids:
+        if model.info.is_encoder_decoder or model.info.needs_ids:
             kind = type(base_of(model.backbone)).__name__
             raise ValueError(f"{kind} cannot be exported: only encoders, and decoders that are language models")
         self.model = model.eval()

@@ -216,7 +216,7 @@ def _word_embeddings(backbone: PreTrainedModel) -> Any:
     words: Any = None
     try:
         words = backbone.get_input_embeddings()
-        rows = words(torch.zeros(1, dtype=torch.long, device=words.weight.device))
+        rows = words(torch.zeros(1, dtype=torch.long, device=run_device(words)))
         usable = isinstance(rows, Tensor) and words.weight.dim() == 2
     except Exception:  # no layer (hashed characters), or something else than a layer
         usable = False
