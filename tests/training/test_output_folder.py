@@ -21,8 +21,8 @@ HOLD = """
 import os, sys, time
 from numerate.training.output_folder import output_folder
 with output_folder(sys.argv[1]):
-    child = os.fork() if "fork" in sys.argv else 1
-    if child:
+    child = os.fork() if "fork" in sys.argv else 0
+    if not child:  # a forked one prints when it has closed the lock file
         print("held", flush=True)
     time.sleep(60)
 """

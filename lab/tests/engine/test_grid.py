@@ -270,7 +270,7 @@ def test_a_packed_table_is_the_folder(tmp_path: Path) -> None:
     (tmp_path / "table.npz").write_bytes(b"other")
     with pytest.raises(ValueError, match=r"its predictions are not those of table\.json"):
         read_packed(file)
-    with pytest.raises(ValueError, match="no trials"):
+    with pytest.raises(ValueError, match="no such folder"):
         pack(tmp_path / "here", tmp_path / "none.json", command="x")
 
 

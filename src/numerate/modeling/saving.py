@@ -167,13 +167,15 @@ def load_model(
         raise
     except Exception as error:  # a hostile config may fail anywhere; the user gets one named error
         raise ArtefactError(f"{folder}: {error}") from None
+    if backbone is None and not saved.is_checkpoint:  # before the fingerprint: it would only say that they differ
+        check_finite(model.backbone.named_parameters(), f"base model of {folder}")
     if check_backbone and not saved.is_checkpoint:
         _check_fingerprint(config, model)
     _load_weights(model, saved)
     own = [(key, weight) for key, weight in model.named_parameters() if not key.startswith(_BACKBONE)]
     check_finite(own, folder)
     check_finite(own_state(model.state_dict()).items(), folder, infinite=False)
-    if backbone is None:
+    if saved.is_checkpoint:
         check_finite(model.backbone.named_parameters(), f"base model of {folder}")
     model.fitted, model.max_tokens = config.fitted, config.max_tokens
     model.has_own_backbone = (config.base_included or saved.is_checkpoint) and backbone is None
