@@ -220,7 +220,9 @@ class NumberDistribution(ABC):
         """Lower and upper end of the central interval that holds `level` of the probability: (N,) each."""
         if not 0 < level < 1:
             raise DistributionError(f"level must lie between 0 and 1, got {level=}")
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        ends = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64, device=self.device)
+        low, high = self.quantile(ends.expand(len(self), 2)).unbind(-1)  # both with one search
+        return low, high
 
     def best(self, k: int = 5) -> list[list[Candidate]]:
         """The k most probable numbers of each row, written as its text writes numbers (see `summaries.Candidate`).
