@@ -157,3 +157,9 @@ def test_a_tokenizer_of_another_family_is_refused() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_tokenizer_of_its_own_is_taken(name: str) -> None:
     numerate.attach(new_backbone(name), tokenizer_of(name), "in-place")
+
+
+def test_targets_are_one_or_as_many_as_texts() -> None:
+    model = attached("t5", None)
+    with pytest.raises(ValueError, match="target must be one text or one for each of 1 texts, got 2"):
+        model.predict(["a 5"], ["x [NUM]", "y [NUM]"])

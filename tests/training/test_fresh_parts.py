@@ -8,10 +8,12 @@ import pytest
 import torch
 from tiny_models import new_backbone, tokenizer_of
 from training_runs import Interrupt, are_equal, arguments, losses_of, model_of, rows_of, state_of, trainer_of
+from transformers import Trainer
 
 import numerate
 from numerate.config import ConfigError
 from numerate.modeling.fitting import first_numbers
+from numerate.processing.encoding import NumberCollator
 from numerate.training import NumberTrainer
 
 if TYPE_CHECKING:
@@ -102,3 +104,24 @@ def test_a_run_with_two_rates_resumes(tmp_path: Path) -> None:
     again.train(resume_from_checkpoint=True)
     assert len(again.optimizer.param_groups) == 4 and losses_of(again) == losses_of(whole)
     assert are_equal(state_of(again), state_of(whole))
+
+
+def test_a_trained_head_is_not_fitted_again(tmp_path: Path) -> None:
+    """Neither after a resumed training, nor after one of the stock Trainer."""
+    model = model_of()
+    rows = rows_of(model, TEXTS)
+    NumberTrainer(
+        model, arguments(tmp_path / "a", max_steps=2, save_strategy="steps", save_steps=1), train_dataset=rows
+    ).train()
+    resumed = model_of()
+    options = {"save_strategy": "steps", "save_steps": 1}
+    NumberTrainer(resumed, arguments(tmp_path / "a", max_steps=3, **options), train_dataset=rows).train(True)
+    fitted = anchors(resumed)
+    other = rows_of(model, ["It costs 3 or 4."] * 4)
+    NumberTrainer(resumed, arguments(tmp_path / "b", max_steps=1), train_dataset=other).train()
+    assert resumed.fitted and torch.equal(anchors(resumed), fitted)
+    stock = model_of()
+    before = anchors(stock)
+    Trainer(stock, arguments(tmp_path / "c", max_steps=1), NumberCollator(stock.processor), rows).train()
+    NumberTrainer(stock, arguments(tmp_path / "d", max_steps=1), train_dataset=other).train()
+    assert torch.equal(anchors(stock), before)

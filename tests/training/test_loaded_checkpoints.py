@@ -99,3 +99,46 @@ def test_the_config_in_a_state_dict_is_ignored_when_it_is_loaded(tmp_path: Path)
     assert "number_config" not in one.own_state()
     old = {key: value for key, value in one.state_dict().items() if key != "number_config"}
     assert not two.load_state_dict(old).missing_keys, "state dicts of earlier versions load"
+
+
+def test_the_newer_of_two_saved_models_is_loaded(tmp_path: Path) -> None:
+    model = numerate.attach(base_in(tmp_path / "base"), tokenizer_of("bert"), "in-place", fit=TEXTS)
+    model.save_pretrained(tmp_path / "out")
+    trainer = train(model, tmp_path / "run", NumberTrainer, learning_rate=1e-2)
+    trainer.save_model(str(tmp_path / "out"))
+    again = numerate.from_pretrained(tmp_path / "out", attn_implementation="eager")
+    assert_same(model.eval(), again, "bert")
+    again.save_pretrained(tmp_path / "out")  # now both are there, and nothing says which is newer
+    with pytest.raises(ArtefactError, match=r"has number_config\.json and a Trainer's model\.safetensors: remove"):
+        numerate.from_pretrained(tmp_path / "out")
+
+
+def test_a_checkpoint_on_a_given_backbone_is_saved_with_it(tmp_path: Path) -> None:
+    model = numerate.attach(base_in(tmp_path / "base"), tokenizer_of("bert"), "in-place", fit=TEXTS)
+    train(model, tmp_path / "run", NumberTrainer, learning_rate=1e-2)
+    given = base_in(tmp_path / "base")
+    loaded = numerate.from_pretrained(tmp_path / "run" / "checkpoint-2", given)
+    loaded.save_pretrained(tmp_path / "out")
+    assert_same(model.eval(), numerate.from_pretrained(tmp_path / "out", attn_implementation="eager"), "bert")
+
+
+def test_a_new_classifier_is_saved_with_its_head(tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    new_backbone("bert").save_pretrained(tmp_path / "base")
+    classifier = AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=3)
+    model = numerate.attach(classifier, tokenizer_of("bert"), freeze=True)
+    model.save_pretrained(tmp_path / "out")
+    again = numerate.from_pretrained(tmp_path / "out")
+    assert torch.equal(again.backbone.classifier.weight, model.backbone.classifier.weight)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_evaluation_with_the_padding_collator_of_transformers(name: str, tmp_path: Path) -> None:
+    from transformers import DataCollatorWithPadding
+
+    model = numerate.attach(new_backbone(name), tokenizer_of(name), "in-place", fit=TEXTS)
+    rows = rows_of(model, TEXTS[:8])
+    collator = DataCollatorWithPadding(model.processor)
+    trainer = NumberTrainer(model, arguments(tmp_path), data_collator=collator, eval_dataset=rows)
+    assert trainer.evaluate()["eval_numbers"] > 0

@@ -14,6 +14,7 @@ from numerate.config import Config
 from numerate.modeling.attaching import attach
 from numerate.modeling.fitting import fit_parts
 from numerate.modeling.introspection import base_of, evaluating
+from numerate.modeling.tokenizer_checks import longest_text
 from numerate.notation.base import NUM
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import NumberTable
@@ -125,6 +126,7 @@ def load_backbone(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     words = transformers.AutoTokenizer.from_pretrained(words) if isinstance(words, str) else copy.deepcopy(words)
     if words.pad_token is None:
         words.pad_token = words.eos_token  # GPT-2 has none; padding is masked
+    words.padding_side = "right"  # models with absolute positions count from the left
     return backbone, words
 
 
@@ -200,6 +202,8 @@ def _rows(model: NumberModel, texts: Sequence[str], max_length: int) -> list[dic
     if not texts:
         return []
     questions = [NUM] * len(texts)
+    most = longest_text(base_of(model.backbone).config, model.processor.tokenizer)
+    max_length = max_length if most is None else min(max_length, most)
     batch = model.processor(list(texts), questions, truncation="only_first", max_length=max_length)
     return [{key: batch[key][row] for key in batch} for row in range(len(texts))]
 

@@ -177,6 +177,8 @@ def load_artefact(folder: str | Path) -> Artefact:
     place = _local(folder)
     if not (place / CONFIG_FILE).exists() and (found := load_checkpoint(place)) is not None:
         return dataclasses.replace(found, from_hub=not Path(folder).is_dir())
+    if (place / "model.safetensors").is_file():
+        raise ArtefactError(f"{place} has {CONFIG_FILE} and a Trainer's model.safetensors: remove the older of the two")
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
     for path in (config_path, weights_path):
         if not path.is_file():
@@ -320,8 +322,9 @@ def _local(folder: str | Path) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        inside = [f"{folder}/*.{kind}" for folder in (BASE_FOLDER, ADAPTER_FOLDER) for kind in ("json", "safetensors")]
-        patterns = [CONFIG_FILE, WEIGHTS_FILE, *inside]
+        kinds = ("json", "safetensors", "jinja")
+        inside = [f"{folder}/*.{kind}" for folder in (BASE_FOLDER, ADAPTER_FOLDER) for kind in kinds]
+        patterns = [CONFIG_FILE, WEIGHTS_FILE, "model.safetensors", *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None

@@ -60,9 +60,16 @@ def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
     factory, is_model = getattr(transformers, auto), auto != "AutoTokenizer"
     try:
         if is_model and saved.is_checkpoint and is_inside:  # its weights are in the checkpoint
-            unused = ("use_safetensors", "local_files_only")
+            if options.get("device_map") not in (None, "cpu"):
+                raise ArtefactError(
+                    "a Trainer's checkpoint is loaded without device_map: call model.to(...) afterwards"
+                )
+            known = ("dtype", "attn_implementation", "trust_remote_code")
             config = transformers.AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
-            return factory.from_config(config, **{key: options[key] for key in options if key not in unused})
+            base = factory.from_config(config, **{key: options[key] for key in options if key in known})
+            if (inside / "generation_config.json").is_file():
+                base.generation_config = transformers.GenerationConfig.from_pretrained(name, local_files_only=True)
+            return base
         if not is_model:
             return factory.from_pretrained(name, **options)
         options["output_loading_info"] = True
@@ -70,6 +77,8 @@ def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
         missing = report["missing_keys"]
         if is_inside and missing and all(key.startswith("pooler.") for key in missing):  # saved without a pooling layer
             base, report = factory.from_pretrained(name, **options, add_pooling_layer=False)
+    except ArtefactError:
+        raise
     except Exception as error:  # a folder that a config names may be wrong in any way
         if not is_local and options["local_files_only"]:
             raise ArtefactError(

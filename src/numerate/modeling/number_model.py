@@ -274,6 +274,8 @@ class NumberModel(PretrainedInterface):
         asking = texts
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
+            if len(asking) != len(texts):
+                raise ValueError(f"target must be one text or one for each of {len(texts)} texts, got {len(asking)}")
             answer = asked_batch(self, asking)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}

@@ -37,6 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 M = TypeVar("M", bound="NumberModel")
+_OWN_HEADS = ("sequence-classification", "token-classification", "question-answering")
 _BACKBONE = "backbone."
 """The prefix of the backbone's weights in a model's state dict."""
 _DTYPES = dict.fromkeys((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), "I64")
@@ -108,6 +109,9 @@ def save_model(
     if backbone is None:
         before = model.backbone_fingerprint
         backbone = model.has_own_backbone or not (before is None or now is None or is_same(before, now))
+        # The head of a base model that was not trained for the task is drawn when it is loaded: nobody else has it.
+        is_quantised = getattr(base_of(model.backbone), "hf_quantizer", None) is not None
+        backbone = backbone or (model.info.task in _OWN_HEADS and not is_quantised)
     if backbone and names and getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
         raise ArtefactError("a quantised backbone with adapters cannot be saved: leave out backbone=True")
     trained = has_trained_head(model)
@@ -149,7 +153,7 @@ def load_model(
                 task = config.base_task[:80]
                 raise ArtefactError(f"base task {task!r}: {near_names(task, list(TASKS))}")
             # In the precision that it was saved with, which may be another one than that of the base model's file.
-            dtype = (config.base_fingerprint or {}).get("dtype")
+            dtype = _dtype_in(saved) if saved.is_checkpoint else (config.base_fingerprint or {}).get("dtype")
             usual = {"dtype": dtype} if dtype in ("float32", "bfloat16", "float16") else {}
             base = load_base(TASKS[config.base_task], saved, usual | options | {"use_safetensors": True})
         base = _with_adapters(base, saved, check_backbone)
@@ -178,9 +182,15 @@ def load_model(
     if saved.is_checkpoint:
         check_finite(model.backbone.named_parameters(), f"base model of {folder}")
     model.fitted, model.max_tokens = config.fitted, config.max_tokens
-    model.has_own_backbone = (config.base_included or saved.is_checkpoint) and backbone is None
+    model.has_own_backbone = saved.is_checkpoint or (config.base_included and backbone is None)
     mark_head(model, trained=config.trained)
     return model
+
+
+def _dtype_in(saved: Artefact) -> str | None:
+    """The precision of the backbone's weights in a checkpoint; None if they have several."""
+    kinds = {kind for key, (kind, _) in saved.layout.items() if key.startswith(_BACKBONE)}
+    return {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}.get(min(kinds)) if len(kinds) == 1 else None
 
 
 def _load_weights(model: NumberModel, saved: Artefact) -> None:

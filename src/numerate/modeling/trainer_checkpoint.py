@@ -60,7 +60,10 @@ def save_base_files(model: NumberModel, folder: str | Path) -> None:
     from numerate.modeling.introspection import base_of
 
     inside = str(Path(folder) / artefact.BASE_FOLDER)
-    base_of(model.backbone).config.save_pretrained(inside)
+    base: Any = base_of(model.backbone)
+    base.config.save_pretrained(inside)
+    if getattr(base, "generation_config", None) is not None:
+        base.generation_config.save_pretrained(inside)
     model.processor.tokenizer.save_pretrained(inside)
 
 

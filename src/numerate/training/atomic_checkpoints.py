@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils import broadcast_object_list
 from transformers import Trainer
 
+from numerate.modeling.artefact import CONFIG_FILE, WEIGHTS_FILE
 from numerate.modeling.trainer_checkpoint import save_base_files
 from numerate.training.checkpoints import CheckpointError, damage, newest_whole, publish, rotate, staging
 from numerate.training.objective import load_objective, save_objective
@@ -79,7 +80,10 @@ class AtomicCheckpoints(Trainer):
         """Lets the stock Trainer write; adds what `numerate.from_pretrained` needs beside the weights."""
         super()._save(output_dir, state_dict)
         if self._numbers is not None and self.args.should_save:
-            save_base_files(self._numbers, str(output_dir or self.args.output_dir))
+            folder = Path(output_dir or str(self.args.output_dir))
+            save_base_files(self._numbers, folder)
+            for name in (CONFIG_FILE, WEIGHTS_FILE):  # of an older model, which would be loaded instead
+                (folder / name).unlink(missing_ok=True)
 
     def save_pretrained(self, folder: str | Path, *, backbone: bool | None = None) -> None:
         """Saves the model for `numerate.from_pretrained`; options as `NumberModel.save_pretrained` takes them.
@@ -96,6 +100,7 @@ class AtomicCheckpoints(Trainer):
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         if self._numbers is not None:
             load_objective(self._numbers, resume_from_checkpoint)
+            self._numbers.fitted = True  # a trained head is not fitted again
 
     def _get_output_dir(self, trial: Any) -> str:
         return super()._get_output_dir(trial) if self._writing_to is None else str(self._writing_to)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import set_seed
 
-from numerate.modeling.asking import refusal
+from numerate.modeling.asking import has_trained_head, refusal
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
 from numerate.objectives.masked import Masked
@@ -127,9 +127,7 @@ class NumberTrainer(AtomicCheckpoints):
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
             resume_from_checkpoint = self._complete(folder, resume_from_checkpoint)
         elif self._numbers is not None and not self._numbers.fitted:
-            numbers = first_numbers(_in_order(self.train_dataset))
-            if len(numbers):
-                fit_parts(self._numbers, numbers)
+            self._fit(self._numbers)
         # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
@@ -139,6 +137,18 @@ class NumberTrainer(AtomicCheckpoints):
         # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
+
+    def _fit(self, model: NumberModel) -> None:
+        """Fits head and embedder to the training data, unless the head was trained before, perhaps by another Trainer."""
+        if model.head is not None and any(True for _ in model.head.parameters()) and has_trained_head(model):
+            return
+        numbers = first_numbers(_in_order(self.train_dataset))
+        if len(numbers):
+            fit_parts(model, numbers)
+        elif model.head is not None:
+            _log.warning(
+                "the number head is not fitted: the first training example has no numbers; use attach(fit=texts)"
+            )
 
     def create_optimizer(self, model: Any = None) -> Any:
         """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""
@@ -236,6 +246,8 @@ class NumberTrainer(AtomicCheckpoints):
             inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
         self._evaluated += 1
+        if isinstance(labels := inputs.get("labels"), torch.Tensor) and not labels.numel():
+            inputs = {key: value for key, value in inputs.items() if key != "labels"}  # collators ask for some
         seed = evaluation.seed_of(self.eval_seed, self._evaluated, self.args.process_index)
         is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
         learns = whole.objective is not None and not whole.objective.needs_labels
