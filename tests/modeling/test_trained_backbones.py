@@ -249,3 +249,15 @@ def test_adapters_that_cannot_be_trusted_are_refused(spoilt: str, tmp_path: Path
         save_file(tensors, weights)
     with pytest.raises(ArtefactError):
         numerate.from_pretrained(tmp_path / "out")
+
+
+def test_adapters_around_the_whole_model_are_saved_by_peft(tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    model = attached(tmp_path)
+    whole: Any = get_peft_model(model, LoraConfig(r=2, target_modules=["query", "value"]))
+    with pytest.raises(ArtefactError, match="save with the PeftModel's own save_pretrained"):
+        model.save_pretrained(tmp_path / "out")
+    whole.save_pretrained(tmp_path / "adapters")
+    with pytest.raises(ArtefactError, match=r"load it with peft\.PeftModel\.from_pretrained"):
+        numerate.from_pretrained(tmp_path / "adapters")

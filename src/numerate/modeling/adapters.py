@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 __all__ = [
-    "adapter_configs", "adapter_names", "base_parameters", "base_state", "load_adapters", "new_adapters",
-    "save_adapters", "without_adapters",
+    "adapter_configs", "adapter_names", "base_parameters", "base_state", "has_adapters", "load_adapters",
+    "new_adapters", "save_adapters", "without_adapters",
 ]  # fmt: skip
 
 _PREFIX = "base_model.model."
@@ -41,6 +41,11 @@ def adapter_names(backbone: PreTrainedModel) -> dict[str, bool]:
     if layer is None and base_of(backbone) is backbone:  # a model keeps the config of adapters that were merged
         return {}
     return {name: layer is None or name in layer.active_adapters for name in names}
+
+
+def has_adapters(backbone: PreTrainedModel) -> bool:
+    """Whether layers of a backbone have adapters, also those of a `PeftModel` around the whole `NumberModel`."""
+    return any(_is_tuner(module) for module in backbone.modules())
 
 
 def base_state(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:

@@ -182,6 +182,9 @@ def load_artefact(folder: str | Path) -> Artefact:
     config_path, weights_path = place / CONFIG_FILE, place / WEIGHTS_FILE
     for path in (config_path, weights_path):
         if not path.is_file():
+            if (place / "adapter_config.json").is_file():
+                said = "load it with peft.PeftModel.from_pretrained(numerate.attach(...), folder)"
+                raise ArtefactError(f"{place} has adapters of PEFT for a whole NumberModel: {said}")
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not is_inside(path, place):
             raise ArtefactError(f"{path} links to a file outside of its folder")

@@ -105,6 +105,11 @@ def save_model(
     whole = model.state_dict() if state_dict is None else state_dict
     state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
     names = {} if backbone is False else adapter_names(model.backbone)
+    if backbone is not False and not names and adapters.has_adapters(model.backbone):
+        raise ArtefactError(
+            "the adapters are those of get_peft_model(model): save with the PeftModel's own save_pretrained, or call "
+            "its merge_and_unload() before"
+        )
     now = fingerprint_of(model.backbone, state)
     if backbone is None:
         before = model.backbone_fingerprint

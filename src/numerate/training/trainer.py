@@ -128,6 +128,10 @@ class NumberTrainer(AtomicCheckpoints):
             resume_from_checkpoint = self._complete(folder, resume_from_checkpoint)
         elif self._numbers is not None and not self._numbers.fitted:
             self._fit(self._numbers)
+        if self._numbers is not None and _trains_in_half(self._numbers.backbone):
+            _log.warning(
+                "the backbone is trained in half precision and loses small steps: load it with dtype='float32'"
+            )
         # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
@@ -139,7 +143,7 @@ class NumberTrainer(AtomicCheckpoints):
         return output._replace(training_loss=output.metrics["train_loss"])
 
     def _fit(self, model: NumberModel) -> None:
-        """Fits head and embedder to the training data, unless the head was trained before, perhaps by another Trainer."""
+        """Fits head and embedder to the training data, unless the head was trained before."""
         if model.head is not None and any(True for _ in model.head.parameters()) and has_trained_head(model):
             return
         numbers = first_numbers(_in_order(self.train_dataset))
@@ -305,6 +309,10 @@ class NumberTrainer(AtomicCheckpoints):
 def _reads_on(model: NumberModel) -> bool:
     """Whether a model predicts all numbers of a text in one pass, since it does not attend to the tokens after them."""
     return model.info.is_causal or model.info.is_encoder_decoder
+
+
+def _trains_in_half(backbone: nn.Module) -> bool:
+    return any(each.requires_grad and each.dtype in (torch.bfloat16, torch.float16) for each in backbone.parameters())
 
 
 def _in_order(rows: Any) -> Iterable[Any]:
