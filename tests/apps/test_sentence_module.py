@@ -67,13 +67,12 @@ def test_only_encoders() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_in_sentence_transformers(words: NumberTransformer, tmp_path: Path) -> None:
-    """Needs sentence-transformers, which no extra installs."""
     package = pytest.importorskip("sentence_transformers")
     from sentence_transformers.models import Pooling
 
     model = package.SentenceTransformer(modules=[words, Pooling(words.get_word_embedding_dimension())], device="cpu")
     near, same, far = model.encode(["It cost 100 euros.", "It cost 100 euros.", "It cost 9,000,000 euros."])
-    assert near.shape == (32,) and (near == same).all() and abs(near - far).max() > 1e-3
+    assert near.shape == (32,) and abs(near - same).max() < 1e-5 and abs(near - far).max() > 1e-3
     model.save(str(tmp_path / "st"))
-    again = package.SentenceTransformer(str(tmp_path / "st"), device="cpu", trust_remote_code=True)
+    again = package.SentenceTransformer(str(tmp_path / "st"), device="cpu", trust_remote_code=True)  # it imports our class
     assert abs(again.encode("It cost 100 euros.") - near).max() < 1e-5
