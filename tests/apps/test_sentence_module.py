@@ -74,5 +74,5 @@ def test_in_sentence_transformers(words: NumberTransformer, tmp_path: Path) -> N
     near, same, far = model.encode(["It cost 100 euros.", "It cost 100 euros.", "It cost 9,000,000 euros."])
     assert near.shape == (32,) and abs(near - same).max() < 1e-5 and abs(near - far).max() > 1e-3
     model.save(str(tmp_path / "st"))
-    again = package.SentenceTransformer(str(tmp_path / "st"), device="cpu", trust_remote_code=True)  # it imports our class
+    again = package.SentenceTransformer(str(tmp_path / "st"), device="cpu", trust_remote_code=True)
     assert abs(again.encode("It cost 100 euros.") - near).max() < 1e-5
