@@ -9,15 +9,17 @@ import pytest
 import numerate
 from numerate import render
 from numerate.errors import NumerateError
+from numerate.numerals.numeral import CONFIDENCES
 from numerate.reading.standard import StandardReader
 
 OPTIONS = {"words": {"words": True}, "roman": {"roman": True}, "none": {}}
 
 
 def load_cases():
-    """The cases of each rule: texts with their expected numerals (text, value, kind, unit)."""
-    rules = {}
-    for line in Path(__file__).with_name("standard_cases.txt").read_text("utf-8").split("\n"):
+    """The cases of each rule: texts with their expected numerals (text, value, kind, unit, other fields)."""
+    rules, folder = {}, Path(__file__).parent
+    files = [folder / "standard_cases.txt", *sorted((folder / "cases").glob("*.txt"))]
+    for line in "\n".join(file.read_text("utf-8") for file in files).split("\n"):
         if line.startswith("== "):
             rule = line[3:]
         elif line and not line.startswith("# "):
@@ -31,9 +33,16 @@ def load_cases():
 
 
 def expectation(numeral):
+    """Text, value, kind, unit (`-` for none) and other fields: `43 = 43e6 money USD shared guess ±0.5`."""
     text, _, meaning = numeral.rpartition(" = ")
-    value, kind, unit = (*meaning.split(), *[None] * 2)[:3]
-    return text, float(value), kind or "quantity", unit
+    value, kind, unit, *tags = (*meaning.split(), *[None] * 2)[: max(3, len(meaning.split()))]
+    fields = {"shared": "shared" in tags, "uncertainty": None}
+    for tag in filter(None, tags):
+        if tag in CONFIDENCES:
+            fields["confidence"] = tag
+        elif tag.startswith("±"):
+            fields["uncertainty"] = float(tag[1:])
+    return text, float(value), kind or "quantity", None if unit == "-" else unit, fields
 
 
 RULES = load_cases()
@@ -45,7 +54,9 @@ def test_cases_of_rule(rule):
     options = OPTIONS.get(option or "none", {"locale": option})
     for text, expected in RULES[rule]:
         numerals = numerate.find(text, **options)
-        assert [(n.text, n.value, n.kind, n.unit) for n in numerals] == expected, text
+        assert [(n.text, n.value, n.kind, n.unit) for n in numerals] == [case[:4] for case in expected], text
+        for n, (*_, fields) in zip(numerals, expected, strict=True):
+            assert {name: getattr(n, name) for name in fields} == fields, text
         for n in numerals:
             assert text[n.start : n.end] == n.text
             assert render(n.style, n.value) == n.text

@@ -14,12 +14,16 @@ from numerate.numerals.word_tables import LANGUAGES, word_table, words_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KINDS", "MAX_EXACT_DIGITS", "MAX_EXACT_EXPONENT", "Numeral", "make_numeral", "render"]
+__all__ = ["CONFIDENCES", "KINDS", "MAX_EXACT_DIGITS", "MAX_EXACT_EXPONENT", "Numeral", "make_numeral", "render"]
 
 KINDS = (
     "quantity", "percent", "money", "year", "date", "time", "ordinal", "ratio", "range", "version", "identifier",
 )  # fmt: skip
 """All kinds of numeral; the position of a kind is its code in `find_columns`."""
+
+CONFIDENCES = ("certain", "likely", "guess")
+"""`certain`: no other reading is plausible. `likely`: rules compete and one has clear evidence. `guess`: another
+reading is as plausible."""
 
 MAX_EXACT_DIGITS = 1_000
 MAX_EXACT_EXPONENT = 10_000
@@ -56,6 +60,10 @@ class Numeral:
         point: The decimal mark (empty if every mark in the text separates groups of digits).
         special: "nan", "inf" or "-inf" for a written NaN or infinity, else None.
         path: Key path of the value in a record, such as `description.planet0.m`; empty outside records.
+        shared: Whether its scale, percent sign or unit stands at another number: both numbers of `$43-65 million` are
+            millions of dollars, and `shared` is true for 43.
+        uncertainty: The written uncertainty: 0.04 for `1.23(4)` and `1.23 ± 0.04`; None without one.
+        confidence: How sure the value, kind and unit are: one of `CONFIDENCES`.
 
     Example:
         >>> n = Numeral("1.5 billion", 9, 20, 1.5e9, power=9)
@@ -76,6 +84,9 @@ class Numeral:
     point: str = "."
     special: str | None = None
     path: str = ""
+    shared: bool = False
+    uncertainty: float | None = None
+    confidence: str = "certain"
     _style: Style | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
@@ -169,9 +180,14 @@ class Numeral:
         return to_quantity(self.value, self.unit, unit, self.text)
 
     def to_dict(self) -> Mapping[str, Any]:
-        """The numeral as JSON types: span, text, value, written, decimals, kind, unit; NaN and infinity as strings."""
-        names = ("start", "end", "text", "value", "written", "decimals", "kind", "unit")
-        row = {name: getattr(self, name) for name in (*names, *(["path"] if self.path else []))}
+        """The numeral as JSON types: span, text, value, written, decimals, kind and unit; NaN and infinity as strings.
+
+        `path`, `shared`, `uncertainty` and `confidence` are there if they are not the default.
+        """
+        names = ["start", "end", "text", "value", "written", "decimals", "kind", "unit"]
+        defaults = {"path": "", "shared": False, "uncertainty": None, "confidence": "certain"}
+        names += [name for name, default in defaults.items() if getattr(self, name) != default]
+        row = {name: getattr(self, name) for name in names}
         return row | {key: repr(row[key]) for key in ("value", "written") if not math.isfinite(row[key])}
 
     @property
@@ -221,6 +237,9 @@ class _Draft:
         point: str = ".",
         special: str | None = None,
         path: str = "",
+        shared: bool = False,
+        uncertainty: float | None = None,
+        confidence: str = "certain",
     ) -> None:
         self.text = text
         self.start = start
@@ -233,6 +252,9 @@ class _Draft:
         self.point = point
         self.special = special
         self.path = path
+        self.shared = shared
+        self.uncertainty = uncertainty
+        self.confidence = confidence
         self._style = None
         self.__class__ = Numeral  # type: ignore[assignment]
 
