@@ -1,4 +1,4 @@
-"""The texts of `tests/reading/annotations`, annotated by hand; the files have offsets only and the texts lie in the shared data."""
+"""The hand-annotated texts: offsets are in `tests/reading/annotations`, the texts themselves in the shared data."""
 
 import gzip
 import json

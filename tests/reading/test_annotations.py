@@ -1,4 +1,4 @@
-"""The `standard` reader against texts annotated by hand before it was written or tuned; see tests/reading/annotations."""
+"""The `standard` reader against texts annotated by hand before it was tuned; see tests/reading/annotations."""
 
 import sys
 from collections import Counter
