@@ -45,7 +45,8 @@ MICROSOFT_UNITS = {
     "Metric ton": "t", "Ton": "t", "Kilogram": "kg", "Pound": "lb", "Ounce": "oz", "Bit": "bit", "Megabyte": "MB",
     "Gigabyte": "GB", "C": "°C", "F": "°F", "Degree": "°", "Dollar": "USD", "United States dollar": "USD",
     "Cent": "cent", "Franc": "FRF", "French franc": "FRF", "Swiss franc": "CHF", "Indian rupee": "INR",
-    "Japanese yen": "JPY", "South African rand": "ZAR", "Thai baht": "THB", "Swedish krona": "SEK", "British pound": "GBP",
+    "Japanese yen": "JPY", "South African rand": "ZAR", "Thai baht": "THB", "Swedish krona": "SEK",
+    "British pound": "GBP",
 }  # fmt: skip
 """Names of recognizers-text 1.0.2a2, where `Ton` stands for tons and tonnes. Durations are read by its date models."""
 
