@@ -14,6 +14,9 @@ import numerate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Finder = Callable[[str, bool], list["Found"]]
+    """A function of a text and whether it is a table cell."""
+
 
 class Found(NamedTuple):
     """A number that a reader found: its span, the values that it may stand for, and its unit in our spelling.
@@ -51,13 +54,19 @@ MICROSOFT_UNITS = {
 """Names of recognizers-text 1.0.2a2, where `Ton` stands for tons and tonnes. Durations are read by its date models."""
 
 
-def numerate_finder() -> Callable[[str, bool], list[Found]]:
-    """The `standard` reader; cells are read as cells where the reader can."""
+def cell_options() -> dict[str, Any]:
+    """The option that makes the `standard` reader read a table cell; empty where the reader does not have it."""
+    options: dict[str, Any] = {"cell": True}
     try:
-        numerate.find("(5)", cell=True)
-        options: dict[str, Any] = {"cell": True}
+        numerate.find("(5)", **options)
     except (TypeError, ValueError):
-        options = {}
+        return {}
+    return options
+
+
+def numerate_finder() -> Finder:
+    """The `standard` reader; cells are read as cells where the reader can."""
+    options = cell_options()
 
     def find(text: str, cell: bool) -> list[Found]:
         found = numerate.find(text, **options) if cell else numerate.find(text)
@@ -66,7 +75,7 @@ def numerate_finder() -> Callable[[str, bool], list[Found]]:
     return find
 
 
-def quantulum_finder() -> Callable[[str, bool], list[Found]]:
+def quantulum_finder() -> Finder:
     """quantulum3 with its classifier off, as it is installed by default."""
     from quantulum3 import classifier, parser
 
@@ -89,7 +98,7 @@ def quantulum_finder() -> Callable[[str, bool], list[Found]]:
     return find
 
 
-def microsoft_finder() -> Callable[[str, bool], list[Found]]:
+def microsoft_finder() -> Finder:
     """All number models of recognizers-text; where several read a number, the most specific one counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -21,6 +21,7 @@ from other_readers import (
     MICROSOFT_UNITS,
     QUANTULUM_UNITS,
     Found,
+    cell_options,
     microsoft_finder,
     numerate_finder,
     quantulum_finder,
@@ -34,6 +35,8 @@ import numerate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from other_readers import Finder
 
 AMOUNTS = frozenset({"quantity", "money", "percent", "range", "ratio"})
 NOTES = """\
@@ -99,7 +102,7 @@ def stretches(part: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
             yield documents.setdefault(key, len(documents)), text, stretch
 
 
-def accuracy(find: Callable[[str, bool], list[Found]], units: frozenset[str] | None, part: str) -> dict[str, Share]:
+def accuracy(find: Finder, units: frozenset[str] | None, part: str) -> dict[str, Share]:
     """Shares of right values and units by overlap; `units` are those that the library knows, None for all."""
     cases: dict[str, list[tuple[int, bool]]] = {}
     for document, text, stretch in stretches(part):
@@ -122,7 +125,7 @@ def accuracy(find: Callable[[str, bool], list[Found]], units: frozenset[str] | N
 def exact(part: str) -> dict[str, Share]:
     """Our reader on whole documents, with exact spans."""
     cases: dict[str, list[tuple[int, bool]]] = {}
-    cells = {"cell": True} if numerate_reads_cells() else {}
+    cells = cell_options()
     for document, text, stretch in stretches(part):
         found = {(n.start, n.end): n for n in numerate.find(text, **(cells if stretch.get("cell") else {}))}
         for gold in stretch["numerals"]:
@@ -134,21 +137,13 @@ def exact(part: str) -> dict[str, Share]:
     return {f"exact {name}": share_of(those) for name, those in cases.items()}
 
 
-def numerate_reads_cells() -> bool:
-    try:
-        numerate.find("(5)", cell=True)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def speeds(finders: dict[str, Callable[[str, bool], list[Found]]], part: str, rounds: int) -> dict[str, float]:
+def speeds(finders: dict[str, Finder], part: str, rounds: int) -> dict[str, float]:
     """Numbers per second of CPU time on the stretches of the part, in interleaved rounds."""
     texts = [(text[s["begin"] : s["end"]], bool(s.get("cell"))) for _, text, s in stretches(part)]
 
     counts: dict[str, int] = {}
 
-    def all_of(name: str, find: Callable[[str, bool], list[Found]]) -> Callable[[int], Any]:
+    def all_of(name: str, find: Finder) -> Callable[[int], Any]:
         return lambda _: counts.update({name: sum(len(find(text, cell)) for text, cell in texts)})
 
     took = harness.interleaved({name: all_of(name, find) for name, find in finders.items()}, rounds, warm=0)
@@ -164,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error(f"--rounds must be at least 1, got {options.rounds}")
-    makers = {"numerate": (numerate_finder, None)}
+    makers: dict[str, tuple[Callable[[], Finder], frozenset[str] | None]] = {"numerate": (numerate_finder, None)}
     if not options.alone:
         makers["quantulum3"] = (quantulum_finder, frozenset(QUANTULUM_UNITS.values()))
         makers["recognizers-text"] = (microsoft_finder, frozenset(MICROSOFT_UNITS.values()))
