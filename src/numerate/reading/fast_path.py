@@ -15,6 +15,7 @@ from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.evidence import extended, year_confidence
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 LEADER_KINDS: dict[str, str | None] = (
     # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
     dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
-    | dict.fromkeys(["", *BARRIERS])
+    | dict.fromkeys(["", *(BARRIERS - {":"})])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
 """Character before a number -> kind; None: no evidence; a missing entry: take the slow path."""
@@ -56,7 +57,7 @@ def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) ->
     if leader == "" or leader in SIGN_LEADERS:
         free = calm and (leader not in _SPACES or text[start - 3] not in CURRENCY_ENDS)
         return ("quantity" if free else "?"), start - 1
-    return (None if leader in "+-−" else "?"), start
+    return (None if leader in "+-−" and not text[start - 3 : start - 2].isdecimal() else "?"), start
 
 
 def may_be_date(digits: str) -> bool:
@@ -73,9 +74,23 @@ def read_pair(text: str, start: int, cluster: str, records: list[Record]) -> boo
     if kind == "range":
         kind = kinds.pair_in_context(text, start, kind)
     middle, end = start + len(first), start + len(cluster)
-    records.append((start, middle, float(first), kind, None, None, 0, "."))
-    records.append((middle + 1, end, float(second), kind, None, None, 0, "."))
+    pair: list[Record] = [
+        (start, middle, float(first), kind, None, None, 0, "."),
+        (middle + 1, end, float(second), kind, None, None, 0, "."),
+    ]
+    sure = kinds.pair_confidence(text, start, cluster, kind)
+    records += pair if sure == "certain" else [extended(record, sure) for record in pair]
     return True
+
+
+def with_confidence(text: str, record: Record) -> Record:
+    """The record of four digits with its confidence, if it is a year, or a count that might be a year."""
+    start, end, kind = record[0], record[1], record[3]
+    if kind == "year":
+        sure = year_confidence(text, start, end)
+    else:
+        sure = "likely" if kind == "quantity" and "1600" <= text[start:end] <= "2100" else "certain"
+    return record if sure == "certain" else extended(record, sure)
 
 
 def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Follower | None:
@@ -113,6 +128,8 @@ def easy_follower(
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
         if text[stop : stop + 1] == " " and kind is None:
+            if word in suffixes.DOUBLING and (second := suffixes.second_scale(text, stop, word)):
+                stop, power = second[:2]
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:

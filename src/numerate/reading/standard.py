@@ -9,12 +9,17 @@ from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
+from numerate.numerals.units import unit_after
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
+from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
+from numerate.reading.codes import NO_ADDRESS, next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
+from numerate.reading.evidence import SURE_YEAR_CUES, extended, year_confidence
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
+from numerate.reading.powers import bare_power
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -23,17 +28,22 @@ __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
+_LETTERS, _MARKS = suffixes.LETTERS_OF_WORDS, re.escape(suffixes.MARKS + suffixes.POWER_MARKS + CALENDAR_MARKS)
+# Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
+_RARE_MARKS = (
+    r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
 # directly after it.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z])))?"
+    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)"
+    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
 )
 _UNICODE = re.compile(
     rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
-    rf"|([{_LETTERS}]++|[%*^'\"{_MARKS}]|/(?=[A-Za-z])))?"
+    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
 )
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
@@ -117,17 +127,26 @@ class StandardReader(Reader):
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
-        run_start = run[0]
+        address = next_address(text, 0) if "://" in text or "www." in text else NO_ADDRESS
+        run_start = min(run[0], address[0])
         start = next_digit(b"0")
         while start >= 0:
             if start > run_start:  # the second number of a long list: read the rest of the list at once
+                if start > address[0]:
+                    if start < address[1]:
+                        start = next_digit(b"0", read_runs(text, start, address[1], records))
+                        last_end, last_kind = records[-1][1], records[-1][3]
+                        run = next_run(text, address[1]) if self._leaders else NO_RUN
+                    address = next_address(text, address[1])
+                    run_start = min(run[0], address[0])
+                    continue
                 if start < run[1]:
                     found, start = run_records(text, run)
                     records += found
                     last_end, last_kind = records[-1][1], records[-1][3]
                     start = next_digit(b"0", start)
                 run = next_run(text, run[1])
-                run_start = run[0]
+                run_start = min(run[0], address[0])
                 continue
             digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
             first, end = start, start + len(digits)
@@ -183,7 +202,11 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
-                        append((first, end, value, kind, None, None, 0, "."))
+                        record = (first, end, value, kind, None, None, 0, ".")
+                        if kind == "year" and (before != " " or cue not in SURE_YEAR_CUES):
+                            sure = year_confidence(text, start, end)
+                            record = record if sure == "certain" else extended(record, sure)
+                        append(record)
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
@@ -194,7 +217,10 @@ class StandardReader(Reader):
                         value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
-                        append((first, stop, value, kind, unit, unit_span, power, "."))
+                        record = (first, stop, value, kind, unit, unit_span, power, ".")
+                        if end - start == 4 and attached is None and unit is None and not power:
+                            record = fast_path.with_confidence(text, record)
+                        append(record)
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
                         continue
@@ -221,11 +247,17 @@ class StandardReader(Reader):
         if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
             records += list_records(items, start, "version" if "." in cluster else "quantity", ",")
             return end
+        if (code_end := _read_code(text, start, end, cluster, word, records)) is not None:
+            return code_end
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
             return read_number(text, start, end, word, records, parts[0])
-        first_record = len(records)
+        first_record, confidence = len(records), "certain"
+        if ":" in cluster and (reading := colon_reading(text, start, cluster)) is not None:
+            parts, confidence = [part._replace(kind=reading[0]) for part in parts], reading[1]
+        elif len(parts) == 2:
+            confidence = kinds.pair_confidence(text, start, cluster, parts[0].kind)
         stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
         for begin, stop_at, point, kind, _ in parts[1:-1]:
             value = plain_value(cluster[begin:stop_at], point)
@@ -233,6 +265,8 @@ class StandardReader(Reader):
         final = parts[last]
         stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
         kinds.settle_cluster(records, first_record)
+        if confidence != "certain" or parts[0].kind == "date":
+            kinds.settle_confidence(records, first_record, cluster, confidence)
         if _FEET.fullmatch(cluster):
             mark = records[-2][1]
             records[-2] = (*records[-2][:4], "ft", (mark, mark + 1), *records[-2][6:])
@@ -254,6 +288,25 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
+
+
+def _read_code(
+    text: str, start: int, end: int, cluster: str, word: str | None, records: list[kinds.Record]
+) -> int | None:
+    """Reads a cluster that is part of a code or a power such as `10−5`; returns where reading continues."""
+    if ":" in cluster or "-" in cluster or "/" in cluster:
+        letter = word is not None and word[0] in "abcdefABCDEF:" and text.startswith(word, end)
+        if letter or text[start - 1 : start] == ":" or cluster.startswith("10."):
+            stop = read_code(text, start, end, records)
+            if stop is not None:
+                return stop
+    if len(cluster) <= 5 and (power := bare_power(text, start, cluster)) is not None:
+        unit = unit_after(text, end)
+        unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
+        record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
+        records.append(extended(record, power[1]))
+        return end if unit is None else unit[2]
+    return None
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:

@@ -1,0 +1,60 @@
+"""How sure a reading is: the confidence and the uncertainty of a record.
+
+Most records have eight fields. One that has an uncertainty, or a confidence other than `certain`, has thirteen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.reading.context import YEAR_CUES, word_before
+
+if TYPE_CHECKING:
+    from numerate.reading.kinds import Record
+
+__all__ = ["SURE_YEAR_CUES", "extended", "with_uncertainty", "year_confidence"]
+
+_DEFAULTS = (None, "", False, None, "certain")
+"""Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
+SURE_YEAR_CUES = frozenset(
+    form
+    for word in YEAR_CUES - {"of", "by", "between", "b", "d", "c", "ca", "ad", "christmas", "annual", "fall"}
+    for form in (word, word.capitalize(), "(" + word)
+)
+"""Words after which four digits are certainly a year."""
+_PLUS_MINUS = ("±", " ± ", "+/-", " +/- ")
+
+
+def extended(record: Record, confidence: str, uncertainty: float | None = None) -> Record:
+    """The record with a confidence, and with an uncertainty if one is given.
+
+    Example:
+        >>> extended((0, 2, 5.0, "quantity", "m", (1, 2), 0, "."), "guess")
+        (0, 2, 5.0, 'quantity', 'm', (1, 2), 0, '.', None, '', False, None, 'guess')
+    """
+    special, path, shared, known, _ = (*record, *_DEFAULTS[len(record) - 8 :])[8:]
+    return (*record[:8], special, path, shared, known if uncertainty is None else uncertainty, confidence)
+
+
+def with_uncertainty(text: str, records: list[Record], record: Record) -> None:
+    """Gives the last of `records` the uncertainty `record` if `±` joins them: 0.04 of `1.23 ± 0.04`."""
+    last = records[-1]
+    if record[0] - last[1] <= 5 and text[last[1] : record[0]] in _PLUS_MINUS and last[3] in ("quantity", "percent"):
+        records[-1] = extended(last, last[12] if len(last) > 12 else "certain", abs(record[2]))
+
+
+def year_confidence(text: str, start: int, end: int) -> str:
+    """How sure the four digits text[start:end] are a year and not a count.
+
+    `certain` after a word such as `in`, in brackets, and at the end of a citation; else `likely` from 1900 to 2035 if
+    it is no round number; else `guess`.
+    """
+    cue = word_before(text, start)
+    if cue in SURE_YEAR_CUES:
+        return "certain"
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if (before == "(" and after in ("", ")", ",", ";", "-", "–", ":")) or (after == ")" and cue[-1:] == ","):
+        return "certain"
+    if "1900" < text[start:end] <= "2035" and text[end - 2 : end] != "00" and before != "=":
+        return "likely"
+    return "guess"
