@@ -88,7 +88,7 @@ def kind_of(
     if shape is not None:
         if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
             return records[-1][KIND]
-        if shape == "year" and record[UNIT] is not None:
+        if shape == "year" and record[UNIT] is not None:  # the unit of `1986/87 year` is dropped before
             return "range"  # 1323–1423 K
         return pair_in_context(text, begin, shape)
     if (

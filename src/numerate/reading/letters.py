@@ -51,8 +51,8 @@ _FORMULA = re.compile(
 ).match
 _SCREEN_LINES = frozenset("144 240 288 360 480 540 576 720 900 1080 1440 2160 4320".split())
 """Heights of pictures: `1080p`."""
-_ORBITAL = re.compile(
-    r"[ -](?:orbital|electron|state|level|shell|core|peak|spectr|band|sub|transition|region|line|XPS)"
+_NOT_PENCE = re.compile(
+    r" ?[−+=*×^/]|-[0-9]|[ -](?:- |orbital|electron|state|level|shell|core|peak|spectr|band|sub|transition|region|line|XPS)"
 ).match
 
 
@@ -126,6 +126,6 @@ def _is_temperature(text: str, begin: int, end: int, digits: str, records: list[
 
 def _pence(text: str, begin: int, end: int, digits: str) -> Meaning | None:
     """`266p` is money; `1080p` is a picture, `2p` an orbital."""
-    if digits in _SCREEN_LINES or _ORBITAL(text, end + 1) or text[begin - 1 : begin].isalpha():
+    if digits in _SCREEN_LINES or _NOT_PENCE(text, end + 1) or text[begin - 1 : begin].isalpha():
         return None
     return Meaning(end, 0, "money", "penny", (end, end + 1), "likely")

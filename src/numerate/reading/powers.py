@@ -19,6 +19,7 @@ _SIZES = re.compile(r"[ ]?(?:mm|cm|in|inch|inches|px|pixels|m|ft)(?!\w)").match
 _MANTISSA = re.compile(r"[1-9](?:\.[0-9]++)?").fullmatch
 _BARE = re.compile(r"10([-−])([1-9][0-9]?)").fullmatch
 _RELATION = re.compile(r"[<>~≈∼≤≥×][ ]?$").search
+_OTHER_POWER = re.compile(r"10−[0-9]").search
 _BASE = re.compile(r"\^([{(]?)([-+−]?)([0-9]{1,4})([})]?)(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.[0-9])").match
 _BRACKET = re.compile(r"\(([0-9]{1,4})\)(?![0-9(])").match
 
@@ -56,6 +57,8 @@ def bare_power(text: str, start: int, cluster: str) -> tuple[int, str] | None:
     exponent, minus = -int(match[2]), match[1] == "−"
     if _RELATION(text[max(0, start - 2) : start]):
         return exponent, "likely" if minus else "guess"
+    if minus and (_OTHER_POWER(text[max(0, start - 12) : start]) or _OTHER_POWER(text[end : end + 12])):
+        return exponent, "likely"  # a list of powers: 10−5, 10−4, 10−3
     unit = unit_after(text, end)
     if unit is None or unit[0] in CURRENCIES or text[end : end + 1] == "-":
         return None

@@ -104,7 +104,7 @@ def read_number(
         elif word in CALENDAR_WORDS and kind is None and is_day(text, begin, end, word, digits):
             kind = "date"
         if unit is None and kind != "date" and (found is None or (found[3] is None and radix is None)):
-            follower = _unit_after(text, end, stop, digits)
+            follower = _unit_after(text, end, stop, digits, kind == "year")
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
                 resume = follower[2]  # the digit in km2 is not a number
@@ -203,12 +203,14 @@ def _is_code(text: str, begin: int) -> bool:
     return text[begin - 1] not in "xX" or not text[begin - 2 : begin - 1].isdecimal()
 
 
-def _unit_after(text: str, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
+def _unit_after(text: str, end: int, stop: int, digits: str, season: bool) -> tuple[str, int, int] | None:
     """The unit after a number, without letters and words that are rarely units after whole numbers."""
     dotted = text[stop : stop + 1] == "." and text[max(0, stop - 3) : stop] in _DOTTED_SCALES
     found = unit_after(text, stop + dotted)  # 5 Mio. EUR
     if found is None or stop != end or not digits.isdecimal():
         return found
+    if season and found[0] == "year":
+        return None  # the 1986/87 year
     _, begin, close = found
     if begin == end and close == end + 1 and text[end] in ("ANW" if len(digits) == 1 else "AN"):
         return None  # 1A, 45N: usually a seat or a latitude, not a current or a force
