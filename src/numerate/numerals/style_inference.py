@@ -69,7 +69,7 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
     rest = text[begin:]
     if text.startswith("(") and ")" in rest:
         rest, _, form["outer"] = rest.rpartition(")")
-    if (power := _BASE_POWER(rest)) and power[1] != "10":
+    if (base := _BASE_POWER(rest)) and base[1] != "10":
         return Style(family="words", suffix="digits", anchor=(value, text, "", ""))
     if radix := _RADIX.match(rest):
         form |= _describe_radix(radix, rest, value)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CALENDAR_MARKS", "CALENDAR_WORDS", "colon_reading", "has_month", "is_day", "mark_kind", "read_clock"]
 
-CALENDAR_MARKS = "年月日号號時时分秒년월일시분초"
+CALENDAR_MARKS = frozenset("年月日号號時时分秒년월일시분초")
 """Characters after the parts of Chinese, Japanese and Korean dates and times."""
 CALENDAR_WORDS = frozenset([*LOWER_MONTHS, "de", "er", "Uhr", "."])
 """Words and marks after the day of a date, or after an hour."""

@@ -22,6 +22,11 @@ SURE_YEAR_CUES = frozenset(
     for form in (word, word.capitalize(), "(" + word)
 )
 """Words after which four digits are certainly a year."""
+YEAR_LEVELS = {
+    str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)
+}
+"""Four digits -> confidence of a year without evidence around it."""
+_AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
 _PLUS_MINUS = ("±", " ± ", "+/-", " +/- ")
 
 
@@ -49,12 +54,10 @@ def year_confidence(text: str, start: int, end: int) -> str:
     `certain` after a word such as `in`, in brackets, and at the end of a citation; else `likely` from 1900 to 2035 if
     it is no round number; else `guess`.
     """
-    cue = word_before(text, start)
-    if cue in SURE_YEAR_CUES:
-        return "certain"
     before, after = text[start - 1 : start], text[end : end + 1]
-    if (before == "(" and after in ("", ")", ",", ";", "-", "–", ":")) or (after == ")" and cue[-1:] == ","):
+    if before == "(":
+        if after in _AFTER_CITATION:
+            return "certain"
+    elif (after == ")" and text[start - 2 : start] == ", ") or word_before(text, start) in SURE_YEAR_CUES:
         return "certain"
-    if "1900" < text[start:end] <= "2035" and text[end - 2 : end] != "00" and before != "=":
-        return "likely"
-    return "guess"
+    return "guess" if before == "=" else YEAR_LEVELS[text[start:end]]

@@ -33,6 +33,9 @@ _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
 _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
+_SHAPE_WORDS = _CLOCK_WORDS | {"/", ":"}
+_MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+_HEX_LETTERS = frozenset("abcdefABCDEF")
 _DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 
 Records = list[Record]
@@ -58,7 +61,8 @@ def read_number(
     before = text[start - 1] if start and left else ""
     begin = start
     if word is not None:
-        if left and (stop := _read_shape(text, start, end, word, records)) is not None:
+        rare = word in _SHAPE_WORDS or (word[0] in _HEX_LETTERS and text.startswith(word, end))
+        if rare and left and (stop := _read_shape(text, start, end, word, records)) is not None:
             return stop
         if word == "_" and before != "_" and (match := _UNDERSCORED.match(text, start)):
             end, digits = match.end(), match.group()
@@ -114,8 +118,10 @@ def read_number(
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
-    if left and not negative and (minus := _minus_word(text, first, currency)) is not None:
-        first, negative = minus, True
+    if left and not negative:
+        place = begin if currency is None else currency[1]
+        if text[place - 3 : place] in _MINUS_ENDS and place <= first and (minus := minus_before(text, place)) is not None:
+            first, negative = minus, True
     if first == begin and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
         money_outside = currency_before(text, first - 1) if unit is None else None
         closing = _accounting_close(text, first, stop, digits, point, money_outside is not None)
@@ -148,7 +154,7 @@ def read_number(
         record = extended(record, confidence, float(f"{uncertainty}e{int(exponent or 0) + power - decimals}"))
     elif confidence != "certain":
         record = extended(record, confidence)
-    if records:
+    if records and first - records[-1][kinds.END] <= 5:
         record = kinds.share_with_partner(text, records, record)
         record = kinds.join_signed(text, records, record)
         with_uncertainty(text, records, record)
@@ -160,15 +166,7 @@ def _read_shape(text: str, start: int, end: int, word: str, records: Records) ->
     """Reads a code or a time that is longer than the number; returns where it ends, None if there is none."""
     if word in _CLOCK_WORDS and end - start <= 5 and (stop := read_clock(text, start, records)) is not None:
         return stop
-    if word in ("/", ":", "e", "E") or (word[0] in "abcdefABCDEF" and text.startswith(word, end)):
-        return read_code(text, start, end, records)
-    return None
-
-
-def _minus_word(text: str, first: int, currency: tuple[str, int, int] | None) -> int | None:
-    """Start of the word `minus` before the number, or before its currency."""
-    begin = currency[1] if currency is not None and currency[2] <= first else first
-    return minus_before(text, begin) if text[max(0, begin - 3) : begin] in ("us ", "US ", "ve ") else None
+    return read_code(text, start, end, records) if text.startswith(word, end) else None
 
 
 def _four_digit_confidence(
@@ -205,7 +203,7 @@ def _is_code(text: str, begin: int) -> bool:
 
 def _unit_after(text: str, end: int, stop: int, digits: str, season: bool) -> tuple[str, int, int] | None:
     """The unit after a number, without letters and words that are rarely units after whole numbers."""
-    dotted = text[stop : stop + 1] == "." and text[max(0, stop - 3) : stop] in _DOTTED_SCALES
+    dotted = stop > end and text[stop - 3 : stop] in _DOTTED_SCALES and text[stop : stop + 1] == "."
     found = unit_after(text, stop + dotted)  # 5 Mio. EUR
     if found is None or stop != end or not digits.isdecimal():
         return found

@@ -17,7 +17,7 @@ from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import NO_ADDRESS, next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
-from numerate.reading.evidence import SURE_YEAR_CUES, extended, year_confidence
+from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, extended, year_confidence
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
@@ -28,7 +28,7 @@ __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = suffixes.LETTERS_OF_WORDS, re.escape(suffixes.MARKS + suffixes.POWER_MARKS + CALENDAR_MARKS)
+_LETTERS, _MARKS = suffixes.LETTERS_OF_WORDS, re.escape(suffixes.MARKS + suffixes.POWER_MARKS + "".join(sorted(CALENDAR_MARKS)))
 # Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
 _RARE_MARKS = (
     r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
@@ -124,6 +124,7 @@ class StandardReader(Reader):
         find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
+        sure_cues, year_level = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
@@ -202,11 +203,15 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
-                        record = (first, end, value, kind, None, None, 0, ".")
-                        if kind == "year" and (before != " " or cue not in SURE_YEAR_CUES):
-                            sure = year_confidence(text, start, end)
-                            record = record if sure == "certain" else extended(record, sure)
-                        append(record)
+                        if kind != "year" or (before == " " and cue in sure_cues):
+                            append((first, end, value, kind, None, None, 0, "."))
+                        else:
+                            near = before != " " or spaces or text[end : end + 1] == ")"
+                            sure = year_confidence(text, start, end) if near else year_level(digits)
+                            if sure == "certain":
+                                append((first, end, value, kind, None, None, 0, "."))
+                            else:
+                                append((first, end, value, kind, None, None, 0, ".", None, "", False, None, sure))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
@@ -247,8 +252,12 @@ class StandardReader(Reader):
         if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
             records += list_records(items, start, "version" if "." in cluster else "quantity", ",")
             return end
-        if (code_end := _read_code(text, start, end, cluster, word, records)) is not None:
-            return code_end
+        attached = word is not None and word[0] in "abcdefABCDEF:" and text.startswith(word, end)
+        if attached or text[start - 1 : start] == ":" or cluster[:3] == "10.":
+            if (stop := read_code(text, start, end, records)) is not None:
+                return stop
+        elif cluster[:3] in ("10-", "10−") and (power := bare_power(text, start, cluster)) is not None:
+            return _read_power(text, start, end, power, records)
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
@@ -290,23 +299,13 @@ class StandardReader(Reader):
         return stop
 
 
-def _read_code(
-    text: str, start: int, end: int, cluster: str, word: str | None, records: list[kinds.Record]
-) -> int | None:
-    """Reads a cluster that is part of a code or a power such as `10−5`; returns where reading continues."""
-    if ":" in cluster or "-" in cluster or "/" in cluster:
-        letter = word is not None and word[0] in "abcdefABCDEF:" and text.startswith(word, end)
-        if letter or text[start - 1 : start] == ":" or cluster.startswith("10."):
-            stop = read_code(text, start, end, records)
-            if stop is not None:
-                return stop
-    if len(cluster) <= 5 and (power := bare_power(text, start, cluster)) is not None:
-        unit = unit_after(text, end)
-        unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
-        record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
-        records.append(extended(record, power[1]))
-        return end if unit is None else unit[2]
-    return None
+def _read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[kinds.Record]) -> int:
+    """Appends a power such as `10−5` with its unit; returns where reading continues."""
+    unit = unit_after(text, end)
+    unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
+    record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
+    records.append(extended(record, power[1]))
+    return end if unit is None else unit[2]
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:

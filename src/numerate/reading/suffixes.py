@@ -31,7 +31,7 @@ _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = frozenset(
     [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
-) | LETTERS | CALENDAR_WORDS | frozenset(CALENDAR_MARKS)
+) | LETTERS | CALENDAR_WORDS | CALENDAR_MARKS
 """All words and marks that a suffix can begin with."""
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
 _DOUBLED = re.compile(r"[ -](thousand|lakh|million|billion|trillion|crore)s?(?![\w-])").match
