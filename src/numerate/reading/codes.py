@@ -10,7 +10,7 @@ from numerate.reading.context import HASH_CUES, key_of, word_before
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["NO_ADDRESS", "is_hexadecimal", "next_address", "read_code", "read_runs"]
+__all__ = ["next_address", "read_code", "read_runs"]
 
 NO_ADDRESS = (1 << 62, 1 << 62)
 _ADDRESS = re.compile(r"(?:://|(?<!\w)www\.)[^\s<>\"“”]{1,2000}+")
@@ -18,8 +18,7 @@ _RUN = re.compile(r"\d++")
 _DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>]{1,200}+")
 _LONGEST = 80
 """Maximum number of characters of a hexadecimal code on each side of a number."""
-_left = re.compile(r"[0-9A-Fa-f:-]{0,80}$").search
-_right = re.compile(r"[0-9A-Fa-f:-]{0,80}").match
+_right = re.compile(r"[0-9A-Fa-f:-]{0,80}+").match
 _UUID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}").fullmatch
 _MAC = re.compile(r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}").fullmatch
 _IPV6 = re.compile(
@@ -29,12 +28,24 @@ _HEX = re.compile(r"[0-9a-f]{7,}|[0-9A-F]{7,}").fullmatch
 _CLOSING = ".,;:!?)]}'*_"
 
 
-def next_address(text: str, position: int) -> tuple[int, int]:
-    """Start and end of the next web address after `position`, without its scheme; NO_ADDRESS if there is none."""
-    match = _ADDRESS.search(text, position)
-    if match is None:
+def next_address(text: str, position: int, last: tuple[int, int] | None) -> tuple[int, int]:
+    """Start and end of the next web address that ends after `position`, without its scheme.
+
+    Args:
+        text: The whole text.
+        position: Offset of a number.
+        last: The address before it, None at the beginning of the text.
+
+    Returns:
+        `NO_ADDRESS` if there is none.
+    """
+    if last is None and "://" not in text and "www." not in text:
         return NO_ADDRESS
-    return match.start(), match.start() + len(match.group().rstrip(_CLOSING))
+    for match in _ADDRESS.finditer(text, 0 if last is None else last[1]):
+        end = match.start() + len(match.group().rstrip(_CLOSING))
+        if end > position:
+            return match.start(), end
+    return NO_ADDRESS
 
 
 def read_runs(text: str, start: int, end: int, records: list[Record]) -> int:
@@ -54,22 +65,16 @@ def read_code(text: str, start: int, end: int, records: list[Record]) -> int | N
         code = doi.group().rstrip(_CLOSING)
         if any(map(str.isdecimal, code.partition("/")[2])):
             return read_runs(text, start, start + len(code), records)
-    stop = hexadecimal_end(text, start, end)
+    stop = _hexadecimal_end(text, start, end)
     return None if stop is None else read_runs(text, start, stop, records)
 
 
-def is_hexadecimal(text: str, start: int, end: int) -> bool:
-    """Whether the digits text[start:end] belong to a hexadecimal code."""
-    return hexadecimal_end(text, start, end) is not None
-
-
-def hexadecimal_end(text: str, start: int, end: int) -> int | None:
+def _hexadecimal_end(text: str, start: int, end: int) -> int | None:
     """The end of the hexadecimal code around text[start:end]: a UUID, a hash, a MAC or an IPv6 address; else None."""
-    left = _left(text[max(0, start - _LONGEST) : start])
-    right = _right(text, end)
+    left, right = _right(text[max(0, start - _LONGEST) : start][::-1]), _right(text, end)
     if left is None or right is None:
         return None
-    begin, stop = start - len(left.group()), right.end()
+    begin, stop = start - left.end(), right.end()
     code = text[begin:stop].rstrip(":-") if not text[:stop].endswith("::") else text[begin:stop]
     stop = begin + len(code)
     before, after = text[begin - 1 : begin], text[stop : stop + 1]

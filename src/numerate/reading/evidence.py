@@ -12,7 +12,7 @@ from numerate.reading.context import YEAR_CUES, word_before
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["SURE_YEAR_CUES", "extended", "with_uncertainty", "year_confidence"]
+__all__ = ["PLUS_MINUS", "SURE_YEAR_CUES", "YEAR_LEVELS", "extended", "with_uncertainty", "year_confidence"]
 
 _DEFAULTS = (None, "", False, None, "certain")
 """Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
@@ -27,7 +27,8 @@ YEAR_LEVELS = {
 }
 """Four digits -> confidence of a year without evidence around it."""
 _AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
-_PLUS_MINUS = ("±", " ± ", "+/-", " +/- ")
+PLUS_MINUS = frozenset(["±", " ± ", "+/-", " +/- "])
+"""Text between a number and its uncertainty."""
 
 
 def extended(record: Record, confidence: str, uncertainty: float | None = None) -> Record:
@@ -41,10 +42,10 @@ def extended(record: Record, confidence: str, uncertainty: float | None = None) 
     return (*record[:8], special, path, shared, known if uncertainty is None else uncertainty, confidence)
 
 
-def with_uncertainty(text: str, records: list[Record], record: Record) -> None:
-    """Gives the last of `records` the uncertainty `record` if `±` joins them: 0.04 of `1.23 ± 0.04`."""
+def with_uncertainty(records: list[Record], record: Record) -> None:
+    """Gives the last of `records` the value of `record`, which follows it after `±`, as its uncertainty."""
     last = records[-1]
-    if record[0] - last[1] <= 5 and text[last[1] : record[0]] in _PLUS_MINUS and last[3] in ("quantity", "percent"):
+    if last[3] in ("quantity", "percent"):
         records[-1] = extended(last, last[12] if len(last) > 12 else "certain", abs(record[2]))
 
 

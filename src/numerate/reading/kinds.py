@@ -24,6 +24,7 @@ _ENGINE = re.compile(
     r"(?:6|8|12|16)(?!\d|\.\d)|(?:2|3|4|5|10)(?=[ -](?:engine|motor|powered|diesel|petrol|turbo|rocket|missile))"
 ).match
 _AMBIGUOUS_DATE = re.compile(r"(0?[1-9]|1[0-2])[/-](0?[1-9]|1[0-2])[/-](?:\d{4}|\d{2})").fullmatch
+_LOWER_CUES = context.LOWER_MONTHS | {"de", "del"}
 _CODE_COLON = re.compile(r"\b(?:arxiv|doi|pmid|isbn|issn|id): ?$", re.IGNORECASE).search
 
 
@@ -75,7 +76,7 @@ def kind_of(
     cue = word_before(text, begin) if left else ""
     if cue.rstrip(".,") in context.MONTHS and _may_be_date(digits, value):
         return "date"
-    if left and _follows_lower_month(text, begin, cue, digits, value):
+    if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
         return "date"
     if left and records and shape is None and _continues_date(text, records[-1], begin, digits, value):
         return "date"
@@ -161,7 +162,7 @@ def _continues_date(text: str, last: Record, begin: int, digits: str, value: flo
 
 def _follows_lower_month(text: str, begin: int, cue: str, digits: str, value: float) -> bool:
     """Whether the number is the year after a month in lower case: `août 1944`, `marzo de 2021`."""
-    if len(digits) != 4 or not _may_be_date(digits, value):
+    if not _may_be_date(digits, value):
         return False
     if cue == "de" or cue == "del":
         cue = word_before(text, begin - len(cue) - 1)

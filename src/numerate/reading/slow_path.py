@@ -11,7 +11,7 @@ from numerate.reading.calendar_forms import CALENDAR_MARKS, CALENDAR_WORDS, is_d
 from numerate.reading.clusters import DASHES, FRACTION_DENOMINATORS, Part
 from numerate.reading.codes import read_code
 from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, counts_things, word_before
-from numerate.reading.evidence import extended, with_uncertainty, year_confidence
+from numerate.reading.evidence import PLUS_MINUS, extended, with_uncertainty, year_confidence
 from numerate.reading.kinds import Record
 from numerate.reading.letters import LETTERS, letter_meaning
 from numerate.reading.powers import bracket_after, flattened_power
@@ -154,10 +154,12 @@ def read_number(
         record = extended(record, confidence, float(f"{uncertainty}e{int(exponent or 0) + power - decimals}"))
     elif confidence != "certain":
         record = extended(record, confidence)
-    if records and first - records[-1][kinds.END] <= 5:
+    if records and (gap := first - records[-1][kinds.END]) <= 5:
         record = kinds.share_with_partner(text, records, record)
-        record = kinds.join_signed(text, records, record)
-        with_uncertainty(text, records, record)
+        if gap == 1:
+            record = kinds.join_signed(text, records, record)
+        if text[first - gap : first] in PLUS_MINUS:
+            with_uncertainty(records, record)
     records.append(record)
     return max(stop, resume)
 

@@ -15,7 +15,7 @@ from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
 from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
-from numerate.reading.codes import NO_ADDRESS, next_address, read_code, read_runs
+from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
 from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, extended, year_confidence
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
@@ -128,26 +128,17 @@ class StandardReader(Reader):
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
-        address = next_address(text, 0) if "://" in text or "www." in text else NO_ADDRESS
-        run_start = min(run[0], address[0])
+        run_start, address = run[0], None
         start = next_digit(b"0")
         while start >= 0:
             if start > run_start:  # the second number of a long list: read the rest of the list at once
-                if start > address[0]:
-                    if start < address[1]:
-                        start = next_digit(b"0", read_runs(text, start, address[1], records))
-                        last_end, last_kind = records[-1][1], records[-1][3]
-                        run = next_run(text, address[1]) if self._leaders else NO_RUN
-                    address = next_address(text, address[1])
-                    run_start = min(run[0], address[0])
-                    continue
                 if start < run[1]:
                     found, start = run_records(text, run)
                     records += found
                     last_end, last_kind = records[-1][1], records[-1][3]
                     start = next_digit(b"0", start)
                 run = next_run(text, run[1])
-                run_start = min(run[0], address[0])
+                run_start = run[0]
                 continue
             digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
             first, end = start, start + len(digits)
@@ -164,6 +155,15 @@ class StandardReader(Reader):
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
+                # There is no space in a web address, so that only these numbers can be part of one.
+                if address is None or address[1] <= start:
+                    address = next_address(text, start, address)
+                if start > address[0]:
+                    start = next_digit(b"0", read_runs(text, start, address[1], records))
+                    last_end, last_kind = records[-1][1], records[-1][3]
+                    run = next_run(text, address[1]) if run_start < address[1] else run
+                    run_start = run[0]
+                    continue
                 kind = leader_kind(before, "?")
                 if kind == "open":
                     kind = None if text[end : end + 1] not in ")%" else "?"
