@@ -10,7 +10,7 @@ from numerate.reading.context import LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, wo
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["CALENDAR_MARKS", "CALENDAR_WORDS", "colon_reading", "has_month", "is_day", "mark_kind", "read_clock"]
+__all__ = ["CALENDAR_MARKS", "CALENDAR_WORDS", "colon_reading", "has_month", "is_day", "is_ordinal_day", "mark_kind", "read_clock"]
 
 CALENDAR_MARKS = frozenset("年月日号號時时分秒년월일시분초")
 """Characters after the parts of Chinese, Japanese and Korean dates and times."""
@@ -21,6 +21,7 @@ _LETTER = "a-zA-Zäéûç"
 _DOUBTFUL = frozenset("mars mai mei mayo marzo abril agosto juin julio April August September November".split())
 _dotted_month = re.compile(rf"\. ?([{_LETTER}]++)(?!['’-])").match
 _month = re.compile(rf"(?:er)? (?:de )?([{_LETTER}]++)").match
+_ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
 _year_follows = re.compile(r"\.?(?: de| del)? \d{4}(?!\d)").match
 _ARTICLES = frozenset("am vom zum bis den dem der ab seit le du au dès el del il al dal op van tot em no do".split())
 _POINT_TIME = re.compile(r"([01]?[0-9]|2[0-4])\.([0-5][0-9])(?=[ \n]?(?:[apAP]\.?[mM]\b|Uhr\b))").match
@@ -58,6 +59,16 @@ def is_day(text: str, start: int, end: int, word: str, digits: str) -> bool:
         certain = word == "de" or word_before(text, start) in _ARTICLES
         return certain or _year_follows(text, match.end()) is not None
     return True
+
+
+def is_ordinal_day(text: str, start: int, stop: int, digits: str) -> bool:
+    """Whether an ordinal is the day of a date: `September 9th`, `the 3rd of March`, `3rd March`."""
+    if len(digits) > 2:
+        return False
+    if word_before(text, start).rstrip(".,") in MONTHS:
+        return True
+    match = _ordinal_month(text, stop)
+    return match is not None and match[1] in MONTHS
 
 
 def mark_kind(text: str, end: int, mark: str, digits: str, records: list[Record]) -> str | None:

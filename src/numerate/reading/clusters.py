@@ -180,7 +180,7 @@ def pair_kind(first: str, mark: str, second: str) -> str | None:
     """The kind of two numbers with one mark between them."""
     whole = first.isdecimal() and second.isdecimal()
     if mark not in DASHES:
-        return "year" if mark == "/" and whole and _is_season(first, second) else "ratio"
+        return "range" if mark == "/" and whole and _is_season(first, second) else "ratio"
     if whole and _is_year(first):
         if _is_year(second) and int(first) < int(second):
             return "year"

@@ -33,7 +33,9 @@ ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
 LABELS = word_set("labels")
 """Words before the number of a numbered thing: `Table 3`, `page 14`."""
 DOUBTFUL_LABELS = frozenset(
-    "case area unit under no p example examples flat gate seat box platform building lot suite ext".split()
+    "case area unit under no p example examples flat gate seat box platform building lot suite ext road league code "
+    "division gymnasium modification level class grade round game week topic cluster test set method problem track "
+    "observation hypothesis condition lane book scene heat pool formula windows title sample session question".split()
 )
 """Labels that are often ordinary words."""
 VERSION_WORDS = word_set("version_words")
@@ -63,7 +65,7 @@ MINUS_WORDS = frozenset(["minus", "Minus", "MINUS", "negative", "Negative"])
 BARRIERS = frozenset('\t\r,;:<>|~*"/&?!%)')
 """Characters directly before a number that separate it from the preceding word."""
 CONNECTORS = frozenset(
-    [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"]
+    [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/", " - ", " – "]
 )
 """Text between the numbers of a list of references: `Tables 5 and 6`."""
 DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd, ", "th, "])
@@ -86,6 +88,7 @@ CUE_KINDS: dict[str, str] = (
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
+    | {"." : "?"}
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide."""
 

@@ -20,7 +20,7 @@ SURE_YEAR_CUES = frozenset(
     form
     for word in YEAR_CUES - {"of", "by", "between", "b", "d", "c", "ca", "ad", "christmas", "annual", "fall"}
     for form in (word, word.capitalize(), "(" + word)
-)
+) | {"("}
 """Words after which four digits are certainly a year."""
 YEAR_LEVELS = {
     str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)

@@ -13,6 +13,7 @@ from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
+from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.evidence import extended, year_confidence
@@ -147,7 +148,8 @@ def easy_follower(
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
-            return "ordinal", stop, 0, None, None
+            day = len(digits) <= 2 and is_ordinal_day(text, end - len(digits), stop, digits)
+            return ("date" if day else "ordinal"), stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s
     return None, end, 0, None, None

@@ -24,6 +24,8 @@ _ENGINE = re.compile(
     r"(?:6|8|12|16)(?!\d|\.\d)|(?:2|3|4|5|10)(?=[ -](?:engine|motor|powered|diesel|petrol|turbo|rocket|missile))"
 ).match
 _AMBIGUOUS_DATE = re.compile(r"(0?[1-9]|1[0-2])[/-](0?[1-9]|1[0-2])[/-](?:\d{4}|\d{2})").fullmatch
+_follower = re.compile(r" ([A-Za-z]++)").match
+_NAMED = re.compile(r"\d{1,3}[A-Z]").match  # V2X
 _LOWER_CUES = context.LOWER_MONTHS | {"de", "del"}
 _CODE_COLON = re.compile(r"\b(?:arxiv|doi|pmid|isbn|issn|id): ?$", re.IGNORECASE).search
 
@@ -60,10 +62,16 @@ def kind_of(
         dated = records and records[-1][KIND] == "date" and _may_be_date(digits, value)
         if dated and text[records[-1][END] : begin].strip("-–") in context.MONTHS:
             return "date"  # 5-Mar-24
-        cue = word_before(text, begin - 1).lower()
+        if text[begin - 5 : begin] == "-for-" and records and records[-1][END] == begin - 5:
+            records[-1] = (*records[-1][:KIND], "ratio", *records[-1][UNIT:])
+            return "ratio"  # a 2-for-1 split
+        name = word_before(text, begin - 1)
+        cue = name.lower()
+        measured = record[UNIT] is not None and text[end : end + 1] == "-"  # 5-foot-7-inch
         dated = (cue in context.YEAR_CUES and len(cue) > 1) or _looks_like_year(digits, value, 1500)
-        if cue not in context.NAME_PREFIXES and not dated:
-            return shape or "identifier"
+        dated = dated and sum(map(str.isupper, name)) < 2  # SemEval-2014
+        if cue not in context.NAME_PREFIXES and not dated and not measured:
+            return "identifier" if shape == "ratio" else shape or "identifier"
     if (
         word is not None
         and word[0].isalpha()
@@ -74,6 +82,8 @@ def kind_of(
     ):
         return shape or "identifier"
     cue = word_before(text, begin) if left else ""
+    if cue == "," or cue == ".":  # a text with spaces before its marks: `March , 2007`, `No . 7`
+        cue = word_before(text, begin - 2) + cue
     if cue.rstrip(".,") in context.MONTHS and _may_be_date(digits, value):
         return "date"
     if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
@@ -87,6 +97,8 @@ def kind_of(
     if record[UNIT] is None and _is_reference(text, begin, end, digits, key, cue, records, left):
         return "identifier"
     if shape is not None:
+        if shape == "range" and (text[begin - 1 : begin] == "/" or text[end : end + 1] == "/"):
+            return shape  # 1986/87
         if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
             return records[-1][KIND]
         if shape == "year" and record[UNIT] is not None:  # the unit of `1986/87 year` is dropped before
@@ -110,7 +122,7 @@ def kind_of(
 def _kind_after_letter(text: str, begin: int, shape: str | None) -> str:
     letter = text[begin - 1]
     earlier = text[begin - 2] if begin > 1 else " "
-    if letter in "vV" and not earlier.isalnum():
+    if letter in "vV" and not earlier.isalnum() and not _NAMED(text, begin):
         return "identifier" if letter == "V" and _ENGINE(text, begin) else "version"
     if letter in "xX" and earlier.isdecimal():  # 4x4, 28x28: sizes
         return shape or "quantity"
@@ -149,8 +161,14 @@ def _may_be_date(digits: str, value: float) -> bool:
 
 
 def _continues_date(text: str, last: Record, begin: int, digits: str, value: float) -> bool:
-    """Whether the number is the year after a day: `June 30, 2018`."""
+    """Whether the number is the year after a day, `June 30, 2018`, or another day, `June 18 and 22`."""
+    if begin - last[END] > 24:
+        return False
     gap = text[last[END] : begin]
+    if last[KIND] == "date" and len(digits) <= 2 and gap in (" and ", " to ", " or "):
+        follower = _follower(text, begin + len(digits))
+        day = digits.isdecimal() and 1 <= value <= 31 and not (follower and counts_things(follower[1]))
+        return day and word_before(text, last[START]).rstrip(".,") in context.MONTHS
     return (
         last[KIND] in ("date", "ordinal")
         and len(digits) == 4

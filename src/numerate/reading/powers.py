@@ -12,10 +12,9 @@ from numerate.reading.context import LABELS, key_of, word_before
 __all__ = ["bare_power", "base_power", "bracket_after", "flattened_power"]
 
 _FLAT = re.compile(
-    r"[ ]?([×xX·*])[ ]?10(?:([-−–+])([0-9]{1,2})|[ ]([-−–+]?)([1-9][0-9]?)|([2-9]|[12][0-9]|3[0-8]))"
+    r"[ ]?([×xX·*])[ ]?10(?:([-−–+])([0-9]{1,2})|[ ]([-−–+]?)([1-9][0-9]?))"
     r"(?![\w^%]|[.,:/][0-9]|[ ]?[×x*][ ]?[0-9])"
 ).match
-_SIZES = re.compile(r"[ ]?(?:mm|cm|in|inch|inches|px|pixels|m|ft)(?!\w)").match
 _MANTISSA = re.compile(r"[1-9](?:\.[0-9]++)?").fullmatch
 _BARE = re.compile(r"10([-−])([1-9][0-9]?)").fullmatch
 _RELATION = re.compile(r"[<>~≈∼≤≥×][ ]?$").search
@@ -25,7 +24,7 @@ _BRACKET = re.compile(r"\(([0-9]{1,4})\)(?![0-9(])").match
 
 
 def flattened_power(text: str, end: int, digits: str) -> tuple[int, str, str] | None:
-    """Reads `×10−5`, ` x 10 23` and `×105` after a mantissa.
+    """Reads `×10−5` and ` x 10 23` after a mantissa; in `×106` nothing shows that the superscript was lost.
 
     Returns:
         End of the number, its exponent and its confidence; None if there is no power.
@@ -33,7 +32,7 @@ def flattened_power(text: str, end: int, digits: str) -> tuple[int, str, str] | 
     match = _FLAT(text, end)
     if match is None:
         return None
-    mark, sign, power, spaced_sign, spaced_power, glued = match.groups()
+    mark, sign, power, spaced_sign, spaced_power = match.groups()
     scientific = _MANTISSA(digits) is not None
     decimals = "." in digits
     if power is not None:
@@ -43,9 +42,7 @@ def flattened_power(text: str, end: int, digits: str) -> tuple[int, str, str] | 
         return match.end(), _signed(sign, power), "guess" if range_like and not decimals else "likely"
     if not scientific or (mark != "×" and not decimals):
         return None
-    if spaced_power is not None:
-        return match.end(), _signed(spaced_sign, spaced_power), "guess"
-    return (match.end(), glued, "guess") if decimals and not _SIZES(text, match.end()) else None
+    return match.end(), _signed(spaced_sign, spaced_power), "guess"
 
 
 def bare_power(text: str, start: int, cluster: str) -> tuple[int, str] | None:

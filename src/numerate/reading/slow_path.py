@@ -7,7 +7,14 @@ import re
 from numerate.numerals.style import VULGAR
 from numerate.numerals.units import CURRENCIES, currency_before, unit_after
 from numerate.reading import kinds, suffixes
-from numerate.reading.calendar_forms import CALENDAR_MARKS, CALENDAR_WORDS, is_day, mark_kind, read_clock
+from numerate.reading.calendar_forms import (
+    CALENDAR_MARKS,
+    CALENDAR_WORDS,
+    is_day,
+    is_ordinal_day,
+    mark_kind,
+    read_clock,
+)
 from numerate.reading.clusters import DASHES, FRACTION_DENOMINATORS, Part
 from numerate.reading.codes import read_code
 from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, counts_things, word_before
@@ -33,9 +40,10 @@ _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
 _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
-_SHAPE_WORDS = _CLOCK_WORDS | {"/", ":"}
+_RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
+"""Words and marks after a number that need a rule of their own."""
 _MINUS_ENDS = frozenset(["us ", "US ", "ve "])
-_HEX_LETTERS = frozenset("abcdefABCDEF")
+_after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
 _DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 
 Records = list[Record]
@@ -60,9 +68,9 @@ def read_number(
         point, kind, fraction = part.point, part.kind, part.fraction
     before = text[start - 1] if start and left else ""
     begin = start
-    if word is not None:
-        rare = word in _SHAPE_WORDS or (word[0] in _HEX_LETTERS and text.startswith(word, end))
-        if rare and left and (stop := _read_shape(text, start, end, word, records)) is not None:
+    rare = word in _RARE_WORDS
+    if rare and word is not None:
+        if left and (stop := _read_shape(text, start, end, word, records)) is not None:
             return stop
         if word == "_" and before != "_" and (match := _UNDERSCORED.match(text, start)):
             end, digits = match.end(), match.group()
@@ -88,27 +96,30 @@ def read_number(
     unit = unit_span = uncertainty = None
     confidence = "certain"
     if word is not None and not (currency is None and before.isalpha() and word[0].isalpha() and _is_code(text, begin)):
-        if word == "(" and kind is None and fraction is None:
-            bracket = bracket_after(text, begin, end, digits, point)
-            if bracket is not None:
+        letter = None
+        if rare and kind is None and fraction is None:
+            if word == "(" and (bracket := bracket_after(text, begin, end, digits, point)) is not None:
                 stop, uncertainty = bracket
                 word = suffixes.word_at(text, stop) or text[stop : stop + 2].lstrip(" ")[:1] or "("
-        place, letter = stop, None
-        if word in LETTERS and kind is None and fraction is None:
-            letter = letter_meaning(text, begin, end, word, digits, currency is not None, records)
+            elif word in LETTERS:
+                letter = letter_meaning(text, begin, end, word, digits, currency is not None, records)
+            elif word in CALENDAR_WORDS and is_day(text, begin, end, word, digits):
+                kind = "date"
+        place, found = stop, None
         if letter is not None:
             stop, power, kind, unit, unit_span, confidence = letter
             resume = stop if unit_span is None else unit_span[1]
-            found = None
         elif (found := suffixes.suffix_after(text, start, place, word, digits, currency is not None)) is not None:
             stop, power, exponent, suffix_kind, radix = found
-            kind = kind or suffix_kind
-            if exponent and word in "xX×·*" and (flat := flattened_power(text, place, digits)):
+            if suffix_kind is not None:
+                kind = kind or suffix_kind
+                if suffix_kind == "ordinal":
+                    first, negative = begin, False  # `2nd -5th` is a range
+                    kind = "date" if is_ordinal_day(text, begin, stop, digits) else kind
+            elif exponent and word in "xX×·*" and (flat := flattened_power(text, place, digits)):
                 confidence = flat[2]
-        elif word in CALENDAR_WORDS and kind is None and is_day(text, begin, end, word, digits):
-            kind = "date"
         if unit is None and kind != "date" and (found is None or (found[3] is None and radix is None)):
-            follower = _unit_after(text, end, stop, digits, kind == "year")
+            follower = _unit_after(text, end, stop, digits)
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
                 resume = follower[2]  # the digit in km2 is not a number
@@ -151,7 +162,8 @@ def read_number(
     record = (first, stop, value, kind, unit, unit_span, power, point)
     if uncertainty is not None:
         decimals = len(digits.rpartition(point)[2]) if point and point in digits else 0
-        record = extended(record, confidence, float(f"{uncertainty}e{int(exponent or 0) + power - decimals}"))
+        scale = int(exponent or 0) + power - decimals if len(exponent) < 20 else 0
+        record = extended(record, confidence, float(f"{uncertainty}e{scale}"))
     elif confidence != "certain":
         record = extended(record, confidence)
     if records and (gap := first - records[-1][kinds.END]) <= 5:
@@ -168,7 +180,7 @@ def _read_shape(text: str, start: int, end: int, word: str, records: Records) ->
     """Reads a code or a time that is longer than the number; returns where it ends, None if there is none."""
     if word in _CLOCK_WORDS and end - start <= 5 and (stop := read_clock(text, start, records)) is not None:
         return stop
-    return read_code(text, start, end, records) if text.startswith(word, end) else None
+    return read_code(text, start, end, records) if word in ("/", ":", "e", "E") and text.startswith(word, end) else None
 
 
 def _four_digit_confidence(
@@ -203,13 +215,13 @@ def _is_code(text: str, begin: int) -> bool:
     return text[begin - 1] not in "xX" or not text[begin - 2 : begin - 1].isdecimal()
 
 
-def _unit_after(text: str, end: int, stop: int, digits: str, season: bool) -> tuple[str, int, int] | None:
+def _unit_after(text: str, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
     """The unit after a number, without letters and words that are rarely units after whole numbers."""
     dotted = stop > end and text[stop - 3 : stop] in _DOTTED_SCALES and text[stop : stop + 1] == "."
     found = unit_after(text, stop + dotted)  # 5 Mio. EUR
     if found is None or stop != end or not digits.isdecimal():
         return found
-    if season and found[0] == "year":
+    if found[0] == "year" and _after_season(text[max(0, end - 10) : end]):
         return None  # the 1986/87 year
     _, begin, close = found
     if begin == end and close == end + 1 and text[end] in ("ANW" if len(digits) == 1 else "AN"):

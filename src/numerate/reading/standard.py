@@ -181,7 +181,9 @@ class StandardReader(Reader):
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
                 if last_kind == "date":
-                    if kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+                    if end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
+                        kind = "?"
+                    elif kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
                         kind = "date"
                 elif first != start or end - start == 4 or text[last_end:start] in links:
                     kind = "?"
@@ -206,7 +208,7 @@ class StandardReader(Reader):
                         if kind != "year" or (before == " " and cue in sure_cues):
                             append((first, end, value, kind, None, None, 0, "."))
                         else:
-                            near = before != " " or spaces or text[end : end + 1] == ")"
+                            near = before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable())
                             sure = year_confidence(text, start, end) if near else year_level(digits)
                             if sure == "certain":
                                 append((first, end, value, kind, None, None, 0, "."))

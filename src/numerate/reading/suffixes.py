@@ -16,12 +16,15 @@ POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
 _PERCENT_WORDS = {"percent": -2, "pct": -2, "Pct": -2, "PCT": -2, "Percent": -2, "PERCENT": -2, "bps": -4, "permil": -3}
 _PER = re.compile(r"per[ -]?(?:(?:cent)|(mill?e?))(?![A-Za-z])", re.IGNORECASE)
-_BASIS = re.compile(r"basis[ -]points?(?![A-Za-z])")
+_BASIS = re.compile(r"basis[ \n-]points?(?![A-Za-z])")
 _EXPONENT = re.compile(r"[eE]([-+−]?)([0-9]++)(?![\w])")
 _SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
 _POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
 _CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
 _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock|Uhr\b)", re.IGNORECASE)
+TIME_ZONES = frozenset("GMT UTC BST CET CEST EST EDT CST CDT MST MDT PST PDT hrs".split())
+"""Words after the four digits of a time: `1400 GMT`."""
+_HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
 MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
@@ -31,7 +34,7 @@ _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = frozenset(
     [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
-) | LETTERS | CALENDAR_WORDS | CALENDAR_MARKS
+) | LETTERS | CALENDAR_WORDS | CALENDAR_MARKS | TIME_ZONES
 """All words and marks that a suffix can begin with."""
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
 _DOUBLED = re.compile(r"[ -](thousand|lakh|million|billion|trillion|crore)s?(?![\w-])").match
@@ -137,6 +140,8 @@ def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: i
     if word in ("x", "X", "o", "O", "b", "B") and digits == "0" and gap == 0 and (radix := _RADIX.match(text, start)):
         return radix.end(), 0, "", None, _radix_value(radix.group())
     if digits.isdecimal() and len(digits) <= 2 and int(digits) <= 24 and _HOUR.match(text, end):
+        return end, 0, "", "time", None
+    if word in TIME_ZONES and gap and _HOURS_AND_MINUTES(digits):
         return end, 0, "", "time", None
     return None
 
