@@ -40,6 +40,8 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
+_MONTH_STARTS = frozenset("oJFMASOND")
+"""First letters of months, and of the `of` before them."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -148,7 +150,8 @@ def easy_follower(
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
-            day = len(digits) <= 2 and is_ordinal_day(text, end - len(digits), stop, digits)
+            # A month before it would have given the kind "date".
+            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and is_ordinal_day(text, end - len(digits), stop, digits)
             return ("date" if day else "ordinal"), stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s

@@ -26,6 +26,7 @@ _ENGINE = re.compile(
 _AMBIGUOUS_DATE = re.compile(r"(0?[1-9]|1[0-2])[/-](0?[1-9]|1[0-2])[/-](?:\d{4}|\d{2})").fullmatch
 _follower = re.compile(r" ([A-Za-z]++)").match
 _NAMED = re.compile(r"\d{1,3}[A-Z]").match  # V2X
+_LAWS_AND_HASHES = context.STATUTES | context.HASH_CUES
 _LOWER_CUES = context.LOWER_MONTHS | {"de", "del"}
 _CODE_COLON = re.compile(r"\b(?:arxiv|doi|pmid|isbn|issn|id): ?$", re.IGNORECASE).search
 
@@ -195,10 +196,11 @@ def _is_reference(
     listed = last is not None and last[KIND] == "identifier" and text[last[END] : begin] in context.CONNECTORS
     if not left:
         return listed
-    if key in context.HASH_CUES and len(digits) >= 7 and digits.isdecimal():
-        return True  # commit 8432178
-    if key in context.STATUTES and _looks_like_year(digits, float(digits) if digits.isdecimal() else 0.0):
-        return False  # Companies Act 2006
+    if key in _LAWS_AND_HASHES and digits.isdecimal():
+        if len(digits) >= 7 and key in context.HASH_CUES:
+            return True  # commit 8432178
+        if key in context.STATUTES and _looks_like_year(digits, float(digits)):
+            return False  # Companies Act 2006
     if key in context.LABELS or (key == "p" and cue.endswith(".")):
         if cue[-1] == ":" and len(digits) == 4 and "1600" <= digits <= "2100":
             return False  # Note: 1986 includes

@@ -75,7 +75,7 @@ def read_number(
         if word == "_" and before != "_" and (match := _UNDERSCORED.match(text, start)):
             end, digits = match.end(), match.group()
             word = suffixes.word_at(text, end)
-        elif word in CALENDAR_MARKS and kind is None:
+        elif word in CALENDAR_MARKS and kind is None and not (before.isascii() and before.isalpha()):
             kind = mark_kind(text, end, word, digits, records)
     if left:
         if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):

@@ -17,7 +17,7 @@ from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
-from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, extended, year_confidence
+from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, YEAR_TAIL, extended, year_confidence
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
@@ -124,7 +124,7 @@ class StandardReader(Reader):
         find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
-        sure_cues, year_level = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__
+        sure_cues, year_level, year_tail = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__, (None, None, 0, *YEAR_TAIL)
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
@@ -195,8 +195,16 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
-                        elif "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
-                            kind = "year"
+                        elif "1600" <= digits <= "2100":
+                            kind = "year" if spaced is None or spaced[-1] != "s" else kinds.four_digits(digits, spaced)
+                            if kind is not None and (before != " " or cue not in sure_cues):
+                                near = before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable())
+                                sure = year_confidence(text, start, end) if near else year_level(digits)
+                                if sure != "certain":
+                                    append((start, end, float(digits), kind, *year_tail, sure))
+                                    last_end, last_kind = end, kind
+                                    start = next_digit(b"0", end)
+                                    continue
                         else:
                             kind = kinds.four_digits(digits, spaced)
                     elif kind == "date" and not (whole and fast_path.may_be_date(digits)):
@@ -205,15 +213,7 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
-                        if kind != "year" or (before == " " and cue in sure_cues):
-                            append((first, end, value, kind, None, None, 0, "."))
-                        else:
-                            near = before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable())
-                            sure = year_confidence(text, start, end) if near else year_level(digits)
-                            if sure == "certain":
-                                append((first, end, value, kind, None, None, 0, "."))
-                            else:
-                                append((first, end, value, kind, None, None, 0, ".", None, "", False, None, sure))
+                        append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
