@@ -10,7 +10,16 @@ from numerate.reading.context import LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, wo
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["CALENDAR_MARKS", "CALENDAR_WORDS", "colon_reading", "has_month", "is_day", "is_ordinal_day", "mark_kind", "read_clock"]
+__all__ = [
+    "CALENDAR_MARKS",
+    "CALENDAR_WORDS",
+    "colon_reading",
+    "has_month",
+    "is_day",
+    "is_ordinal_day",
+    "mark_kind",
+    "read_clock",
+]
 
 CALENDAR_MARKS = frozenset("年月日号號時时分秒년월일시분초")
 """Characters after the parts of Chinese, Japanese and Korean dates and times."""
@@ -18,12 +27,55 @@ CALENDAR_WORDS = frozenset([*LOWER_MONTHS, "de", "er", "Uhr", "."])
 """Words and marks after the day of a date, or after an hour."""
 _LETTER = "a-zA-Zäéûç"
 # Names that are ordinary words or names in another language need a second sign of a date.
-_DOUBTFUL = frozenset("mars mai mei mayo marzo abril agosto juin julio April August September November".split())
+_DOUBTFUL = frozenset(
+    [
+        "mars",
+        "mai",
+        "mei",
+        "mayo",
+        "marzo",
+        "abril",
+        "agosto",
+        "juin",
+        "julio",
+        "April",
+        "August",
+        "September",
+        "November",
+    ]
+)
 _dotted_month = re.compile(rf"\. ?([{_LETTER}]++)(?!['’-])").match
 _month = re.compile(rf"(?:er)? (?:de )?([{_LETTER}]++)").match
 _ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
 _year_follows = re.compile(r"\.?(?: de| del)? \d{4}(?!\d)").match
-_ARTICLES = frozenset("am vom zum bis den dem der ab seit le du au dès el del il al dal op van tot em no do".split())
+_ARTICLES = frozenset(
+    [
+        "am",
+        "vom",
+        "zum",
+        "bis",
+        "den",
+        "dem",
+        "der",
+        "ab",
+        "seit",
+        "le",
+        "du",
+        "au",
+        "dès",
+        "el",
+        "del",
+        "il",
+        "al",
+        "dal",
+        "op",
+        "van",
+        "tot",
+        "em",
+        "no",
+        "do",
+    ]
+)
 _POINT_TIME = re.compile(r"([01]?[0-9]|2[0-4])\.([0-5][0-9])(?=[ \n]?(?:[apAP]\.?[mM]\b|Uhr\b))").match
 _H_TIME = re.compile(r"([01]?[0-9]|2[0-4])h([0-5][0-9])(?!\w)").match
 _CLOCK = re.compile(r"[ \n]?(?:[ap]\.?m\b|o'clock|Uhr|hrs?\b|GMT|UTC|[ECMP][SD]T\b)", re.IGNORECASE).match
@@ -35,7 +87,25 @@ _RATIO_AFTER = re.compile(
 _RATIO_BEFORE = re.compile(
     r"(?:ratios?|dilut\w{0,4}|scales?|odds|proportions?|mixed|split|stoichiometry|mixture)(?: (?:of|at|to|in|is|was|a))?[ :(]*$"
 ).search
-_TIME_CUES = frozenset("at by until till from after before around about to between since and approximately circa".split())
+_TIME_CUES = frozenset(
+    [
+        "at",
+        "by",
+        "until",
+        "till",
+        "from",
+        "after",
+        "before",
+        "around",
+        "about",
+        "to",
+        "between",
+        "since",
+        "and",
+        "approximately",
+        "circa",
+    ]
+)
 _PAIR = re.compile(r"([0-9]{1,2}):([0-9]{2})").fullmatch
 
 

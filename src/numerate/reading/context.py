@@ -33,9 +33,58 @@ ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
 LABELS = word_set("labels")
 """Words before the number of a numbered thing: `Table 3`, `page 14`."""
 DOUBTFUL_LABELS = frozenset(
-    "case area unit under no p example examples flat gate seat box platform building lot suite ext road league code "
-    "division gymnasium modification level class grade round game week topic cluster test set method problem track "
-    "observation hypothesis condition lane book scene heat pool formula windows title sample session question".split()
+    [
+        "case",
+        "area",
+        "unit",
+        "under",
+        "no",
+        "p",
+        "example",
+        "examples",
+        "flat",
+        "gate",
+        "seat",
+        "box",
+        "platform",
+        "building",
+        "lot",
+        "suite",
+        "ext",
+        "road",
+        "league",
+        "code",
+        "division",
+        "gymnasium",
+        "modification",
+        "level",
+        "class",
+        "grade",
+        "round",
+        "game",
+        "week",
+        "topic",
+        "cluster",
+        "test",
+        "set",
+        "method",
+        "problem",
+        "track",
+        "observation",
+        "hypothesis",
+        "condition",
+        "lane",
+        "book",
+        "scene",
+        "heat",
+        "pool",
+        "formula",
+        "windows",
+        "title",
+        "sample",
+        "session",
+        "question",
+    ]
 )
 """Labels that are often ordinary words."""
 VERSION_WORDS = word_set("version_words")
@@ -88,7 +137,7 @@ CUE_KINDS: dict[str, str] = (
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
-    | {"." : "?"}
+    | {".": "?"}
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide."""
 

@@ -12,7 +12,15 @@ from numerate.reading.context import YEAR_CUES, word_before
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["PLUS_MINUS", "SURE_YEAR_CUES", "YEAR_LEVELS", "YEAR_TAIL", "extended", "with_uncertainty", "year_confidence"]
+__all__ = [
+    "PLUS_MINUS",
+    "SURE_YEAR_CUES",
+    "YEAR_LEVELS",
+    "YEAR_TAIL",
+    "extended",
+    "with_uncertainty",
+    "year_confidence",
+]
 
 _DEFAULTS = (None, "", False, None, "certain")
 """Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
@@ -22,9 +30,7 @@ SURE_YEAR_CUES = frozenset(
     for form in (word, word.capitalize(), "(" + word)
 ) | {"("}
 """Words after which four digits are certainly a year."""
-YEAR_LEVELS = {
-    str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)
-}
+YEAR_LEVELS = {str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)}
 """Four digits -> confidence of a year without evidence around it."""
 YEAR_TAIL = (".", *_DEFAULTS[:-1])
 """The fields between the power and the confidence of a year."""

@@ -49,7 +49,9 @@ _ELEMENT = "(?:Li|Be|Na|Mg|Al|Si|Cl|Ca|Ti|Cr|Mn|Fe|Co|Ni|Cu|Zn|Br|Ag|Cd|Cs|Ba|La
 _FORMULA = re.compile(
     rf"(?=[A-Z(]{{0,8}}[a-z0-9])(?!NaN\b){_ELEMENT}[0-9]{{0,2}}(?:\(?{_ELEMENT}[0-9]{{0,2}}\)?[0-9]?){{1,8}}+(?![A-Za-z0-9])"
 ).match
-_SCREEN_LINES = frozenset("144 240 288 360 480 540 576 720 900 1080 1440 2160 4320".split())
+_SCREEN_LINES = frozenset(
+    ["144", "240", "288", "360", "480", "540", "576", "720", "900", "1080", "1440", "2160", "4320"]
+)
 """Heights of pictures: `1080p`."""
 _NOT_PENCE = re.compile(
     r" ?[−+=*×^/]|-[0-9]|[ -](?:- |orbital|electron|state|level|shell|core|peak|spectr|band|sub|transition|region|line|XPS)"

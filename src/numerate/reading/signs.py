@@ -13,7 +13,27 @@ __all__ = ["minus_before", "sign_before"]
 _NUMBER_WORDS = english_words() - {"a", "an", "and", "of", "point", "second", "seconds", "minus", "negative"}
 _minus = re.compile(rf"(?<![\w.-])({'|'.join(sorted(MINUS_WORDS))}) $").search
 # `negative` is also an adjective: it is a sign only after these words, or at the beginning.
-_NEGATIVE_AFTER = frozenset("a of to at was is by from between and equals equal than = about around a".split())
+_NEGATIVE_AFTER = frozenset(
+    [
+        "a",
+        "of",
+        "to",
+        "at",
+        "was",
+        "is",
+        "by",
+        "from",
+        "between",
+        "and",
+        "equals",
+        "equal",
+        "than",
+        "=",
+        "about",
+        "around",
+        "a",
+    ]
+)
 
 
 def sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:

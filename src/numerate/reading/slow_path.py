@@ -131,7 +131,11 @@ def read_number(
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
     if left and not negative:
         place = begin if currency is None else currency[1]
-        if text[place - 3 : place] in _MINUS_ENDS and place <= first and (minus := minus_before(text, place)) is not None:
+        if (
+            text[place - 3 : place] in _MINUS_ENDS
+            and place <= first
+            and (minus := minus_before(text, place)) is not None
+        ):
             first, negative = minus, True
     if first == begin and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
         money_outside = currency_before(text, first - 1) if unit is None else None
@@ -199,7 +203,11 @@ def _four_digit_confidence(
 def _is_point(text: str, start: int, end: int) -> bool:
     """Whether the full stop before text[start:end] is a decimal point: in `.5`, not in `sentence.5`, `...5`, `).5`."""
     follower = text[end : end + 2]
-    return follower != ".." and not (follower[:1] == "." and follower[1:].isdecimal()) and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
+    return (
+        follower != ".."
+        and not (follower[:1] == "." and follower[1:].isdecimal())
+        and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
+    )
 
 
 def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:

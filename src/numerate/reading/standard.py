@@ -28,11 +28,12 @@ __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = suffixes.LETTERS_OF_WORDS, re.escape(suffixes.MARKS + suffixes.POWER_MARKS + "".join(sorted(CALENDAR_MARKS)))
-# Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
-_RARE_MARKS = (
-    r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+_LETTERS, _MARKS = (
+    suffixes.LETTERS_OF_WORDS,
+    re.escape(suffixes.MARKS + suffixes.POWER_MARKS + "".join(sorted(CALENDAR_MARKS))),
 )
+# Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
+_RARE_MARKS = r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
 # directly after it.

@@ -22,7 +22,9 @@ _SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
 _POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
 _CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
 _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock|Uhr\b)", re.IGNORECASE)
-TIME_ZONES = frozenset("GMT UTC BST CET CEST EST EDT CST CDT MST MDT PST PDT hrs".split())
+TIME_ZONES = frozenset(
+    ["GMT", "UTC", "BST", "CET", "CEST", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "hrs"]
+)
 """Words after the four digits of a time: `1400 GMT`."""
 _HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
@@ -32,9 +34,15 @@ LETTERS_OF_WORDS = "A-Za-zµμΩäéûç"
 """Letters of the word after a number: those of units, and of month names."""
 _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
-SPECIAL = frozenset(
-    [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
-) | LETTERS | CALENDAR_WORDS | CALENDAR_MARKS | TIME_ZONES
+SPECIAL = (
+    frozenset(
+        [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
+    )
+    | LETTERS
+    | CALENDAR_WORDS
+    | CALENDAR_MARKS
+    | TIME_ZONES
+)
 """All words and marks that a suffix can begin with."""
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
 _DOUBLED = re.compile(r"[ -](thousand|lakh|million|billion|trillion|crore)s?(?![\w-])").match
