@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.reading.context import LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, word_before
+from numerate.reading.context import LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, word_before, word_set
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -27,55 +27,12 @@ CALENDAR_WORDS = frozenset([*LOWER_MONTHS, "de", "er", "Uhr", "."])
 """Words and marks after the day of a date, or after an hour."""
 _LETTER = "a-zA-Zäéûç"
 # Names that are ordinary words or names in another language need a second sign of a date.
-_DOUBTFUL = frozenset(
-    [
-        "mars",
-        "mai",
-        "mei",
-        "mayo",
-        "marzo",
-        "abril",
-        "agosto",
-        "juin",
-        "julio",
-        "April",
-        "August",
-        "September",
-        "November",
-    ]
-)
+_DOUBTFUL = word_set("doubtful_months")
 _dotted_month = re.compile(rf"\. ?([{_LETTER}]++)(?!['’-])").match
 _month = re.compile(rf"(?:er)? (?:de )?([{_LETTER}]++)").match
 _ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
 _year_follows = re.compile(r"\.?(?: de| del)? \d{4}(?!\d)").match
-_ARTICLES = frozenset(
-    [
-        "am",
-        "vom",
-        "zum",
-        "bis",
-        "den",
-        "dem",
-        "der",
-        "ab",
-        "seit",
-        "le",
-        "du",
-        "au",
-        "dès",
-        "el",
-        "del",
-        "il",
-        "al",
-        "dal",
-        "op",
-        "van",
-        "tot",
-        "em",
-        "no",
-        "do",
-    ]
-)
+_ARTICLES = word_set("articles_before_dates")
 _POINT_TIME = re.compile(r"([01]?[0-9]|2[0-4])\.([0-5][0-9])(?=[ \n]?(?:[apAP]\.?[mM]\b|Uhr\b))").match
 _H_TIME = re.compile(r"([01]?[0-9]|2[0-4])h([0-5][0-9])(?!\w)").match
 _CLOCK = re.compile(r"[ \n]?(?:[ap]\.?m\b|o'clock|Uhr|hrs?\b|GMT|UTC|[ECMP][SD]T\b)", re.IGNORECASE).match
@@ -85,27 +42,10 @@ _RATIO_AFTER = re.compile(
     r"|[,;)] ?\(?(?:v/v|w/w|w/v|by (?:weight|volume|mass))"
 ).match
 _RATIO_BEFORE = re.compile(
-    r"(?:ratios?|dilut\w{0,4}|scales?|odds|proportions?|mixed|split|stoichiometry|mixture)(?: (?:of|at|to|in|is|was|a))?[ :(]*$"
+    r"(?:ratios?|dilut\w{0,4}|scales?|odds|proportions?|mixed|split|stoichiometry|mixture)"
+    r"(?: (?:of|at|to|in|is|was|a))?[ :(]*$"
 ).search
-_TIME_CUES = frozenset(
-    [
-        "at",
-        "by",
-        "until",
-        "till",
-        "from",
-        "after",
-        "before",
-        "around",
-        "about",
-        "to",
-        "between",
-        "since",
-        "and",
-        "approximately",
-        "circa",
-    ]
-)
+_TIME_CUES = word_set("time_cues")
 _PAIR = re.compile(r"([0-9]{1,2}):([0-9]{2})").fullmatch
 
 
@@ -168,8 +108,7 @@ def read_clock(text: str, start: int, records: list[Record]) -> int | None:
     match = _POINT_TIME(text, start) or _H_TIME(text, start)
     if match is None:
         return None
-    for group in (1, 2):
-        records.append((*match.span(group), float(match[group]), "time", None, None, 0, "."))
+    records.extend((*match.span(group), float(match[group]), "time", None, None, 0, ".") for group in (1, 2))
     return match.end()
 
 

@@ -32,60 +32,7 @@ MONEY_SUFFIXES = SCALE_SUFFIXES | {"m": 6, "b": 9, "T": 12, "MM": 6, "mm": 6}
 ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
 LABELS = word_set("labels")
 """Words before the number of a numbered thing: `Table 3`, `page 14`."""
-DOUBTFUL_LABELS = frozenset(
-    [
-        "case",
-        "area",
-        "unit",
-        "under",
-        "no",
-        "p",
-        "example",
-        "examples",
-        "flat",
-        "gate",
-        "seat",
-        "box",
-        "platform",
-        "building",
-        "lot",
-        "suite",
-        "ext",
-        "road",
-        "league",
-        "code",
-        "division",
-        "gymnasium",
-        "modification",
-        "level",
-        "class",
-        "grade",
-        "round",
-        "game",
-        "week",
-        "topic",
-        "cluster",
-        "test",
-        "set",
-        "method",
-        "problem",
-        "track",
-        "observation",
-        "hypothesis",
-        "condition",
-        "lane",
-        "book",
-        "scene",
-        "heat",
-        "pool",
-        "formula",
-        "windows",
-        "title",
-        "sample",
-        "session",
-        "question",
-    ]
-)
+DOUBTFUL_LABELS = word_set("doubtful_labels")
 """Labels that are often ordinary words."""
 VERSION_WORDS = word_set("version_words")
 LOWER_MONTHS = word_set("lower_months")

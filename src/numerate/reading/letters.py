@@ -1,4 +1,4 @@
-"""Decides what a letter after a number is: a scale (`10M`), a unit (`300K` of a temperature), pence or part of a name."""
+"""Decides what a letter after a number is: a scale (`10M`), a unit (`300K` of a temperature), pence, part of a name."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numerate.reading.context import (
     counts_things,
     key_of,
     word_before,
+    word_set,
 )
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ _ELEMENT = "(?:Li|Be|Na|Mg|Al|Si|Cl|Ca|Ti|Cr|Mn|Fe|Co|Ni|Cu|Zn|Br|Ag|Cd|Cs|Ba|La
 _FORMULA = re.compile(
     rf"(?=[A-Z(]{{0,8}}[a-z0-9])(?!NaN\b){_ELEMENT}[0-9]{{0,2}}(?:\(?{_ELEMENT}[0-9]{{0,2}}\)?[0-9]?){{1,8}}+(?![A-Za-z0-9])"
 ).match
-_SCREEN_LINES = frozenset(
-    ["144", "240", "288", "360", "480", "540", "576", "720", "900", "1080", "1440", "2160", "4320"]
-)
+_SCREEN_LINES = word_set("screen_lines")
 """Heights of pictures: `1080p`."""
 _NOT_PENCE = re.compile(
-    r" ?[−+=*×^/]|-[0-9]|[ -](?:- |orbital|electron|state|level|shell|core|peak|spectr|band|sub|transition|region|line|XPS)"
+    r" ?[−+=*×^/]|-[0-9]|[ -](?:- "
+    r"|orbital|electron|state|level|shell|core|peak|spectr|band|sub|transition|region|line|XPS)"
 ).match
 
 

@@ -6,34 +6,14 @@ import re
 
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.word_tables import english_words
-from numerate.reading.context import MINUS_WORDS, SIGN_LEADERS
+from numerate.reading.context import MINUS_WORDS, SIGN_LEADERS, word_set
 
 __all__ = ["minus_before", "sign_before"]
 
 _NUMBER_WORDS = english_words() - {"a", "an", "and", "of", "point", "second", "seconds", "minus", "negative"}
 _minus = re.compile(rf"(?<![\w.-])({'|'.join(sorted(MINUS_WORDS))}) $").search
 # `negative` is also an adjective: it is a sign only after these words, or at the beginning.
-_NEGATIVE_AFTER = frozenset(
-    [
-        "a",
-        "of",
-        "to",
-        "at",
-        "was",
-        "is",
-        "by",
-        "from",
-        "between",
-        "and",
-        "equals",
-        "equal",
-        "than",
-        "=",
-        "about",
-        "around",
-        "a",
-    ]
-)
+_NEGATIVE_AFTER = word_set("words_before_negative")
 
 
 def sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:

@@ -8,7 +8,7 @@ import unicodedata
 from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.reading.calendar_forms import CALENDAR_MARKS, CALENDAR_WORDS
-from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
+from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS, word_set
 from numerate.reading.letters import LETTERS
 from numerate.reading.powers import base_power, flattened_power
 
@@ -22,9 +22,7 @@ _SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
 _POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
 _CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
 _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock|Uhr\b)", re.IGNORECASE)
-TIME_ZONES = frozenset(
-    ["GMT", "UTC", "BST", "CET", "CEST", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "hrs"]
-)
+TIME_ZONES = word_set("time_zones")
 """Words after the four digits of a time: `1400 GMT`."""
 _HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
