@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Exponent", "Style", "ordinal_suffix", "render", "shared_style"]
 
-MINUS_SIGNS = "-−"
+MINUS_SIGNS = "-−–"
 VULGAR: dict[str, tuple[int, int]] = {
     char: (int(parts[0]), int(parts[1]))
     for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"

@@ -15,20 +15,23 @@ from numerate.numerals.word_tables import LANGUAGES, english_words, word_table
 
 __all__ = ["style_of"]
 
-SEPARATORS = ".,'’٫٬\u00a0\u2009\u202f ．，"
+SEPARATORS = ".,'’٫٬\u00a0\u2009\u202f ．，_"
 # The fast path for plain numbers, about nine of ten: one regex match and one cached lookup.
 _PLAIN = re.compile(
     r"([-−+]?)(?:([1-9][0-9]{0,2}(?:,[0-9]{3})++)|([0-9]++))(?:\.([0-9]++))?([ -]?(?:%|[A-Za-z]++))?"
 ).fullmatch
 _MANTISSA = re.compile(rf"(?:\d|[{SEPARATORS}](?=\d))++")
 _EXPONENT = re.compile(
-    r"(?P<mark>[eE]|[ ]?[×xX·*][ ]?10(?:\^[{(]?)?|\^[{(]?|(?=[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]))"
-    r"(?P<sign>[-+−⁻⁺]?)(?P<digits>[0-9]++|[⁰¹²³⁴⁵⁶⁷⁸⁹]++)(?P<close>[})]?)"
+    r"(?P<mark>(?:\([0-9]{1,4}\))?(?:[eE]|[ ]?[×xX·*][ ]?10(?:\^[{(]?|[ ])?)|\^[{(]?|(?=[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺])|(?=[-−][0-9]))"
+    r"(?P<sign>[-+−–⁻⁺]?)(?P<digits>[0-9]++|[⁰¹²³⁴⁵⁶⁷⁸⁹]++)(?P<close>[})]?)"
 )
 _FRACTION = re.compile(
     r"(?:(?P<whole>\d++)(?P<joint>[ -]?))?(?:(?P<num>\d++)(?P<slash>[/⁄])(?P<den>\d++)|(?P<vulgar>[¼½¾⅐-⅞↉]))"
 )
 _PERCENT_WORD = re.compile(rf"[ -](?:{'|'.join(word_table(language)['percent'] for language in LANGUAGES)})$")
+_MINUS_WORD = re.compile(r"(?:minus|negative) ", re.IGNORECASE).match
+# A power of another base than ten: its digits are kept for this value, others are written in digits.
+_BASE_POWER = re.compile(r"([0-9.,]++)\^[{(]?[-+−]?[0-9]++[})]?$").match
 _ENGLISH = english_words()
 _WORDS = re.compile(r"[^\W\d_]++")
 # Digits with words that `render` does not write for other values: "3 and a half million", "2 dozen".
@@ -66,6 +69,8 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
     rest = text[begin:]
     if text.startswith("(") and ")" in rest:
         rest, _, form["outer"] = rest.rpartition(")")
+    if (base := _BASE_POWER(rest)) and base[1] != "10":
+        return Style(family="words", suffix="digits", anchor=(value, text, "", ""))
     if radix := _RADIX.match(rest):
         form |= _describe_radix(radix, rest, value)
     elif fraction := _FRACTION.match(rest):
@@ -127,6 +132,8 @@ def _describe_prefix(prefix: str) -> dict[str, Any]:
         plus, prefix = "+", prefix[1:]
     elif prefix[:1] and prefix[0] in MINUS_SIGNS:
         negative, prefix = prefix[0], prefix[1:]
+    elif word := _MINUS_WORD(prefix):
+        negative, prefix = word.group(), prefix[word.end() :]
     return {"negative": negative, "plus": plus, "inner": prefix}
 
 

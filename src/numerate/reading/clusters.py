@@ -77,6 +77,7 @@ _MONTH_FIRST = re.compile(r"(0?[1-9]|1[0-2])([-/])(0?[1-9]|[12]\d|3[01])\2(\d{4}
 _TIME = re.compile(
     r"(?:[01]?\d|2[0-4]):[0-5]\d(?:\.\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?"
 )
+_HARDWARE = re.compile(r"\d\d(?::\d\d){5}")  # a MAC address without letters
 _TELEPHONE = re.compile(r"(?:\d{1,2}[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{1,2}-800-[\d-]++")
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d{1,2})\.){3}(?:25[0-5]|2[0-4]\d|1?\d{1,2})")
 _DOTTED = re.compile(r"\d++(?:\.\d++){2,}+")
@@ -87,7 +88,7 @@ _ROW = re.compile(r"\d++(?:-\d++){2,}+")
 _LIST_CUTS = re.compile(rf"[{DASHES},]")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
 _DATES = ((_ISO_DATE, "date"), (_DAY_FIRST, "date"), (_MONTH_FIRST, "date"))
-_CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"))
+_CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"), (_HARDWARE, "identifier"))
 _DOTTED_SHAPES = (*_DATES, (_TELEPHONE, "identifier"), (_ADDRESS, "identifier"), (_DOTTED, "version"))
 _RUN = re.compile(r"\d++()")
 _DECIMAL_RUN = re.compile(r"\d++(?:([.,])\d++)?")
@@ -177,9 +178,9 @@ def _row_kind(cluster: str) -> str:
 
 def pair_kind(first: str, mark: str, second: str) -> str | None:
     """The kind of two numbers with one mark between them."""
-    if mark not in DASHES:
-        return "ratio"
     whole = first.isdecimal() and second.isdecimal()
+    if mark not in DASHES:
+        return "range" if mark == "/" and whole and _is_season(first, second) else "ratio"
     if whole and _is_year(first):
         if _is_year(second) and int(first) < int(second):
             return "year"
@@ -190,6 +191,13 @@ def pair_kind(first: str, mark: str, second: str) -> str | None:
     if whole and len(first) <= 15 and len(second) <= 15 and int(first) >= int(second):
         return "ratio"
     return "range"
+
+
+def _is_season(first: str, second: str) -> bool:
+    """Whether two numbers are a year and the next one: `1986/87`, `1999/2000`."""
+    if not _is_year(first) or len(second) not in (2, 4):
+        return False
+    return int(second) == (int(first) + 1 if len(second) == 4 else (int(first) + 1) % 100)
 
 
 def _is_year(digits: str) -> bool:

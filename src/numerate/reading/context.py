@@ -27,25 +27,41 @@ SCALE_WORDS = {
 """Scale word -> power of ten."""
 SCALE_SUFFIXES = {"k": 3, "K": 3, "M": 6, "B": 9}
 """Scale letters directly after the digits: `10M`."""
-MONEY_SUFFIXES = SCALE_SUFFIXES | {"m": 6, "b": 9, "T": 12, "MM": 6}
+MONEY_SUFFIXES = SCALE_SUFFIXES | {"m": 6, "b": 9, "T": 12, "MM": 6, "mm": 6}
 """Scale letters directly after the digits of an amount of money: `$5m`."""
 ORDINAL_SUFFIXES = frozenset(["st", "nd", "rd", "th", "ST", "ND", "RD", "TH"])
 LABELS = word_set("labels")
 """Words before the number of a numbered thing: `Table 3`, `page 14`."""
-DOUBTFUL_LABELS = frozenset(["case", "area", "unit", "under", "no", "p", "example", "examples"])
+DOUBTFUL_LABELS = word_set("doubtful_labels")
 """Labels that are often ordinary words."""
 VERSION_WORDS = word_set("version_words")
+LOWER_MONTHS = word_set("lower_months")
+"""Month names of languages that write them in lower case."""
+SCRIPTURE = word_set("scripture")
+"""Books whose verses are cited with a colon: `John 3:16`."""
+CHANGE_VERBS = frozenset(form for word in word_set("change_verbs") for form in (word, word.capitalize()))
+"""Words after which `31 to 104` is a change and its result, not a range."""
+COUNTED_IN_MILLIONS = word_set("counted_in_millions")
+"""Nouns after which an attached `m` means million: `1.5m people`."""
+MOLAR_SOLUTES = word_set("molar_solutes")
+"""Words after which an attached `M` means mol/L: `6M urea`."""
+STATUTES = word_set("statutes")
+"""Words before the year of a law: `Companies Act 2006`."""
+HASH_CUES = word_set("hash_cues")
+"""Words before a hexadecimal id."""
 YEAR_CUES = word_set("year_cues")
 """Words after which four digits are a year even before a plural noun."""
 SCORE_WORDS = tuple(_TABLES["score_words"].split())
 NAME_PREFIXES = word_set("name_prefixes")
 """Words before a hyphen that do not make the number part of a name: `mid-1990s`, `top-5`."""
-SIGN_LEADERS = frozenset(" \t\n\r\v\f([{=<>:;,*/|×÷≈~≤≥\"“”‘'`&\u00a0\u2009\u202f")
+SIGN_LEADERS = frozenset(" \t\n\r\v\f([{=<>:;,*/|×÷≈~∼±≤≥\"“”‘'`&\u00a0\u2009\u202f")
 """Characters after which a minus is a sign, not a hyphen."""
+MINUS_WORDS = frozenset(["minus", "Minus", "MINUS", "negative", "Negative"])
+"""Words that may be the sign of a number: `minus 5`."""
 BARRIERS = frozenset('\t\r,;:<>|~*"/&?!%)')
 """Characters directly before a number that separate it from the preceding word."""
 CONNECTORS = frozenset(
-    [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/"]
+    [", ", ",", " and ", ", and ", " & ", " or ", ", or ", " to ", " , ", "-", "–", "; ", " , and ", "/", " - ", " – "]
 )
 """Text between the numbers of a list of references: `Tables 5 and 6`."""
 DATE_JOINTS = frozenset([", ", " , ", ",", " ", "  ", ". ", "st, ", "nd, ", "rd, ", "th, "])
@@ -65,6 +81,10 @@ CUE_KINDS: dict[str, str] = (
     | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
     | {"to": "to", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
+    | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
+    | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
+    | dict.fromkeys(["iPhone", "iPad"], "identifier")
+    | {".": "?"}
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide."""
 

@@ -13,8 +13,10 @@ from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
+from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.evidence import extended, year_confidence
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 LEADER_KINDS: dict[str, str | None] = (
     # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
     dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
-    | dict.fromkeys(["", *BARRIERS])
+    | dict.fromkeys(["", *(BARRIERS - {":"})])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
 """Character before a number -> kind; None: no evidence; a missing entry: take the slow path."""
@@ -38,6 +40,8 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
+_MONTH_STARTS = frozenset("oJFMASOND")
+"""First letters of months, and of the `of` before them."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -56,7 +60,7 @@ def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) ->
     if leader == "" or leader in SIGN_LEADERS:
         free = calm and (leader not in _SPACES or text[start - 3] not in CURRENCY_ENDS)
         return ("quantity" if free else "?"), start - 1
-    return (None if leader in "+-−" else "?"), start
+    return (None if leader in "+-−" and not text[start - 3 : start - 2].isdecimal() else "?"), start
 
 
 def may_be_date(digits: str) -> bool:
@@ -73,9 +77,23 @@ def read_pair(text: str, start: int, cluster: str, records: list[Record]) -> boo
     if kind == "range":
         kind = kinds.pair_in_context(text, start, kind)
     middle, end = start + len(first), start + len(cluster)
-    records.append((start, middle, float(first), kind, None, None, 0, "."))
-    records.append((middle + 1, end, float(second), kind, None, None, 0, "."))
+    pair: list[Record] = [
+        (start, middle, float(first), kind, None, None, 0, "."),
+        (middle + 1, end, float(second), kind, None, None, 0, "."),
+    ]
+    sure = kinds.pair_confidence(text, start, cluster, kind)
+    records += pair if sure == "certain" else [extended(record, sure) for record in pair]
     return True
+
+
+def with_confidence(text: str, record: Record) -> Record:
+    """The record of four digits with its confidence, if it is a year, or a count that might be a year."""
+    start, end, kind = record[0], record[1], record[3]
+    if kind == "year":
+        sure = year_confidence(text, start, end)
+    else:
+        sure = "likely" if kind == "quantity" and "1600" <= text[start:end] <= "2100" else "certain"
+    return record if sure == "certain" else extended(record, sure)
 
 
 def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Follower | None:
@@ -113,6 +131,8 @@ def easy_follower(
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
         if text[stop : stop + 1] == " " and kind is None:
+            if word in suffixes.DOUBLING and (second := suffixes.second_scale(text, stop, word)):
+                stop, power = second[:2]
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:
@@ -130,7 +150,9 @@ def easy_follower(
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
-            return "ordinal", stop, 0, None, None
+            # A month before it would have given the kind "date".
+            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and is_ordinal_day(text, end - len(digits), stop, digits)
+            return ("date" if day else "ordinal"), stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s
     return None, end, 0, None, None

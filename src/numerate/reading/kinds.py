@@ -7,8 +7,10 @@ from typing import Any
 
 from numerate.numerals.units import CURRENCIES
 from numerate.reading import context
+from numerate.reading.calendar_forms import has_month
 from numerate.reading.clusters import DASHES
 from numerate.reading.context import counts_things, key_of, word_before
+from numerate.reading.evidence import extended
 
 Record = tuple[Any, ...]
 """The fields of a numeral as a tuple: start, end, value, kind, unit, unit_span, power, point."""
@@ -18,6 +20,15 @@ PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " 
 _PLAIN = ("quantity", "range", "ratio")
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
+_ENGINE = re.compile(
+    r"(?:6|8|12|16)(?!\d|\.\d)|(?:2|3|4|5|10)(?=[ -](?:engine|motor|powered|diesel|petrol|turbo|rocket|missile))"
+).match
+_AMBIGUOUS_DATE = re.compile(r"(0?[1-9]|1[0-2])[/-](0?[1-9]|1[0-2])[/-](?:\d{4}|\d{2})").fullmatch
+_follower = re.compile(r" ([A-Za-z]++)").match
+_NAMED = re.compile(r"\d{1,3}[A-Z]").match  # V2X
+_LAWS_AND_HASHES = context.STATUTES | context.HASH_CUES
+_LOWER_CUES = context.LOWER_MONTHS | {"de", "del"}
+_CODE_COLON = re.compile(r"\b(?:arxiv|doi|pmid|isbn|issn|id): ?$", re.IGNORECASE).search
 
 
 def four_digits(digits: str, follower: str | None) -> str | None:
@@ -49,9 +60,19 @@ def kind_of(
     if before in "#@_" or (before in "+’'." and _follows_letter_and_mark(text, begin)):
         return "identifier"
     if before in DASHES and record[START] == begin and begin > 1 and text[begin - 2].isalpha():
-        cue = word_before(text, begin - 1).lower()
-        if cue not in context.NAME_PREFIXES and not (cue in context.YEAR_CUES or _looks_like_year(digits, value, 1500)):
-            return shape or "identifier"
+        dated = records and records[-1][KIND] == "date" and _may_be_date(digits, value)
+        if dated and text[records[-1][END] : begin].strip("-–") in context.MONTHS:
+            return "date"  # 5-Mar-24
+        if text[begin - 5 : begin] == "-for-" and records and records[-1][END] == begin - 5:
+            records[-1] = (*records[-1][:KIND], "ratio", *records[-1][UNIT:])
+            return "ratio"  # a 2-for-1 split
+        name = word_before(text, begin - 1)
+        cue = name.lower()
+        measured = record[UNIT] is not None and text[end : end + 1] == "-"  # 5-foot-7-inch
+        dated = (cue in context.YEAR_CUES and len(cue) > 1) or _looks_like_year(digits, value, 1500)
+        dated = dated and sum(map(str.isupper, name)) < 2  # SemEval-2014
+        if cue not in context.NAME_PREFIXES and not dated and not measured:
+            return "identifier" if shape == "ratio" else shape or "identifier"
     if (
         word is not None
         and word[0].isalpha()
@@ -62,7 +83,11 @@ def kind_of(
     ):
         return shape or "identifier"
     cue = word_before(text, begin) if left else ""
+    if cue == "," or cue == ".":  # a text with spaces before its marks: `March , 2007`, `No . 7`
+        cue = word_before(text, begin - 2) + cue
     if cue.rstrip(".,") in context.MONTHS and _may_be_date(digits, value):
+        return "date"
+    if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
         return "date"
     if left and records and shape is None and _continues_date(text, records[-1], begin, digits, value):
         return "date"
@@ -73,8 +98,12 @@ def kind_of(
     if record[UNIT] is None and _is_reference(text, begin, end, digits, key, cue, records, left):
         return "identifier"
     if shape is not None:
+        if shape == "range" and (text[begin - 1 : begin] == "/" or text[end : end + 1] == "/"):
+            return shape  # 1986/87
         if not left and records and shape in ("range", "ratio") and records[-1][KIND] in ("range", "ratio"):
             return records[-1][KIND]
+        if shape == "year" and record[UNIT] is not None:  # the unit of `1986/87 year` is dropped before
+            return "range"  # 1323–1423 K
         return pair_in_context(text, begin, shape)
     if (
         whole
@@ -94,8 +123,8 @@ def kind_of(
 def _kind_after_letter(text: str, begin: int, shape: str | None) -> str:
     letter = text[begin - 1]
     earlier = text[begin - 2] if begin > 1 else " "
-    if letter in "vV" and not earlier.isalnum():
-        return "version"
+    if letter in "vV" and not earlier.isalnum() and not _NAMED(text, begin):
+        return "identifier" if letter == "V" and _ENGINE(text, begin) else "version"
     if letter in "xX" and earlier.isdecimal():  # 4x4, 28x28: sizes
         return shape or "quantity"
     return "identifier"
@@ -133,15 +162,30 @@ def _may_be_date(digits: str, value: float) -> bool:
 
 
 def _continues_date(text: str, last: Record, begin: int, digits: str, value: float) -> bool:
-    """Whether the number is the year after a day: `June 30, 2018`."""
+    """Whether the number is the year after a day, `June 30, 2018`, or another day, `June 18 and 22`."""
+    if begin - last[END] > 24:
+        return False
     gap = text[last[END] : begin]
+    if last[KIND] == "date" and len(digits) <= 2 and gap in (" and ", " to ", " or "):
+        follower = _follower(text, begin + len(digits))
+        day = digits.isdecimal() and 1 <= value <= 31 and not (follower and counts_things(follower[1]))
+        return day and word_before(text, last[START]).rstrip(".,") in context.MONTHS
     return (
         last[KIND] in ("date", "ordinal")
         and len(digits) == 4
         and _may_be_date(digits, value)
-        and (gap in context.DATE_JOINTS or gap.strip(" ,.of\n") in context.MONTHS)
+        and (gap in context.DATE_JOINTS or has_month(gap))
         and (last[KIND] == "date" or word_before(text, last[START]).rstrip(".,") in context.MONTHS)
     )
+
+
+def _follows_lower_month(text: str, begin: int, cue: str, digits: str, value: float) -> bool:
+    """Whether the number is the year after a month in lower case: `août 1944`, `marzo de 2021`."""
+    if not _may_be_date(digits, value):
+        return False
+    if cue == "de" or cue == "del":
+        cue = word_before(text, begin - len(cue) - 1)
+    return cue in context.LOWER_MONTHS
 
 
 def _is_reference(
@@ -152,6 +196,11 @@ def _is_reference(
     listed = last is not None and last[KIND] == "identifier" and text[last[END] : begin] in context.CONNECTORS
     if not left:
         return listed
+    if key in _LAWS_AND_HASHES and digits.isdecimal():
+        if len(digits) >= 7 and key in context.HASH_CUES:
+            return True  # commit 8432178
+        if key in context.STATUTES and _looks_like_year(digits, float(digits)):
+            return False  # Companies Act 2006
     if key in context.LABELS or (key == "p" and cue.endswith(".")):
         if cue[-1] == ":" and len(digits) == 4 and "1600" <= digits <= "2100":
             return False  # Note: 1986 includes
@@ -159,6 +208,8 @@ def _is_reference(
     if last is not None and listed:  # only after an identifier without letters before it: not in `H2O and 5`
         return text[last[START] - 1 : last[START]] in ("", " ", "[", "(", ",", "–", "\n", "§", "#")
     before, after = text[begin - 1 : begin], text[end : end + 1]
+    if before == ":" and _CODE_COLON(text[max(0, begin - 8) : begin]):
+        return True
     if before == "[" and digits.isdecimal() and len(digits) <= 3 and digits != "0":
         return after in "],;–-"
     return before == "(" and after == ")" and digits.isdecimal() and len(digits) <= 2
@@ -168,6 +219,27 @@ def pair_in_context(text: str, begin: int, shape: str) -> str:
     """The kind of a pair: `ratio` if words around it indicate a score (`a 3-13 record`), else `shape`."""
     window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
     return "ratio" if shape == "range" and any(cue in window for cue in context.SCORE_WORDS) else shape
+
+
+def pair_confidence(text: str, begin: int, cluster: str, kind: str | None) -> str:
+    """How sure the kind of two numbers with a hyphen is: `3-1` may be a score, a range or a difference."""
+    if kind != "ratio" or not ("-" in cluster or "–" in cluster or "−" in cluster):
+        return "certain"
+    window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
+    return "certain" if any(cue in window for cue in context.SCORE_WORDS) else "guess"
+
+
+def settle_confidence(records: list[Record], first: int, cluster: str, confidence: str) -> None:
+    """Gives the numbers of a cluster their confidence; that of `03/04/2019` is a guess, because months differ."""
+    if records[first][KIND] == "date":
+        day_or_month = _AMBIGUOUS_DATE(cluster)
+        if day_or_month is None or int(day_or_month[1]) == int(day_or_month[2]):
+            return
+        records[first], records[first + 1] = extended(records[first], "guess"), extended(records[first + 1], "guess")
+        return
+    for index in range(first, len(records)):
+        if records[index][KIND] in ("ratio", "time"):
+            records[index] = extended(records[index], confidence)
 
 
 def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: str | None, key: str) -> bool:
@@ -186,6 +258,8 @@ def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: s
     counts = spaced and word is not None and counts_things(word)
     if value < 1600:
         return key in context.YEAR_CUES and not counts
+    if key in context.STATUTES:
+        return True
     if key == "=":
         return False
     if before == "=":
@@ -199,7 +273,11 @@ def may_be_mixed(text: str, start: int) -> bool:
     """Whether `5 1/2` at `start` can be one number, i.e. does not follow a label or another digit."""
     cue = word_before(text, start)
     labelled = cue.strip("(.,").lower() in context.LABELS or cue.rstrip(".,") in context.MONTHS
+    labelled = labelled or _in_code(text[max(0, start - 2) : start])  # T37 800, K-2 500
     return not labelled and not (start > 1 and text[start - 1] == " " and text[start - 2].isdecimal())
+
+
+_in_code = re.compile(r"[^\W\d_]$|[^\W\d_][-–]$").search
 
 
 def may_be_grouped(text: str, start: int, spaced: str) -> bool:
@@ -217,11 +295,16 @@ def settle_cluster(records: list[Record], first: int) -> None:
         kind, replaced = head, ("range", "ratio", "quantity", "year")
     elif tail in ("date", "money", "percent") and head in _PLAIN:
         kind, replaced = tail, _PLAIN
+    elif head == "year" and tail == "range":
+        kind, replaced = tail, ("year",)
     else:
         return
     for index in range(first, len(records)):
         if records[index][KIND] in replaced:
             records[index] = (*records[index][:KIND], kind, *records[index][UNIT:])
+
+
+_ends_change = re.compile(r"(?! ?[A-Za-z]{4,}s\b)").match
 
 
 def _is_spoken_range(text: str, last: Record, record: Record) -> bool:
@@ -232,8 +315,20 @@ def _is_spoken_range(text: str, last: Record, record: Record) -> bool:
         and text[record[START]] not in "+-−("
         and last[VALUE] < record[VALUE]
         and text[last[END] : record[START]] == " to "
-        and word_before(text, last[START]) not in ("from", "From")
+        and (cue := word_before(text, last[START])) not in ("from", "From")
+        and not (cue in context.CHANGE_VERBS and _ends_change(text, record[END]))
     )
+
+
+def join_signed(text: str, records: list[Record], record: Record) -> Record:
+    """Makes a range of two numbers with a dash and a sign between them: `-10--5`, `−10–−5`."""
+    last = records[-1]
+    if not (record[START] - last[END] == 1 and last[KIND] == record[KIND] == "quantity"):
+        return record
+    if text[last[END]] not in DASHES or text[record[START]] not in DASHES:
+        return record
+    records[-1] = (*last[:KIND], "range", *last[UNIT:])
+    return (*record[:KIND], "range", *record[UNIT:])
 
 
 def share_with_partner(text: str, records: list[Record], record: Record) -> Record:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import re
 
 from numerate.numerals.style import VULGAR
-from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, currency_before, unit_after
 from numerate.reading import kinds, suffixes
+from numerate.reading.calendar_forms import (
+    CALENDAR_MARKS,
+    CALENDAR_WORDS,
+    is_day,
+    is_ordinal_day,
+    mark_kind,
+    read_clock,
+)
 from numerate.reading.clusters import DASHES, FRACTION_DENOMINATORS, Part
-from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, word_before
+from numerate.reading.codes import read_code
+from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, counts_things, word_before
+from numerate.reading.evidence import PLUS_MINUS, extended, with_uncertainty, year_confidence
 from numerate.reading.kinds import Record
+from numerate.reading.letters import LETTERS, letter_meaning
+from numerate.reading.powers import bracket_after, flattened_power
+from numerate.reading.signs import minus_before, sign_before
 
 __all__ = ["plain_value", "read_number", "read_telephone"]
 
@@ -26,6 +38,13 @@ _TELEPHONE = re.compile(
 )
 _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
+_UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
+_CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
+_RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
+"""Words and marks after a number that need a rule of their own."""
+_MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+_after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
+_DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 
 Records = list[Record]
 
@@ -49,6 +68,15 @@ def read_number(
         point, kind, fraction = part.point, part.kind, part.fraction
     before = text[start - 1] if start and left else ""
     begin = start
+    rare = word in _RARE_WORDS
+    if rare and word is not None:
+        if left and (stop := _read_shape(text, start, end, word, records)) is not None:
+            return stop
+        if word == "_" and before != "_" and (match := _UNDERSCORED.match(text, start)):
+            end, digits = match.end(), match.group()
+            word = suffixes.word_at(text, end)
+        elif word in CALENDAR_MARKS and kind is None and not (before.isascii() and before.isalpha()):
+            kind = mark_kind(text, end, word, digits, records)
     if left:
         if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):
             joined = _joined(text, start, end, digits, records)
@@ -58,28 +86,57 @@ def read_number(
             begin, digits = start - 1, "." + digits
             before = text[begin - 1] if begin else ""
     # Before the digits: sign and currency.
-    first, negative = _sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
+    first, negative = sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
     currency = None
     if left and first and text[first - 1] not in DASHES:
         currency = _currency_before(text, first)
     # After the digits: exponent, percent sign, scale word, ordinal suffix, unit.
     stop = resume = end
     power, exponent, radix = 0, "", None
-    unit = unit_span = None
+    unit = unit_span = uncertainty = None
+    confidence = "certain"
     if word is not None and not (currency is None and before.isalpha() and word[0].isalpha() and _is_code(text, begin)):
-        found = suffixes.suffix_after(text, start, end, word, digits, currency is not None)
-        if found is not None:
+        letter = None
+        if rare and kind is None and fraction is None:
+            if word == "(" and (bracket := bracket_after(text, begin, end, digits, point)) is not None:
+                stop, uncertainty = bracket
+                word = suffixes.word_at(text, stop) or text[stop : stop + 2].lstrip(" ")[:1] or "("
+            elif word in LETTERS:
+                letter = letter_meaning(text, begin, end, word, digits, currency is not None, records)
+            elif word in CALENDAR_WORDS and is_day(text, begin, end, word, digits):
+                kind = "date"
+        place, found = stop, None
+        if letter is not None:
+            stop, power, kind, unit, unit_span, confidence = letter
+            resume = stop if unit_span is None else unit_span[1]
+        elif (found := suffixes.suffix_after(text, start, place, word, digits, currency is not None)) is not None:
             stop, power, exponent, suffix_kind, radix = found
-            kind = kind or suffix_kind
-        if found is None or (found[3] is None and radix is None):
+            if suffix_kind is not None:
+                kind = kind or suffix_kind
+                if suffix_kind == "ordinal":
+                    first, negative = begin, False  # `2nd -5th` is a range
+                    kind = "date" if is_ordinal_day(text, begin, stop, digits) else kind
+            elif exponent and word in "xX×·*" and (flat := flattened_power(text, place, digits)):
+                confidence = flat[2]
+        if unit is None and kind != "date" and (found is None or (found[3] is None and radix is None)):
             follower = _unit_after(text, end, stop, digits)
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
                 resume = follower[2]  # the digit in km2 is not a number
+                if unit == "m" and unit_span == (end, end + 1):
+                    confidence = "guess"  # metres, millions or minutes
     if currency is not None and (unit is None or unit not in CURRENCIES):
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
+    if left and not negative:
+        place = begin if currency is None else currency[1]
+        if (
+            text[place - 3 : place] in _MINUS_ENDS
+            and place <= first
+            and (minus := minus_before(text, place)) is not None
+        ):
+            first, negative = minus, True
     if first == begin and left and first and text[first - 1] == "(" and text[stop : stop + 1] == ")":
         money_outside = currency_before(text, first - 1) if unit is None else None
         closing = _accounting_close(text, first, stop, digits, point, money_outside is not None)
@@ -88,7 +145,12 @@ def read_number(
             if money_outside is not None:
                 unit, unit_span = money_outside[0], (money_outside[1], money_outside[2])
     if radix is not None:
-        records.append((first, stop, -radix if negative else radix, "quantity", None, None, 0, "."))
+        record = (first, stop, -radix if negative else radix, "quantity", None, None, 0, ".")
+        if word == "^":
+            record = extended(record, "likely")
+        elif stop - start > 18:  # an address, not a number
+            record = (*record[:3], "identifier", *record[4:])
+        records.append(record)
         return stop
     value = _value(digits, point, fraction, exponent, power, negative)
     if kind is None or kind in ("range", "ratio"):
@@ -99,16 +161,53 @@ def read_number(
     if kind is None or kind in ("range", "ratio", "year"):
         known = (first, stop, value, kind, unit, unit_span, power, point)
         kind = kinds.kind_of(text, begin, end, digits, word, known, records, left)
+        if len(digits) == 4 and left and part is None and confidence == "certain":
+            confidence = _four_digit_confidence(text, begin, end, digits, word, kind, first, unit)
     record = (first, stop, value, kind, unit, unit_span, power, point)
-    if records:
+    if uncertainty is not None:
+        decimals = len(digits.rpartition(point)[2]) if point and point in digits else 0
+        scale = int(exponent or 0) + power - decimals if len(exponent) < 20 else 0
+        record = extended(record, confidence, float(f"{uncertainty}e{scale}"))
+    elif confidence != "certain":
+        record = extended(record, confidence)
+    if records and (gap := first - records[-1][kinds.END]) <= 5:
         record = kinds.share_with_partner(text, records, record)
+        if gap == 1:
+            record = kinds.join_signed(text, records, record)
+        if text[first - gap : first] in PLUS_MINUS:
+            with_uncertainty(records, record)
     records.append(record)
     return max(stop, resume)
 
 
+def _read_shape(text: str, start: int, end: int, word: str, records: Records) -> int | None:
+    """Reads a code or a time that is longer than the number; returns where it ends, None if there is none."""
+    if word in _CLOCK_WORDS and end - start <= 5 and (stop := read_clock(text, start, records)) is not None:
+        return stop
+    return read_code(text, start, end, records) if word in ("/", ":", "e", "E") and text.startswith(word, end) else None
+
+
+def _four_digit_confidence(
+    text: str, begin: int, end: int, digits: str, word: str | None, kind: str, first: int, unit: str | None
+) -> str:
+    """How sure a number of four digits is a year, or a count that might be a year."""
+    attached = word is not None and word[0].isalpha() and text.startswith(word, end)
+    if attached or first != begin or not digits.isdecimal() or word in ("BC", "AD", "BCE", "CE"):
+        return "certain"
+    if kind == "year":
+        return year_confidence(text, begin, end)
+    counted = kind == "quantity" and unit is None and word is not None and counts_things(word)
+    return "likely" if counted and "1600" <= digits <= "2100" else "certain"
+
+
 def _is_point(text: str, start: int, end: int) -> bool:
     """Whether the full stop before text[start:end] is a decimal point: in `.5`, not in `sentence.5`, `...5`, `).5`."""
-    return text[end : end + 1] != "." and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
+    follower = text[end : end + 2]
+    return (
+        follower != ".."
+        and not (follower[:1] == "." and follower[1:].isdecimal())
+        and (start == 1 or not (text[start - 2].isalnum() or text[start - 2] in "._)]"))
+    )
 
 
 def _currency_before(text: str, first: int) -> tuple[str, int, int] | None:
@@ -126,9 +225,12 @@ def _is_code(text: str, begin: int) -> bool:
 
 def _unit_after(text: str, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
     """The unit after a number, without letters and words that are rarely units after whole numbers."""
-    found = unit_after(text, stop)
+    dotted = stop > end and text[stop - 3 : stop] in _DOTTED_SCALES and text[stop : stop + 1] == "."
+    found = unit_after(text, stop + dotted)  # 5 Mio. EUR
     if found is None or stop != end or not digits.isdecimal():
         return found
+    if found[0] == "year" and _after_season(text[max(0, end - 10) : end]):
+        return None  # the 1986/87 year
     _, begin, close = found
     if begin == end and close == end + 1 and text[end] in ("ANW" if len(digits) == 1 else "AN"):
         return None  # 1A, 45N: usually a seat or a latitude, not a current or a force
@@ -177,7 +279,7 @@ def _read_spaced(text: str, start: int, end: int, word: str | None, records: Rec
     first, last, value, kind, unit, unit_span = record[:6]
     before = text[start - 1] if start else ""
     if before:
-        first, negative = _sign_before(text, start, before)
+        first, negative = sign_before(text, start, before)
         if (currency := _currency_before(text, first)) is not None:
             kind, unit, unit_span = "money", currency[0], (currency[1], currency[2])
             if first == start:
@@ -187,20 +289,10 @@ def _read_spaced(text: str, start: int, end: int, word: str | None, records: Rec
     return max(stop, last)
 
 
-def _sign_before(text: str, begin: int, before: str) -> tuple[int, bool]:
-    """Start of the number including its sign, and whether it is negative."""
-    if before not in "-−+":
-        return begin, False
-    leader = text[begin - 2] if begin > 1 else ""
-    if leader == "" or leader in SIGN_LEADERS or leader in CURRENCY_SIGNS or leader.isspace():
-        return begin - 1, before != "+"
-    return begin, False
-
-
 def _enclosing_sign(text: str, begin: int, currency_start: int, stop: int) -> tuple[int, bool, int]:
     """Start, sign and end of a number with a sign or parenthesis before the currency: `-$5`, `($5)`."""
     mark = text[currency_start - 1] if currency_start else ""
-    if mark and mark in "-−+":
+    if mark and mark in "-−+–":
         leader = text[currency_start - 2] if currency_start > 1 else ""
         if leader == "" or leader in SIGN_LEADERS or leader.isspace():
             return currency_start - 1, mark != "+", stop
@@ -214,7 +306,7 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
     close = _NEGATIVE_PERCENT.match(text, stop)
     if close is not None:
         return close.end(), -2
-    separators = [char for char in digits if not char.isdecimal() and char != point]
+    separators = [char for char in digits if not char.isdecimal() and char != point and char != "_"]
     opening = first - 1
     at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "
     if money or separators or (point and point in digits and at_cell_start):

@@ -9,12 +9,17 @@ from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
+from numerate.numerals.units import unit_after
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
+from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
+from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
+from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, YEAR_TAIL, extended, year_confidence
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
+from numerate.reading.powers import bare_power
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -23,17 +28,23 @@ __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
+_LETTERS, _MARKS = (
+    suffixes.LETTERS_OF_WORDS,
+    re.escape(suffixes.MARKS + suffixes.POWER_MARKS + "".join(sorted(CALENDAR_MARKS))),
+)
+# Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
+_RARE_MARKS = r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
 # directly after it.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"]|/(?=[A-Za-z])))?"
+    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)"
+    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
 )
 _UNICODE = re.compile(
     rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
-    rf"|([{_LETTERS}]++|[%*^'\"{_MARKS}]|/(?=[A-Za-z])))?"
+    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
 )
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
@@ -114,10 +125,11 @@ class StandardReader(Reader):
         find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
+        sure_cues, year_level, year_tail = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__, (None, None, 0, *YEAR_TAIL)
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
-        run_start = run[0]
+        run_start, address = run[0], None
         start = next_digit(b"0")
         while start >= 0:
             if start > run_start:  # the second number of a long list: read the rest of the list at once
@@ -144,6 +156,15 @@ class StandardReader(Reader):
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
+                # There is no space in a web address, so that only these numbers can be part of one.
+                if address is None or address[1] <= start:
+                    address = next_address(text, start, address)
+                if start > address[0]:
+                    start = next_digit(b"0", read_runs(text, start, address[1], records))
+                    last_end, last_kind = records[-1][1], records[-1][3]
+                    run = next_run(text, address[1]) if run_start < address[1] else run
+                    run_start = run[0]
+                    continue
                 kind = leader_kind(before, "?")
                 if kind == "open":
                     kind = None if text[end : end + 1] not in ")%" else "?"
@@ -161,7 +182,9 @@ class StandardReader(Reader):
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
                 if last_kind == "date":
-                    if kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
+                    if end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
+                        kind = "?"
+                    elif kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
                         kind = "date"
                 elif first != start or end - start == 4 or text[last_end:start] in links:
                     kind = "?"
@@ -173,8 +196,16 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
-                        elif "1600" <= digits <= "2100" and (spaced is None or spaced[-1] != "s"):
-                            kind = "year"
+                        elif "1600" <= digits <= "2100":
+                            kind = "year" if spaced is None or spaced[-1] != "s" else kinds.four_digits(digits, spaced)
+                            if kind is not None and (before != " " or cue not in sure_cues):
+                                near = before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable())
+                                sure = year_confidence(text, start, end) if near else year_level(digits)
+                                if sure != "certain":
+                                    append((start, end, float(digits), kind, *year_tail, sure))
+                                    last_end, last_kind = end, kind
+                                    start = next_digit(b"0", end)
+                                    continue
                         else:
                             kind = kinds.four_digits(digits, spaced)
                     elif kind == "date" and not (whole and fast_path.may_be_date(digits)):
@@ -194,7 +225,10 @@ class StandardReader(Reader):
                         value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
-                        append((first, stop, value, kind, unit, unit_span, power, "."))
+                        record = (first, stop, value, kind, unit, unit_span, power, ".")
+                        if end - start == 4 and attached is None and unit is None and not power:
+                            record = fast_path.with_confidence(text, record)
+                        append(record)
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
                         continue
@@ -221,11 +255,21 @@ class StandardReader(Reader):
         if len(cluster) > 40 and cluster.isascii() and (items := plain_list(cluster)) is not None:
             records += list_records(items, start, "version" if "." in cluster else "quantity", ",")
             return end
+        attached = word is not None and word[0] in "abcdefABCDEF:" and text.startswith(word, end)
+        if attached or text[start - 1 : start] == ":" or cluster[:3] == "10.":
+            if (stop := read_code(text, start, end, records)) is not None:
+                return stop
+        elif cluster[:3] in ("10-", "10−") and (power := bare_power(text, start, cluster)) is not None:
+            return _read_power(text, start, end, power, records)
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
             return read_number(text, start, end, word, records, parts[0])
-        first_record = len(records)
+        first_record, confidence = len(records), "certain"
+        if ":" in cluster and (reading := colon_reading(text, start, cluster)) is not None:
+            parts, confidence = [part._replace(kind=reading[0]) for part in parts], reading[1]
+        elif len(parts) == 2:
+            confidence = kinds.pair_confidence(text, start, cluster, parts[0].kind)
         stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
         for begin, stop_at, point, kind, _ in parts[1:-1]:
             value = plain_value(cluster[begin:stop_at], point)
@@ -233,6 +277,8 @@ class StandardReader(Reader):
         final = parts[last]
         stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
         kinds.settle_cluster(records, first_record)
+        if confidence != "certain" or parts[0].kind == "date":
+            kinds.settle_confidence(records, first_record, cluster, confidence)
         if _FEET.fullmatch(cluster):
             mark = records[-2][1]
             records[-2] = (*records[-2][:4], "ft", (mark, mark + 1), *records[-2][6:])
@@ -254,6 +300,15 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
+
+
+def _read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[kinds.Record]) -> int:
+    """Appends a power such as `10−5` with its unit; returns where reading continues."""
+    unit = unit_after(text, end)
+    unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
+    record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
+    records.append(extended(record, power[1]))
+    return end if unit is None else unit[2]
 
 
 def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:

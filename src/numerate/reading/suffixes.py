@@ -7,28 +7,45 @@ import unicodedata
 
 from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
-from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
+from numerate.reading.calendar_forms import CALENDAR_MARKS, CALENDAR_WORDS
+from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS, word_set
+from numerate.reading.letters import LETTERS
+from numerate.reading.powers import base_power, flattened_power
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
 _PERCENTS = {"%": -2, "％": -2, "‰": -3}
 _PERCENT_WORDS = {"percent": -2, "pct": -2, "Pct": -2, "PCT": -2, "Percent": -2, "PERCENT": -2, "bps": -4, "permil": -3}
 _PER = re.compile(r"per[ -]?(?:(?:cent)|(mill?e?))(?![A-Za-z])", re.IGNORECASE)
-_BASIS = re.compile(r"basis[ -]points?(?![A-Za-z])")
+_BASIS = re.compile(r"basis[ \n-]points?(?![A-Za-z])")
 _EXPONENT = re.compile(r"[eE]([-+−]?)([0-9]++)(?![\w])")
 _SUPERSCRIPT = re.compile(f"[{''.join(SUPERSCRIPTS)}]++")
 _POWER = re.compile(r"[ ]?[×xX·*][ ]?10(?:\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++))")
 _CARET = re.compile(r"\^([{(]?)([-+−]?)([0-9]++)([})]?)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)")
-_HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock)", re.IGNORECASE)
+_HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock|Uhr\b)", re.IGNORECASE)
+TIME_ZONES = word_set("time_zones")
+"""Words after the four digits of a time: `1400 GMT`."""
+_HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
 MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
-_WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%{MARKS}]|/(?=[A-Za-z]))")
+LETTERS_OF_WORDS = "A-Za-zµμΩäéûç"
+"""Letters of the word after a number: those of units, and of month names."""
+_WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
-SPECIAL = frozenset(
-    [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
+SPECIAL = (
+    frozenset(
+        [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
+    )
+    | LETTERS
+    | CALENDAR_WORDS
+    | CALENDAR_MARKS
+    | TIME_ZONES
 )
 """All words and marks that a suffix can begin with."""
 ATTACHED_ONLY = frozenset([*MONEY_SUFFIXES, *ORDINAL_SUFFIXES, "e", "E", "b", "o", "O"])
+_DOUBLED = re.compile(r"[ -](thousand|lakh|million|billion|trillion|crore)s?(?![\w-])").match
+DOUBLING = frozenset(["hundred", "thousand", "lakh", "lakhs", "million", "billion"])
+"""Scale words that another one may follow: `3 lakh crore`."""
 """Suffixes that must follow the digits directly."""
 SIMPLE_SCALES = _PERCENTS | {word: power for word, power in (SCALE_WORDS | _PERCENT_WORDS).items() if len(word) > 1}
 """Marks and words that scale the number in every context -> power of ten."""
@@ -72,7 +89,8 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
         if word in _PERCENT_WORDS:
             return after, _PERCENT_WORDS[word], "", "percent", None
         if word in SCALE_WORDS and (gap or len(word) > 1):
-            return after, SCALE_WORDS[word], "", None, None
+            second = second_scale(text, after, word) if word in DOUBLING else None
+            return second or (after, SCALE_WORDS[word], "", None, None)
         if gap == 0:
             table = MONEY_SUFFIXES if money else SCALE_SUFFIXES
             if word in table:
@@ -83,6 +101,14 @@ def suffix_after(text: str, start: int, end: int, word: str, digits: str, money:
         if word in MONTHS and gap and digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31:
             return end, 0, "", "date", None
     return _rare_suffix(text, start, end, word, digits, gap)
+
+
+def second_scale(text: str, after: int, word: str) -> Suffix | None:
+    """The suffix of two scale words, of which the first ends at `after`: `3 lakh crore`; None if there is one."""
+    match = _DOUBLED(text, after)
+    if match is None or SCALE_WORDS[match[1]] < SCALE_WORDS[word]:
+        return None
+    return match.end(), SCALE_WORDS[word] + SCALE_WORDS[match[1]], "", None, None
 
 
 def scale_after(text: str, end: int, money: bool) -> tuple[int, int] | None:
@@ -100,14 +126,19 @@ def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: i
     if word == "e" or word == "E":
         match = _EXPONENT.match(text, end) if gap == 0 else None
         return None if match is None else (match.end(), 0, _signed(match[1], match[2]), None, None)
-    if word in ("x", "X", "×", "·", "*") and (match := _POWER.match(text, end)) and _braces_agree(match[1], match[4]):
-        return match.end(), 0, _power_digits(match), None, None
+    if word in ("x", "X", "×", "·", "*"):
+        if (match := _POWER.match(text, end)) and _braces_agree(match[1], match[4]):
+            return match.end(), 0, _power_digits(match), None, None
+        if flat := flattened_power(text, end, digits):
+            return flat[0], 0, flat[1], None, None
     if (word == "^" or word in SUPERSCRIPTS) and gap == 0 and digits == "10" and text[start : start + 1] == "1":
         match = _CARET.match(text, end)
         if match and _braces_agree(match[1], match[4]):
             power = _power_digits(match)
             # The mantissa is the base itself: 10^6 is 10 with the exponent 5.
             return match.end(), 0, str(int(power) - 1) if len(power) < 20 else power, None, None
+    if word == "^" and gap == 0 and (power := base_power(text, end, digits)):
+        return power[0], 0, "", None, power[1]
     if word in ("per", "Per") and (match := _PER.match(text, at)):
         return match.end(), -3 if match[1] else -2, "", "percent", None
     if word == "basis" and (match := _BASIS.match(text, at)):
@@ -115,6 +146,8 @@ def _rare_suffix(text: str, start: int, end: int, word: str, digits: str, gap: i
     if word in ("x", "X", "o", "O", "b", "B") and digits == "0" and gap == 0 and (radix := _RADIX.match(text, start)):
         return radix.end(), 0, "", None, _radix_value(radix.group())
     if digits.isdecimal() and len(digits) <= 2 and int(digits) <= 24 and _HOUR.match(text, end):
+        return end, 0, "", "time", None
+    if word in TIME_ZONES and gap and _HOURS_AND_MINUTES(digits):
         return end, 0, "", "time", None
     return None
 

@@ -1,0 +1,72 @@
+"""How sure a reading is: the confidence and the uncertainty of a record.
+
+Most records have eight fields. One that has an uncertainty, or a confidence other than `certain`, has thirteen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.reading.context import YEAR_CUES, word_before
+
+if TYPE_CHECKING:
+    from numerate.reading.kinds import Record
+
+__all__ = [
+    "PLUS_MINUS",
+    "SURE_YEAR_CUES",
+    "YEAR_LEVELS",
+    "YEAR_TAIL",
+    "extended",
+    "with_uncertainty",
+    "year_confidence",
+]
+
+_DEFAULTS = (None, "", False, None, "certain")
+"""Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
+SURE_YEAR_CUES = frozenset(
+    form
+    for word in YEAR_CUES - {"of", "by", "between", "b", "d", "c", "ca", "ad", "christmas", "annual", "fall"}
+    for form in (word, word.capitalize(), "(" + word)
+) | {"("}
+"""Words after which four digits are certainly a year."""
+YEAR_LEVELS = {str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)}
+"""Four digits -> confidence of a year without evidence around it."""
+YEAR_TAIL = (".", *_DEFAULTS[:-1])
+"""The fields between the power and the confidence of a year."""
+_AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
+PLUS_MINUS = frozenset(["±", " ± ", "+/-", " +/- "])
+"""Text between a number and its uncertainty."""
+
+
+def extended(record: Record, confidence: str, uncertainty: float | None = None) -> Record:
+    """The record with a confidence, and with an uncertainty if one is given.
+
+    Example:
+        >>> extended((0, 2, 5.0, "quantity", "m", (1, 2), 0, "."), "guess")
+        (0, 2, 5.0, 'quantity', 'm', (1, 2), 0, '.', None, '', False, None, 'guess')
+    """
+    special, path, shared, known, _ = (*record, *_DEFAULTS[len(record) - 8 :])[8:]
+    return (*record[:8], special, path, shared, known if uncertainty is None else uncertainty, confidence)
+
+
+def with_uncertainty(records: list[Record], record: Record) -> None:
+    """Gives the last of `records` the value of `record`, which follows it after `±`, as its uncertainty."""
+    last = records[-1]
+    if last[3] in ("quantity", "percent"):
+        records[-1] = extended(last, last[12] if len(last) > 12 else "certain", abs(record[2]))
+
+
+def year_confidence(text: str, start: int, end: int) -> str:
+    """How sure the four digits text[start:end] are a year and not a count.
+
+    `certain` after a word such as `in`, in brackets, and at the end of a citation; else `likely` from 1900 to 2035 if
+    it is no round number; else `guess`.
+    """
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if before == "(":
+        if after in _AFTER_CITATION:
+            return "certain"
+    elif (after == ")" and text[start - 2 : start] == ", ") or word_before(text, start) in SURE_YEAR_CUES:
+        return "certain"
+    return "guess" if before == "=" else YEAR_LEVELS[text[start:end]]
