@@ -76,7 +76,9 @@ def read_number(
             if follower is not None:
                 unit, unit_span = follower[0], (follower[1], follower[2])
                 resume = follower[2]  # the digit in km2 is not a number
-    if currency is not None and (unit is None or unit not in CURRENCIES):
+    if kind == "time":  # a clock time has no unit, a percentage no currency
+        unit = unit_span = None
+    elif currency is not None and kind != "percent" and (unit is None or unit not in CURRENCIES):
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
@@ -178,7 +180,7 @@ def _read_spaced(text: str, start: int, end: int, word: str | None, records: Rec
     before = text[start - 1] if start else ""
     if before:
         first, negative = _sign_before(text, start, before)
-        if (currency := _currency_before(text, first)) is not None:
+        if kind != "percent" and (currency := _currency_before(text, first)) is not None:
             kind, unit, unit_span = "money", currency[0], (currency[1], currency[2])
             if first == start:
                 first, negative, last = _enclosing_sign(text, start, currency[1], last)

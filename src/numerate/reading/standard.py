@@ -9,6 +9,7 @@ from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
+from numerate.numerals.unit_context import is_inches
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
@@ -23,7 +24,7 @@ __all__ = ["StandardReader"]
 
 LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
-_LETTERS, _MARKS = "A-Za-zµμΩ", re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
+_LETTERS, _MARKS = suffixes.LETTERS, re.escape(suffixes.MARKS + suffixes.POWER_MARKS)
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
 # directly after it.
@@ -156,7 +157,8 @@ class StandardReader(Reader):
                     kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
             if not calm and attached is None:
                 if spaced == "in":
-                    calm = text[end + 3 : end + 4] == " " and digits != "1"  # a preposition; `1 in 5` is a rate
+                    # A preposition, not in `2 in thick`; `1 in 5` is a rate.
+                    calm = text[end + 3 : end + 4] == " " and digits != "1" and not is_inches(text, end + 3)
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":

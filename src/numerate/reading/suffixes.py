@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
+from numerate.numerals.unit_grammar import LETTERS
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS
 
@@ -22,7 +23,7 @@ _HOUR = re.compile(r"[ \n]?(?:[ap]\.?m\b\.?|o'clock)", re.IGNORECASE)
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
 MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
-_WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([A-Za-zµμΩ]++|[%{MARKS}]|/(?=[A-Za-z]))")
+_WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS}]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = frozenset(
     [*_PERCENTS, *_PERCENT_WORDS, *SCALE_WORDS, *MONEY_SUFFIXES, *ORDINAL_SUFFIXES, *MONTHS, *POWER_MARKS, *_STARTS]
