@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["VETO", "after_temperature", "is_inches"]
+__all__ = ["LETTER_RULES", "VETO", "after_temperature", "is_inches"]
 
 # Words after `in` that make it a length: `2 in thick`, `4 in x 6 in`, `3 in of rain`.
 _DIMENSION = re.compile(
@@ -20,8 +20,9 @@ _DIMENSION = re.compile(
     r"|in (?:length|width|height|diameter|thickness)\b)"
 ).match
 _TEMPERATURE = re.compile(
-    r"temp(?:\b|erat)|fever|oven|heat|boil|freez|frozen|melt|anneal|incubat|thermo|degrees|°|cool|warm|\bhot\b|\bcold|bak(?:e|ing)\b"
-    r"|stor(?:ed|age) (?:at|below)|(?:dried|cured|calcined|sintered|sterilized|quenched|aged) (?:at|to)|autoclav|weather|simmer|reflux|cryo"
+    r"temp(?:\b|erat)|fever|oven|heat|boil|freez|frozen|melt|anneal|incubat|thermo|degrees|°|cool|warm|\bhot\b|\bcold"
+    r"|bak(?:e|ing)\b|autoclav|weather|simmer|reflux|cryo|stor(?:ed|age) (?:at|below)"
+    r"|(?:dried|cured|calcined|sintered|sterilized|quenched|aged) (?:at|to)"
 ).search
 _GERMAN = re.compile(
     r"(?<!\w)(?:der|das|und|ist|auf|mit|von|nicht|wurden?|stieg|sank|fiel|wuchs|prozent|für|uhr|nach|sich|dem|den|sie|ging)(?!\w)",
@@ -31,16 +32,15 @@ _GERMAN_NEXT = re.compile(
     r" (?:\d|zu|die|das|den|der|eine?[nmrs]?|rund|etwa|fast|mehr|bis)\b|[ ][A-ZÄÖÜ][a-zäöü]"
 ).match
 _MOLAR = re.compile(
-    r" (?:[A-Z][a-z]?\d*(?:[A-Z(]|\d)|(?:[Tt]ris|HEPES|EDTA|[Ss]ucrose|[Gg]lucose|[Uu]rea|[Ss]odium|[Pp]otassium|[Aa]mmonium"
-    r"|[Cc]alcium|[Mm]agnesium|[Hh]ydrochloric|[Ss]ulph?f?uric|[Aa]cetic|[Nn]itric|[Cc]itric|[Ii]midazole|[Gg]uanidin\w*|solutions?|buffer"
-    r"|aqueous|acid|base|phosphate|stock)\b)|[·⋅•/*]|[-−–⁻^][1-4{(−¹²-]"
+    r" (?:[A-Z][a-z]?\d*(?:[A-Z(]|\d)|(?:HEPES|EDTA|[Tt]ris|[Ss]ucrose|[Gg]lucose|[Uu]rea|[Ss]odium|[Pp]otassium"
+    r"|[Aa]mmonium|[Cc]alcium|[Mm]agnesium|[Hh]ydrochloric|[Ss]ul(?:ph|f)uric|[Aa]cetic|[Nn]itric|[Cc]itric"
+    r"|[Ii]midazole|[Gg]uanidin\w*|solutions?|buffer|aqueous|acid|base|phosphate|stock)\b)"
 ).match
-_TESLA = re.compile(r" (?:MRI?\b|magnet|scanner|field|superconduct|Siemens|Philips|GE\b)|[·⋅•/]|[⁻−^]").match
-_ENZYME = re.compile(
-    r" (?:of |insulin\b|heparin\b|penicillin\b|enzyme\b|polymerase\b)|\.S|[·⋅•/]| ?(?:m[lL]|mg|kg|L|l)[-−⁻]"
-).match
+_TESLA = re.compile(r" (?:MRI?\b|magnet|scanner|field|superconduct|Siemens|Philips|GE\b)").match
+_ENZYME = re.compile(r" (?:of |insulin\b|heparin\b|penicillin\b|enzyme\b|polymerase\b)").match
 _STONE = re.compile(
-    r"stone(?:$|[.,;:!?)\"'’]| \d| (?:and|or|in|to|at|when|by|before|after|since|heavier|lighter|overweight|of weight)\b|\n)"
+    r"stone(?:$|[.,;:!?)\"'’\n]| \d"
+    r"| (?:and|or|in|to|at|when|by|before|after|since|heavier|lighter|overweight|of weight)\b)"
 ).match
 _STONE_AND_POUNDS = re.compile(r"st ?\d{1,2} ?(?:lbs?|pounds?)\b").match
 _MEGAPIXELS = re.compile(
@@ -63,12 +63,10 @@ def after_temperature(text: str, position: int) -> bool:
     return _TEMPERATURE(text[position - 70 if position > 70 else 0 : position].lower()) is not None
 
 
-def _not_degrees(text: str, start: int) -> bool:
-    """`37.5 C` is a temperature only after a word such as `temperature`; `4 C major` and `7 F-16s` are not."""
-    follower = text[start + 1 : start + 2]
-    if follower and (follower.isalnum() or follower in "-+#'’&_/"):
-        return True
-    return not after_temperature(text, start)
+def _is_degrees(text: str, end: int) -> bool:
+    """`37.5 C` is a temperature after a word such as `temperature`; `4 C major` and `7 F-16s` are not."""
+    follower = text[end : end + 1]
+    return not (follower.isalnum() or follower in tuple("-+#'’&_/")) and after_temperature(text, end - 1)
 
 
 def _not_micrometre(text: str, start: int) -> bool:
@@ -91,11 +89,6 @@ def _not_forint(text: str, start: int) -> bool:
     return not text[max(0, start - 4) : start].rstrip()[-3:].isdecimal()
 
 
-def _unless(*patterns: Callable[[str, int], object]) -> Callable[[str, int], bool]:
-    """A rule for one letter that is a unit only if one of `patterns` matches after it."""
-    return lambda text, start: not any(pattern(text, start + 1) for pattern in patterns)
-
-
 VETO: dict[str, Callable[[str, int], object]] = {
     "per": re.compile(r"per.cent").match,
     # A preposition and a pronoun, unless attached to the number, part of a compound, or `in.` with its full stop.
@@ -105,17 +98,15 @@ VETO: dict[str, Callable[[str, int], object]] = {
     "um": _not_micrometre,
     "pm": _not_picometre,
     "Ft": _not_forint,
-    **dict.fromkeys("CF", _not_degrees),
-    "M": _unless(_MOLAR),
-    "T": _unless(_TESLA),
-    "U": _unless(_ENZYME),
     "K": re.compile(r"K(?:-[a-zA-Z]| (?:run|race|walk)\b)").match,
     "MP": lambda text, start: not _MEGAPIXELS(text, start),
     "Da": re.compile(r"Da [A-Z]").match,
     # A weight, not a material: `12 stone`, but `6 stone houses`.
     "stone": lambda text, start: not _STONE(text, start),
     "st": lambda text, start: not _STONE_AND_POUNDS(text, start),
-    **dict.fromkeys(("grain", "grains"), re.compile(r"grains? (?:of |size)").match),
+    "grains": re.compile(r"grains of ").match,
+    "cup": re.compile(r"(?<=[12]\d\d\d )cup|cup (?:match|final|tie|game|win|title|run|competition|holder|side)").match,
+    "Euro": re.compile(r"Euro[ -][A-Z0-9]").match,
     # Counts, not measures: `degrees of freedom`, `5-gram` (but `200-gram` is a weight).
     **dict.fromkeys(("degree", "degrees"), re.compile(r"degrees? of ").match),
     **dict.fromkeys(("gram", "grams"), re.compile(r"(?<!\d\d-)(?<![.,]\d-)(?<=\d-)gram").match),
@@ -126,3 +117,11 @@ VETO: dict[str, Callable[[str, int], object]] = {
 }
 """Spelling -> a match function (text, offset of the spelling) that tells whether it is something else than a unit."""
 _PREPOSITION = re.compile(r"(?<!\d)in(?!\.(?![A-Za-z])|[\^²³23/·⋅])").match
+LETTER_RULES: dict[str, tuple[str, Callable[[str, int], object]]] = {
+    "C": ("°C", _is_degrees),
+    "F": ("°F", _is_degrees),
+    "M": ("M", _MOLAR),
+    "T": ("T", _TESLA),
+    "U": ("U", _ENZYME),
+}
+"""Letter -> its normal spelling, and a function (text, end of the letter) that tells whether it is this unit."""

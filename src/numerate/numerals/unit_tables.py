@@ -126,15 +126,22 @@ UNITS = _unit_spellings()
 """One-word spelling -> normal spelling."""
 PHRASES = _phrases_by_first_word()
 """First word in lower case -> the spellings of several words that begin with it, longest first."""
+PHRASE_TAILS = {
+    word: tuple(
+        mark + tail[1:] if tail[0] == " " else tail
+        for phrase, _ in PHRASES[word.lower()]
+        for tail in [phrase[len(word) : len(word) + 3]]
+        for mark in " -\u00a0\u2009\u202f"
+    )
+    for word in UNITS
+    if word.lower() in PHRASES
+}
+"""Unit that also begins a phrase -> the three characters that follow it there, in lower case."""
 BOUND: dict[str, str] = {word: normal for normal, words in _TABLES["bound"].items() for word in words.split()}
 """One-word spellings that are units only in a product or quotient or with a power -> normal spelling."""
 PARTS = UNITS | BOUND | {letter: letter for letter in LONE_LETTERS["bound"]}
 """Spellings of the factors of a compound unit -> normal spelling."""
-SIMPLE_UNITS = {
-    word: normal
-    for word, normal in UNITS.items()
-    if len(word) > 1 and word.lower() not in PHRASES and normal not in ("in", "°")
-}
+SIMPLE_UNITS = {word: normal for word, normal in UNITS.items() if len(word) > 1 and normal not in ("in", "°")}
 """The entries of `UNITS` that are units in every context, except those in `unit_context.VETO`."""
 
 

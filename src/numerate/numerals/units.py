@@ -11,13 +11,14 @@ import re
 from typing import Any
 
 from numerate.numerals import unit_tables as tables
-from numerate.numerals.unit_context import VETO
+from numerate.numerals.unit_context import LETTER_RULES, VETO
 from numerate.numerals.unit_grammar import DEGREES, LETTERS, SPACES, compound_at, factor_at, unit_ends
 from numerate.numerals.unit_tables import (
     BOUND,
     CURRENCIES,
     CURRENCY_SIGNS,
     PHRASE_HEADS,
+    PHRASE_TAILS,
     SIMPLE_UNITS,
     UNITS,
     UnitError,
@@ -31,8 +32,8 @@ _SIGNS = "".join(CURRENCY_SIGNS)
 _next = re.compile(rf"[{SPACES}\n-]?([{LETTERS}]{{1,20}}|[{DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
 # A one-word unit ends here: no power, division or multiplication follows.
 _alone = re.compile(
-    rf"(?![\w^/·⋅•∙*⁻−]|[-–]\w|\.[A-Za-z]|[{SPACES}-](?:per|PER|squared|cubed|an? |met(?:er|re)|second|hour)|[{SPACES}][/·⋅]"
-    rf"|[{SPACES}](?:[{LETTERS}]{{1,6}}[-−–⁻^²³*/0-9]|[shmAd](?!\w)|c?m(?!\w)))"
+    rf"(?![\w^/·⋅•∙*⁻−]|[-–]\w|\.[A-Za-z]|[{SPACES}-](?:per|PER|squared|cubed|met(?:er|re)|second|hour|an? [smh])"
+    rf"|[{SPACES}](?:[/·⋅]|[{LETTERS}]{{1,6}}[-−–⁻^²³*/0-9]|[shmAd](?!\w)|cm(?!\w)))"
 ).match
 _inverse_of = re.compile(rf"/|per[{SPACES}-]").match
 # A lone letter attached to such a number belongs to a name or a plural: `W2V`, `F-14A`, `DC-10s`, `11-5/8s`,
@@ -46,17 +47,17 @@ _opening_quote = re.compile(r"(?<!\w)['‘’]").search
 _after_degrees = re.compile(r"[°º˚] ?[\d.,'’′ ]{1,12}$").search
 _after_feet = re.compile(r"\d['’′] ?[\d.½¼¾]{1,4}$").search
 _dollar = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,3})\$$").search
-_abbreviation = re.compile(r"(?<![^\W\d])[A-Za-z]{2,3}\.?$").search
 
 UNIT_HEADS = frozenset(
-    [*UNITS, *BOUND, *tables.LONE_LETTERS["bound"], *"CFMTU", *DEGREES, *_MARKS, *_SIGNS, "/", "per"]
+    [*UNITS, *BOUND, *tables.LONE_LETTERS["bound"], *LETTER_RULES, *DEGREES, *_MARKS, *_SIGNS, "/", "per"]
 ).union(PHRASE_HEADS, (case for head in tables.POWER_WORDS for case in (head, head.capitalize(), head.upper())))
 """All words and marks that a unit can begin with."""
 CURRENCY_CUES = frozenset(
     [*tables.CODES, *_SIGNS, *tables.CURRENCY_ABBREVIATIONS, *(f"{letters}$" for letters in tables.DOLLAR_SIGNS)]
 )
 """All words and marks that can be a currency before a number."""
-_LAST_LETTERS = frozenset(cue[-1] for cue in tables.CURRENCY_ABBREVIATIONS)
+_CODES = tables.CODES | tables.CURRENCY_ABBREVIATIONS
+_LAST_LETTERS = frozenset(cue[-1] for cue in tables.CURRENCY_ABBREVIATIONS if len(cue) == 2)
 _PLACES = {"-": "hyphen", "\n": "wrapped"}
 
 
@@ -88,14 +89,19 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
     place = "attached" if start == position else _PLACES.get(text[position], "spaced")
     if (attached_only and place != "attached") or (word in VETO and VETO[word](text, start)):
         return None
-    if word in SIMPLE_UNITS and _alone(text, match.end()):
-        return SIMPLE_UNITS[word], start, match.end()
+    end = match.end()
+    if word in SIMPLE_UNITS and not (
+        word in PHRASE_TAILS and text[end : end + 3].lower().startswith(PHRASE_TAILS[word])
+    ):
+        normal = SIMPLE_UNITS[word]
+        if _alone(text, end) or (normal in CURRENCIES and unit_ends(text, end)):
+            return normal, start, end
     if word in _MARKS:
         return _prime_mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:
         return _currency_sign_after(text, start, place)
-    if word == "C" or word == "F":
-        return "°" + word, start, match.end()
+    if word in LETTER_RULES and place != "hyphen" and LETTER_RULES[word][1](text, end):
+        return LETTER_RULES[word][0], start, end
     if word == "/" or word == "per":
         return _inverse_unit(text, start, place)
     if len(word) == 1 and place == "attached":
@@ -134,11 +140,13 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
         return "USD", end - (4 if spaced else 1), end
     if last in CURRENCY_SIGNS:
         return None if last in tables.SIGNS_AFTER_ONLY else (CURRENCY_SIGNS[last], end - 1, end)
-    code, start = None, end - 3
-    if "A" <= last <= "Z" and start >= 0:
-        code = tables.CODES.get(text[start:end])
-    if code is None and last in _LAST_LETTERS and (match := _abbreviation(text[max(0, end - 5) : end])):
-        code, start = tables.CURRENCY_ABBREVIATIONS.get(match[0]), end - len(match[0])
+    start = end - 3 if end > 3 else 0
+    code = _CODES.get(text[start:end])
+    if code is None and last in _LAST_LETTERS:
+        start = end - 2 if end > 2 else 0
+        code = tables.CURRENCY_ABBREVIATIONS.get(text[start:end])
+        if code and end == position and (code == "DEM" or not text[end : end + 2].isdecimal()):
+            return None  # DM1, RM2: names
     if code is None or (start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")):
         return None
     return code, start, end
@@ -183,10 +191,11 @@ def _inverse_unit(text: str, start: int, place: str) -> tuple[str, int, int] | N
     if found is None or found.normal in CURRENCIES or found.power < 0 or not unit_ends(text, found.end):
         return None
     length = found.end - match.end()
-    if length == 1 and text[match.end()] not in tables.LONE_LETTERS["inner"]:
-        return None
-    # `per hour` after a count is a frequency, not a unit; of the lone letters only s, h and L are certain.
-    if found.power > 1 or (slash and (length > 1 or found.normal in ("s", "h", "L"))):
+    # `per hour` after a count is a frequency, not a unit; of the lone letters only s, h and L are certain, and a power
+    # makes a unit of lengths only.
+    raised = found.power > 1 and found.normal in tables.LENGTHS
+    named = found.power == 1 and length > 1 and text[match.end() : found.end] not in BOUND
+    if raised or (slash and (named or (length == 1 and found.normal in ("s", "h", "L")))):
         return "1/" + found.spelled, start, found.end
     return None
 
