@@ -20,7 +20,7 @@ from numerate.numerals.unit_tables import BOUND, CURRENCIES, LONE_LETTERS, PARTS
 __all__ = ["DEGREES", "LETTERS", "SPACES", "compound_at", "factor_at", "unit_ends"]
 
 SPACES = " \u00a0\u2009\u202f"
-LETTERS = "A-Za-zµμΩ\u2126Å\u212błč"
+LETTERS = "A-Za-zµμΩ\u2126Å\u212błŁčČ"
 """All letters that occur in unit spellings, as part of a pattern."""
 DEGREES = "°º˚℃℉"
 _word = re.compile(rf"[{LETTERS}]{{1,20}}|[{DEGREES}]").match
@@ -29,7 +29,8 @@ _degree = re.compile(
 ).match
 _MINUS = "-−–"
 _power = re.compile(
-    rf"(?:\^|\*\*)([{{(]?)([{_MINUS}]?[1-4])([}})]?)|(⁻?[¹²³⁴])|(−[1-4])(?!\w|[.,]\d)|[ -](squared|cubed)(?!\w)"
+    rf"(?:\^|\*\*)(?:\{{([{_MINUS}]?[1-4])\}}|\(([{_MINUS}]?[1-4])\)|([{_MINUS}]?[1-4])(?!\d))"
+    r"|(⁻?[¹²³⁴])|(−[1-4])(?!\w|[.,]\d)|[ -](squared|cubed)(?!\w)"
 ).match
 _digit_power = re.compile(r"([2-4])(?![\d.]\d|\d)").match
 _hyphen_power = re.compile(r"([-–][1-4])(?!\w|[.,]\d)").match
@@ -44,7 +45,6 @@ _is_letters = re.compile(r"[A-Z]/[A-Z]").fullmatch
 _named = re.compile(r"['’][a-z]|[(\[{=+<>]|\.[A-Z]|\. [A-Z]\.").match
 _TO_SPACE = str.maketrans(dict.fromkeys("-\u00a0\u2009\u202f", " "))
 _TO_DIGITS = str.maketrans("⁻−–¹²³⁴", "---1234")
-_BRACES = {"": "", "{": "}", "(": ")"}
 _HYPHEN_POWERS = dict.fromkeys(["m", "cm", "mm", "µm", "nm", "km"], "123") | dict.fromkeys(
     ["s", "h", "min", "d", "year", "kg", "g", "L", "mL", "ha", "mol", "K", "M", "J", "Pa"], "1"
 )
@@ -152,9 +152,9 @@ def _with_power(text: str, start: int, word: str, normal: str, end: int, place: 
     """The factor `word`, which ends at `end`, with the power after it."""
     power, inner = 1, place == "inner"
     symbol = len(word) < 5 and not (word.isascii() and word.islower() and len(word) > 3)
-    if (raised := _power(text, end)) and _BRACES[raised[1] or ""] == (raised[3] or ""):
-        digits = raised[2] or raised[4] or raised[5]
-        power = int(digits.translate(_TO_DIGITS)) if digits else 2 if raised[6] == "squared" else 3
+    if raised := _power(text, end):
+        digits = raised[raised.lastindex or 0]
+        power = {"squared": 2, "cubed": 3}.get(digits) or int(digits.translate(_TO_DIGITS))
         end = raised.end()
     # `m2` is an area, but `s2` only in `m/s2`, and `s-1` only in `km s-1`.
     elif (raised := _digit_power(text, end)) and symbol and (inner or (normal in tables.LENGTHS and raised[1] != "4")):
@@ -180,7 +180,7 @@ def _stands_alone(text: str, start: int, factor: Factor, place: str) -> bool:
         return word in LONE_LETTERS[place] or word in DEGREES
     if factor.power == 1:
         return word not in BOUND
-    lone = factor.symbol and len(factor.normal) == 1
+    lone = factor.symbol and len(factor.normal) == 1 and not text[start + 1 : start + 2].isalpha()
     return not lone or text[start] in LONE_LETTERS[place] or (factor.power < 0 and factor.normal in "MK")
 
 

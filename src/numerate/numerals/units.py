@@ -140,12 +140,12 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
         return "USD", end - (4 if spaced else 1), end
     if last in CURRENCY_SIGNS:
         return None if last in tables.SIGNS_AFTER_ONLY else (CURRENCY_SIGNS[last], end - 1, end)
-    start = end - 3 if end > 3 else 0
-    code = _CODES.get(text[start:end])
-    if code is None and last in _LAST_LETTERS:
-        start = end - 2 if end > 2 else 0
+    start = end - 3
+    code = _CODES.get(text[start:end]) if start >= 0 else None
+    if code is None and last in _LAST_LETTERS and end > 1:
+        start = end - 2
         code = tables.CURRENCY_ABBREVIATIONS.get(text[start:end])
-        if code and end == position and (code == "DEM" or not text[end : end + 2].isdecimal()):
+        if code and end == position and (code == "DEM" or not text[end + 1 : end + 2].isdecimal()):
             return None  # DM1, RM2: names
     if code is None or (start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")):
         return None

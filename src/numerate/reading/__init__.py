@@ -26,7 +26,13 @@ class ReaderTypeError(NumerateError, TypeError):
 
 
 class Columns(NamedTuple):
-    """Numerals of many texts as arrays of equal length, without one object per numeral."""
+    """Numerals of many texts as arrays of equal length, without one object per numeral.
+
+    Example:
+        >>> columns = find_columns(["5 km in 2 h", "$7"])
+        >>> [columns.units[code] for code in columns.unit]
+        ['km', 'h', 'USD']
+    """
 
     text_index: np.ndarray
     start: np.ndarray
@@ -34,6 +40,18 @@ class Columns(NamedTuple):
     value: np.ndarray
     kind: np.ndarray
     """Positions in `numerate.KINDS`."""
+    unit: np.ndarray
+    """Positions in `units`; -1 for a numeral without a unit."""
+    units: tuple[str, ...]
+    """Normal spellings of the units in the texts, in order of their first numeral."""
+
+
+class _UnitCodes(dict[str | None, int]):
+    """Unit -> its code; a new unit gets the next code."""
+
+    def __missing__(self, unit: str | None) -> int:
+        self[unit] = code = len(self) - 1  # None has the code -1
+        return code
 
 
 def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[Numeral]:
@@ -64,12 +82,15 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     """Finds the numerals of many texts as arrays.
 
     Returns:
-        `Columns` of int64 text indices, starts and ends, float64 values and uint8 kinds, in order of the text.
+        `Columns` of int64 text indices, starts and ends, float64 values, uint8 kinds and int32 units, in order of the
+        text, and the tuple of units that the codes refer to.
 
     Example:
-        >>> columns = find_columns(["7 of 12", "none", "3.5%"])
+        >>> columns = find_columns(["7 of 12 km", "none", "3.5%"])
         >>> columns.text_index.tolist(), columns.value.tolist()
         ([0, 0, 2], [7.0, 12.0, 0.035])
+        >>> columns.unit.tolist(), columns.units
+        ([-1, 0, -1], ('km',))
     """
     import numpy as np
 
@@ -77,12 +98,18 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
         raise ReaderTypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
     spans = make_reader(reader, **options).spans
     codes = {kind: code for code, kind in enumerate(KINDS)}.__getitem__
+    unit_codes = _UnitCodes({None: -1})
     counts, rows, done = array("q"), [], []
 
     def flush() -> None:
         columns = [map(itemgetter(index), rows) for index in range(4)]
         columns[3] = map(codes, columns[3])
-        types = (np.int64, np.int64, np.float64, np.uint8)
+        try:
+            units = list(map(itemgetter(4), rows))
+        except IndexError:  # the rows of some readers end with the kind
+            units = [row[4] if len(row) > 4 else None for row in rows]
+        columns.append(map(unit_codes.__getitem__, units))
+        types = (np.int64, np.int64, np.float64, np.uint8, np.int32)
         done.append([np.fromiter(column, kind, len(rows)) for column, kind in zip(columns, types, strict=True)])
         rows.clear()
 
@@ -94,7 +121,7 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
             flush()
     flush()
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
-    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)))
+    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)), tuple(unit_codes)[1:])
 
 
 def make_reader(reader: str | Reader, **options: Any) -> Reader:

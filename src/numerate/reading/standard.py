@@ -93,9 +93,9 @@ class StandardReader(Reader):
         return _merged(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
-        """The numerals of `text` as rows that begin with start, end, value and kind."""
+        """The numerals of `text` as rows that begin with start, end, value, kind and unit."""
         if self.roman:
-            return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
+            return [(n.start, n.end, n.value, n.kind, n.unit) for n in self.find(text)]
         records = self._scan(text)
         if self.words and (words := word_records(text, self.language, records)):
             return merged(records, words)
