@@ -38,6 +38,8 @@ _MOLAR = re.compile(
 ).match
 _TESLA = re.compile(r" (?:MRI?\b|magnet|scanner|field|superconduct|Siemens|Philips|GE\b)").match
 _ENZYME = re.compile(r" (?:of |insulin\b|heparin\b|penicillin\b|enzyme\b|polymerase\b)").match
+# Money only after a scale word and before a mark: `6.91 billion won vs`, but `$5 million won by`.
+_KOREAN_WON = re.compile(r"^[^$€£¥]*(?:[bmtr]illion|mln|bln|bn|tn) won(?:$|[.,;:)\n]| \(| vs)").search
 _STONE = re.compile(
     r"stone(?:$|[.,;:!?)\"'’\n]| \d"
     r"| (?:and|or|in|to|at|when|by|before|after|since|heavier|lighter|overweight|of weight)\b)"
@@ -106,6 +108,7 @@ VETO: dict[str, Callable[[str, int], object]] = {
     "st": lambda text, start: not _STONE_AND_POUNDS(text, start),
     "grains": re.compile(r"grains of ").match,
     "cup": re.compile(r"(?<=[12]\d\d\d )cup|cup (?:match|final|tie|game|win|title|run|competition|holder|side)").match,
+    "won": lambda text, start: not _KOREAN_WON(text[start - 14 if start > 14 else 0 : start + 5]),
     "Euro": re.compile(r"Euro[ -][A-Z0-9]").match,
     # Counts, not measures: `degrees of freedom`, `5-gram` (but `200-gram` is a weight).
     **dict.fromkeys(("degree", "degrees"), re.compile(r"degrees? of ").match),

@@ -24,6 +24,7 @@ LETTERS = "A-Za-zµμΩ\u2126Å\u212błŁčČ"
 """All letters that occur in unit spellings, as part of a pattern."""
 DEGREES = "°º˚℃℉"
 _word = re.compile(rf"[{LETTERS}]{{1,20}}|[{DEGREES}]").match
+_after_square = re.compile(rf" ?\.?[{SPACES}-]?([{LETTERS}]{{1,20}})").match
 _degree = re.compile(
     rf"[°º˚][{SPACES}]?([CFKcf])(?:(?<=[Cc])(?:elsius|entigrade)|(?<=[Ff])ahrenheit)?(?!\w)|([℃℉])"
 ).match
@@ -132,10 +133,8 @@ def factor_at(text: str, start: int, place: str, glued: bool = False) -> Factor 
             if here.startswith(phrase) and unit_ends(text, start + len(phrase)):
                 return Factor(meaning, 1, start + len(phrase), False)
     if lower in tables.POWER_WORDS:  # `square`, `sq.`, `cubic`: a length must follow, or a second
-        end += text.startswith(".", end)
-        end += text.startswith(tuple(SPACES + "-"), end)
-        match = _word(text, end)
-        normal = UNITS.get(match[0]) if match else None
+        match = _after_square(text, end)
+        normal = UNITS.get(match[1]) if match else None
         if match is None or not (normal in tables.LENGTHS or (normal == "s" and place == "inner")):
             return None
         return Factor(str(normal), tables.POWER_WORDS[lower], match.end(), False)
