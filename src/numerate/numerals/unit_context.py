@@ -15,10 +15,14 @@ __all__ = ["LETTER_RULES", "VETO", "after_temperature", "is_inches"]
 
 # Words after `in` that make it a length: `2 in thick`, `4 in x 6 in`, `3 in of rain`.
 _DIMENSION = re.compile(
-    r" (?:(?:thick(?:ness)?|wide|tall|diameter|dia|across)\b|deep\b(?! trouble| water| space)|long(?![\w-]| [rt])"
-    r"|high(?!\w|-| [a-z])|(?:x|by|×) ?\d|of (?:rain|snow|precipitation|mercury|water|sleet|ice)"
+    r" ?\)| (?:(?:thickness|tall|diameter|dia|across)\b|thick\b(?! fog| smoke| of)"
+    r"|wide\b(?! use| var| range| circ| open| dist)"
+    r"|deep\b(?! trouble| water| space| snow| sleep| debt| thought| sea| [Ss]outh)"
+    r"|long(?![\w-]| [rt])|high(?!\w|-| [a-z])"
+    r"|(?:x|by|×) ?\d|of (?:rain|snow|precipitation|mercury|water|sleet|ice)"
     r"|in (?:length|width|height|diameter|thickness)\b)"
 ).match
+_AFTER_FEET = re.compile(r"(?:ft|feet|foot|['’′]) ?\d[\d./½¼¾ ]{0,6} ?in$").search
 _TEMPERATURE = re.compile(
     r"temp(?:\b|erat)|fever|oven|heat|boil|freez|frozen|melt|anneal|incubat|thermo|degrees|°|cool|warm|\bhot\b|\bcold"
     r"|bak(?:e|ing)\b|autoclav|weather|simmer|reflux|cryo|stor(?:ed|age) (?:at|below)"
@@ -40,6 +44,7 @@ _TESLA = re.compile(r" (?:MRI?\b|magnet|scanner|field|superconduct|Siemens|Phili
 _ENZYME = re.compile(r" (?:of |insulin\b|heparin\b|penicillin\b|enzyme\b|polymerase\b)").match
 # Money only after a scale word and before a mark: `6.91 billion won vs`, but `$5 million won by`.
 _KOREAN_WON = re.compile(r"^[^$€£¥]*(?:[bmtr]illion|mln|bln|bn|tn) won(?:$|[.,;:)\n]| \(| vs)").search
+_SCALED = re.compile(r"(?:[bmtr]illion|mln|bln|bn)[ \n]$").search
 _STONE = re.compile(
     r"stone(?:$|[.,;:!?)\"'’\n]| \d"
     r"| (?:and|or|in|to|at|when|by|before|after|since|heavier|lighter|overweight|of weight)\b)"
@@ -51,8 +56,10 @@ _MEGAPIXELS = re.compile(
 
 
 def is_inches(text: str, position: int) -> bool:
-    """Whether `in` that ends at `position` is a length because of the words after it: `2 in thick`."""
-    return _DIMENSION(text, position) is not None
+    """Whether `in` that ends at `position` is a length by its context: `2 in thick`, `6 ft 2 in`, `( 21 in )`."""
+    if _DIMENSION(text, position):
+        return True
+    return _AFTER_FEET(text[position - 16 if position > 16 else 0 : position]) is not None
 
 
 def after_temperature(text: str, position: int) -> bool:
@@ -68,7 +75,9 @@ def after_temperature(text: str, position: int) -> bool:
 def _is_degrees(text: str, end: int) -> bool:
     """`37.5 C` is a temperature after a word such as `temperature`; `4 C major` and `7 F-16s` are not."""
     follower = text[end : end + 1]
-    return not (follower.isalnum() or follower in tuple("-+#'’&_/")) and after_temperature(text, end - 1)
+    if follower.isalnum() or follower in tuple("-+#'’&_/"):
+        return False
+    return after_temperature(text, end - 1) or _TEMPERATURE(text[end : end + 13].lower()) is not None
 
 
 def _not_micrometre(text: str, start: int) -> bool:
@@ -101,6 +110,9 @@ VETO: dict[str, Callable[[str, int], object]] = {
     "pm": _not_picometre,
     "Ft": _not_forint,
     "K": re.compile(r"K(?:-[a-zA-Z]| (?:run|race|walk)\b)").match,
+    "g": re.compile(r"g[- ]force").match,
+    "N": lambda text, start: _MOLAR(text, start + 1),  # a normality: `2 N NaOH`
+    "mas": re.compile(r"mas (?:de|que|o|y)\b").match,  # Spanish
     "MP": lambda text, start: not _MEGAPIXELS(text, start),
     "Da": re.compile(r"Da [A-Z]").match,
     # A weight, not a material: `12 stone`, but `6 stone houses`.
@@ -109,6 +121,7 @@ VETO: dict[str, Callable[[str, int], object]] = {
     "grains": re.compile(r"grains of ").match,
     "cup": re.compile(r"(?<=[12]\d\d\d )cup|cup (?:match|final|tie|game|win|title|run|competition|holder|side)").match,
     "won": lambda text, start: not _KOREAN_WON(text[start - 14 if start > 14 else 0 : start + 5]),
+    "crowns": lambda text, start: not _SCALED(text[start - 9 if start > 9 else 0 : start]),
     "Euro": re.compile(r"Euro[ -][A-Z0-9]").match,
     # Counts, not measures: `degrees of freedom`, `5-gram` (but `200-gram` is a weight).
     **dict.fromkeys(("degree", "degrees"), re.compile(r"degrees? of ").match),

@@ -37,7 +37,9 @@ _digit_power = re.compile(r"([2-4])(?![\d.]\d|\d)").match
 _hyphen_power = re.compile(r"([-–][1-4])(?!\w|[.,]\d)").match
 _same_unit = re.compile(r" ?([A-Za-zµμ]{1,3})").match
 _per = re.compile(rf"[{SPACES}]?/[{SPACES}]?|[{SPACES}-](?:per|PER)[{SPACES}-]").match
-_an = re.compile(r" (?:a (?:second|minute)|an hour)(?!\w)").match
+_an = re.compile(
+    r"[ \n](?:a[ \n](?:second|minute|day|week|month|year)|an[ \n]hour)(?!\w| ago| earlier| later| before)"
+).match
 _dot = re.compile(rf"[{SPACES}]?[·⋅•∙][{SPACES}]?|\*(?!\*)|\.(?=[{LETTERS}]{{1,3}}\^?[{_MINUS}⁻])").match
 _hundred = re.compile(rf"100[{SPACES}]?(?=[{LETTERS}])").match
 _root = re.compile(rf"√([{LETTERS}]{{1,4}})(?!\w)|([{LETTERS}]{{1,4}})\^?(?:1/2|½|0\.5)(?!\w)").match
@@ -52,8 +54,8 @@ _HYPHEN_POWERS = dict.fromkeys(["m", "cm", "mm", "µm", "nm", "km"], "123") | di
 """Units that are read with an ASCII hyphen and this power after a number: `1650 cm-1`, `0.3 s-1`."""
 _GLUED = frozenset("Kshm")
 """Last letters of two factors without a mark between them, in a denominator: `cm2/Vs`, `J/kgK`."""
-_RATES = frozenset(["m", "km", "cm", "mm", "ft", "mi", "in", "yd", "L", "mL", "gal", "m^3", "ft^3", "bbl"])
-"""Units before `a second`, `a minute` and `an hour`: `40 litres a minute`."""
+_TIMES = frozenset(["s", "min", "h", "d", "week", "month", "year", "decade", "century", "°", "K", "°C", "°F"])
+"""Units without a rate: in `8 hours a day`, the unit is the hour."""
 MAX_FACTORS = 6
 
 
@@ -100,7 +102,7 @@ def compound_at(text: str, start: int, place: str) -> tuple[str, int] | None:
         elif (found := _next_factor(text, end, last)) is not None:
             last, end = found, found.end
             normal += ("*" if last.power > 0 else "/") + last.spelled
-        elif normal in _RATES and (match := _an(text, end)):
+        elif count == 1 and normal not in _TIMES and (match := _an(text, end)):
             normal, end = f"{normal}/{UNITS[match[0].split()[1]]}", match.end()
             break
         else:
@@ -124,7 +126,7 @@ def factor_at(text: str, start: int, place: str, glued: bool = False) -> Factor 
             kind = (degree[1] or ("C" if degree[2] == "℃" else "F")).upper()
             return Factor("K" if kind == "K" else "°" + kind, 1, degree.end(), True)
         # 1º is an ordinal; letters and digits may follow: 40°N, 40°26'
-        return None if word == "º" or place == "inner" else Factor("°", 1, end, False)
+        return None if word == "º" or place in ("inner", "space") else Factor("°", 1, end, False)
     lower = word.lower()
     normal = PARTS.get(word)
     if phrases := tables.PHRASES.get(lower):
@@ -149,7 +151,7 @@ def factor_at(text: str, start: int, place: str, glued: bool = False) -> Factor 
 
 def _with_power(text: str, start: int, word: str, normal: str, end: int, place: str, glued: bool) -> Factor | None:
     """The factor `word`, which ends at `end`, with the power after it."""
-    power, inner = 1, place == "inner"
+    power, inner = 1, place in ("inner", "space")
     symbol = len(word) < 5 and not (word.isascii() and word.islower() and len(word) > 3)
     if raised := _power(text, end):
         digits = raised[raised.lastindex or 0]
@@ -186,7 +188,7 @@ def _stands_alone(text: str, start: int, factor: Factor, place: str) -> bool:
 def _next_factor(text: str, end: int, last: Factor) -> Factor | None:
     """The next factor of a product: after a mark, a space or hyphen, or directly after a power."""
     if match := _dot(text, end):
-        found = factor_at(text, match.end(), "space" if match[0] == "." else "inner", glued=True)
+        found = factor_at(text, match.end(), "space", glued=True)
         return found if found and found.normal not in CURRENCIES and _inner(text, match.end(), found) else None
     mark = text[end : end + 1]
     if mark and mark in SPACES + "-":

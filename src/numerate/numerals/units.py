@@ -32,8 +32,8 @@ _SIGNS = "".join(CURRENCY_SIGNS)
 _next = re.compile(rf"[{SPACES}\n-]?([{LETTERS}]{{1,20}}|[{DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
 # A one-word unit ends here: no power, division or multiplication follows.
 _alone = re.compile(
-    rf"(?![\w^/·⋅•∙*⁻−]|[-–]\w|\.[A-Za-z]|[{SPACES}-](?:per|PER|squared|cubed|met(?:er|re)|second|hour|an? [smh])"
-    rf"|[{SPACES}](?:[/·⋅]|[{LETTERS}]{{1,6}}[-−–⁻^²³*/0-9]|[shmAd](?!\w)|cm(?!\w)))"
+    rf"(?![\w^/·⋅•∙*⁻−]|[-–]\w|\.[A-Za-z]|[{SPACES}-](?:per|PER|squared|cubed|met(?:er|re)|second|hour)"
+    rf"|[{SPACES}\n]an?[ \n][smhdwy]|[{SPACES}](?:[/·⋅]|[{LETTERS}]{{1,6}}[-−–⁻^²³*/0-9]|[shmAd](?!\w)|cm(?!\w)))"
 ).match
 _inverse_of = re.compile(rf"/|per[{SPACES}-]").match
 # A lone letter attached to such a number belongs to a name or a plural: `W2V`, `F-14A`, `DC-10s`, `11-5/8s`,
