@@ -120,7 +120,7 @@ VETO: dict[str, Callable[[str, int], object]] = {
     "st": lambda text, start: not _STONE_AND_POUNDS(text, start),
     "grains": re.compile(r"grains of ").match,
     "cup": re.compile(r"(?<=[12]\d\d\d )cup|cup (?:match|final|tie|game|win|title|run|competition|holder|side)").match,
-    "won": lambda text, start: not _KOREAN_WON(text[start - 14 if start > 14 else 0 : start + 5]),
+    "won": lambda text, start: not _KOREAN_WON(text[start - 14 if start > 14 else 0 : start + 6]),
     "crowns": lambda text, start: not _SCALED(text[start - 9 if start > 9 else 0 : start]),
     "Euro": re.compile(r"Euro[ -][A-Z0-9]").match,
     # Counts, not measures: `degrees of freedom`, `5-gram` (but `200-gram` is a weight).
