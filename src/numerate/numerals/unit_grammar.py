@@ -38,7 +38,7 @@ _hyphen_power = re.compile(r"([-–][1-4])(?!\w|[.,]\d)").match
 _same_unit = re.compile(r" ?([A-Za-zµμ]{1,3})").match
 _per = re.compile(rf"[{SPACES}]?/[{SPACES}]?|[{SPACES}-](?:per|PER)[{SPACES}-]").match
 _an = re.compile(
-    r"[ \n](?:a[ \n](?:second|minute|day|week|month|year)|an[ \n]hour)(?!\w| ago| earlier| later| before)"
+    r"[ \n](?:a[ \n](?:second|minute|day|week|month|year)|an[ \n]hour)(?!\w|[ \n](?:ago|earlier|later|before))"
 ).match
 _dot = re.compile(rf"[{SPACES}]?[·⋅•∙][{SPACES}]?|\*(?!\*)|\.(?=[{LETTERS}]{{1,3}}\^?[{_MINUS}⁻])").match
 _hundred = re.compile(rf"100[{SPACES}]?(?=[{LETTERS}])").match

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.errors import NumerateError
@@ -99,27 +98,25 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     spans = make_reader(reader, **options).spans
     codes = {kind: code for code, kind in enumerate(KINDS)}.__getitem__
     unit_codes = _UnitCodes({None: -1})
+    types = (np.int64, np.int64, np.float64, np.uint8, np.int32)
     counts, rows, done = array("q"), [], []
 
-    def flush() -> None:
-        columns = [map(itemgetter(index), rows) for index in range(4)]
-        columns[3] = map(codes, columns[3])
-        try:
-            units = list(map(itemgetter(4), rows))
-        except IndexError:  # the rows of some readers end with the kind
-            units = [row[4] if len(row) > 4 else None for row in rows]
-        columns.append(map(unit_codes.__getitem__, units))
-        types = (np.int64, np.int64, np.float64, np.uint8, np.int32)
-        done.append([np.fromiter(column, kind, len(rows)) for column, kind in zip(columns, types, strict=True)])
-        rows.clear()
+    def convert(some: list[Any]) -> None:
+        columns: list[Any] = list(zip(*some, strict=False)) or [()] * 5  # as many columns as the shortest row has
+        if len(columns) == 4:  # the rows of some readers end with the kind
+            columns.append([row[4] if len(row) > 4 else None for row in some])
+        columns[3:5] = map(codes, columns[3]), map(unit_codes.__getitem__, columns[4])
+        done.append([np.fromiter(column, kind, len(some)) for column, kind in zip(columns, types, strict=False)])
 
     for text in texts:
         found = spans(text)
         counts.append(len(found))
         rows += found
         if len(rows) > 2_000:  # convert rows to arrays early to save memory
-            flush()
-    flush()
+            for begin in range(0, len(rows), 4_000):
+                convert(rows[begin : begin + 4_000])
+            rows.clear()
+    convert(rows)
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
     return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)), tuple(unit_codes)[1:])
 

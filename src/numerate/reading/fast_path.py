@@ -38,6 +38,8 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
+SCALE_ENDS = frozenset(" \n.,;")
+"""Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -112,7 +114,7 @@ def easy_follower(
             return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
-        if text[stop : stop + 1] == " " and kind is None:
+        if kind is None and text[stop : stop + 1] in SCALE_ENDS:
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:
