@@ -118,7 +118,8 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
             rows.clear()
     convert(rows)
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
-    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)), tuple(unit_codes)[1:])
+    units = tuple(filter(None, unit_codes))
+    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)), units=units)
 
 
 def make_reader(reader: str | Reader, **options: Any) -> Reader:
