@@ -100,14 +100,14 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
         return _prime_mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:
         return _currency_sign_after(text, start, place)
+    if word == "/" or word == "per":
+        return _inverse_unit(text, start, place)
     if len(word) == 1 and place == "attached":
         before = text[max(0, start - 12) : start].lower()
         if _part_of_name(before) or (word == "s" and _plural(before)):
             return None
     if word in LETTER_RULES and place != "hyphen" and LETTER_RULES[word][1](text, end):
         return LETTER_RULES[word][0], start, end
-    if word == "/" or word == "per":
-        return _inverse_unit(text, start, place)
     found = compound_at(text, start, place)
     return (found[0], start, found[1]) if found else None
 
