@@ -22,7 +22,7 @@ _DIMENSION = re.compile(
     r"|(?:x|by|×) ?\d|of (?:rain|snow|precipitation|mercury|water|sleet|ice)"
     r"|in (?:length|width|height|diameter|thickness)\b)"
 ).match
-_AFTER_FEET = re.compile(r"(?:ft|feet|foot|['’′]) ?\d[\d./½¼¾ ]{0,6} ?in$").search
+_AFTER_FEET = re.compile(r"(?:ft|feet|foot|['′]) ?\d[\d./½¼¾ ]{0,6} ?in$").search
 _TEMPERATURE = re.compile(
     r"temp(?:\b|erat)|fever|oven|heat|boil|freez|frozen|melt|anneal|incubat|thermo|degrees|°|cool|warm|\bhot\b|\bcold"
     r"|bak(?:e|ing)\b|autoclav|weather|simmer|reflux|cryo|stor(?:ed|age) (?:at|below)"
@@ -59,7 +59,8 @@ def is_inches(text: str, position: int) -> bool:
     """Whether `in` that ends at `position` is a length by its context: `2 in thick`, `6 ft 2 in`, `( 21 in )`."""
     if _DIMENSION(text, position):
         return True
-    return _AFTER_FEET(text[position - 16 if position > 16 else 0 : position]) is not None
+    before = text[position - 16 if position > 16 else 0 : position]
+    return ("t " in before or "'" in before or "′" in before) and _AFTER_FEET(before) is not None
 
 
 def after_temperature(text: str, position: int) -> bool:

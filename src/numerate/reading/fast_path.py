@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEADER_KINDS: dict[str, str | None] = (
     # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
-    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGMrp"), "identifier")
+    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
     | dict.fromkeys(["", *BARRIERS])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
