@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from numerate import KINDS, Numeral, readers, render
 from numerate.reading import find_columns, make_reader
+from numerate.reading.base import Reader
 
 NAMES = readers.names()
 
@@ -69,10 +71,36 @@ def test_extreme_texts(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_columns_equal_find(name):
-    texts = ["7 of 12", "", "none", "[3.5%, 1e5]", "-0.0"]
-    columns = find_columns(texts, reader=name)
+    texts = ["7 of 12 km", "", "none", "[3.5%, 1e5]", "-0.0", "$5 and 3 km"]
+    *arrays, units = find_columns(texts, reader=name)
     reader = make_reader(name)
     rows = [
-        (i, n.start, n.end, n.value, KINDS.index(n.kind)) for i, text in enumerate(texts) for n in reader.find(text)
+        (i, n.start, n.end, n.value, KINDS.index(n.kind), n.unit)
+        for i, text in enumerate(texts)
+        for n in reader.find(text)
     ]
-    assert list(zip(*(column.tolist() for column in columns), strict=True)) == rows
+    found = zip(*(column.tolist() for column in arrays), strict=True)
+    assert [(*row, None if unit < 0 else units[unit]) for *row, unit in found] == rows
+    assert arrays[-1].dtype == np.int32 and len(set(units)) == len(units)
+
+
+class FourFields(Reader):
+    """A reader of another package, whose rows end with the kind."""
+
+    def find(self, text):
+        return []
+
+    def spans(self, text):
+        return [(0, 1, 7.0, "quantity")] * (text == "7")
+
+
+def test_columns_of_rows_without_units():
+    columns = find_columns(["7", "", "7"], reader=FourFields())
+    assert columns.text_index.tolist() == [0, 2] and columns.value.tolist() == [7.0, 7.0]
+    assert columns.unit.tolist() == [-1, -1] and columns.units == ()
+
+
+def test_columns_of_many_texts_share_one_table_of_units():
+    columns = find_columns(["5 km", "2 h", "no unit: 7", "$3"] * 1_500)  # more rows than are converted at once
+    assert columns.units == ("km", "h", "USD")
+    assert columns.unit.tolist() == [0, 1, -1, 2] * 1_500

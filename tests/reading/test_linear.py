@@ -53,6 +53,8 @@ PIECES = [
         "a-1-",
     ),
     *("1\u00a0", "٣", "1–", "v1.", "$1", "1km/", "1e5", "(1)%", "−", "±1", "#1", "1st "),
+    *("1 W/(m·", "1 kg·", "1 m s-1 ", "1 C ", "1 um ", "1 in x ", "1 M ", "1/km", "1 stone ", "1 square ", "1 kr "),
+    *("temperature 1 C ", "kg·m·", "1 mL/100", "1 m per s ", "/(m", "1 wt%", "1 cells/", "1 W/m²", "1元"),
 ]
 SIZE, FACTOR, LIMIT, TRIES = 2_000, 8, 24, 3
 TOO_SHORT = 0.02

@@ -68,10 +68,11 @@ def check(texts):
             assert last <= n.start < n.end <= len(text), "sorted and disjoint"
             assert text[n.start : n.end] == n.text
             assert render(n.style, n.value) == n.text
-            rows.append((index, n.start, n.end, n.value, KINDS.index(n.kind)))
+            rows.append((index, n.start, n.end, n.value, KINDS.index(n.kind), n.unit))
             last = n.end
-    columns = find_columns(texts)
-    assert repr(list(zip(*(column.tolist() for column in columns), strict=True))) == repr(rows)
+    *arrays, units = find_columns(texts)
+    found = zip(*(column.tolist() for column in arrays), strict=True)
+    assert repr([(*row, None if unit < 0 else units[unit]) for *row, unit in found]) == repr(rows)
 
 
 @pytest.mark.parametrize("make", [any_text, number_text, sentence])

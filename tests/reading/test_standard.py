@@ -95,4 +95,4 @@ def test_spans_and_batches_equal_find():
     reader = StandardReader(words=True, roman=True)
     assert numerate.find_batch(texts, reader=reader) == [reader.find(text) for text in texts]
     for text in texts:
-        assert reader.spans(text) == [(n.start, n.end, n.value, n.kind) for n in reader.find(text)]
+        assert reader.spans(text) == [(n.start, n.end, n.value, n.kind, n.unit) for n in reader.find(text)]

@@ -2,18 +2,23 @@
 
 A new unit is one new entry in the JSON file; a test checks that pint knows every normal spelling. Keys of the file:
 
-* `si_prefixes`: SI symbol -> prefixes in use. Combinations that usually mean something else are left out: pm, am, as,
-  at, us, dm (D-mark), mb, kb, kt (kilotonne or knot), Mg, MA, MN, PA, and cd with prefixes.
-* `no_bare_symbol`: SI symbols read only with a prefix (`mM`, `µF`): the bare letter is a scale suffix or an identifier.
+* `si_prefixes`: symbol -> prefixes in use. Combinations that usually mean something else are left out: pm, am, as,
+  at, us, dm (D-mark), mb, kb, kt (kilotonne or knot), Mg, MA, MN, PA, TV, ML, pH. `name_prefixes` are further prefixes
+  of names, which have no other meaning: `decimetre`, `megagram`.
+* `no_bare_symbol`, `no_bare_name`: read only with a prefix (`mM`, `µF`, `centigray`): the bare symbol is a scale suffix
+  or an identifier, the bare name another word.
 * `symbols`: normal spelling -> other symbols, case-sensitive.
 * `words`: normal spelling -> words, read in lower case, in capitals (if longer than 4 letters or in `short_capitals`)
   and, for plurals, with an initial capital (except `no_capital`: Miles Davis, Marks & Spencer). Left out are the
   symbol `pt` (a type size) and `mark`, `won`, `crowns`, `real`, `lira` and `pound` as currencies without a country.
+* `bound`: normal spelling -> spellings read only in a product or quotient or with a power: `Mb/s`, `dm³`, `cells/µL`.
 * `phrases`, `country_currencies`: spellings of several words; a space stands for a space or a hyphen.
+* `products`: pairs of units that are multiplied with a space or hyphen between them: `5 N m`, `ohm-metres`.
+* `letter_quotients`: quotients of two capital letters that are units; others (`N/A`, `A/V`, `F/A-18`) are not.
 * `currency_codes`: ISO codes. Codes that are English words in capitals (ALL, TRY, TOP, CUP, PEN) are left out.
 * `lone_letters`: the one-letter units that are read at each place, because single letters have many other meanings.
-  Never read: A after a space (article), C F (20C, 70F), B M G T k (scale, 5G), D (3D), K attached (thousand), and any
-  letter on the next line (`wrapped`: the first column of a table).
+  Never read: A after a space (article), B k (scale), G D (5G, 3D), K attached (thousand), and any letter on the next
+  line (`wrapped`: the first column of a table). C, F, M, T and U need a context (`unit_context`).
 """
 
 from __future__ import annotations
@@ -31,14 +36,21 @@ _TABLES: dict[str, Any] = json.loads((resources.files("numerate") / "data" / "un
 CODES: dict[str, str] = {code: code for code in _TABLES["currency_codes"].split()} | _TABLES["currency_code_aliases"]
 """Currency codes as written -> ISO code."""
 CURRENCIES: frozenset[str] = frozenset([*CODES.values(), *_TABLES["other_currencies"].split()])
-"""Units that are money: ISO codes, and `cent` and `penny`."""
+"""Units that are money: ISO codes, `BTC`, `cent` and `penny`."""
 CURRENCY_SIGNS: dict[str, str] = _TABLES["currency_signs"]
+SIGNS_AFTER_ONLY = frozenset(_TABLES["signs_after_only"])
+"""Currency signs that stand only after the number: `5 ¢`, `100元`."""
+CURRENCY_ABBREVIATIONS: dict[str, str] = _TABLES["currency_abbreviations"]
+"""Currencies before a number that are neither a code nor a sign: `Rs.`, `kr`, `RM`."""
 DOLLAR_SIGNS: dict[str, str] = _TABLES["dollar_signs"]
 """Letters before a dollar sign -> ISO code: `HK` -> `HKD`."""
 LENGTHS = frozenset(_TABLES["lengths"].split())
 LONE_LETTERS = {place: frozenset(letters) for place, letters in _TABLES["lone_letters"].items()}
-"""Place -> one-letter units that are read there. `inner` means after `/` or `per`, and in products."""
+"""Place -> one-letter units that are read there. `inner` means after `/` or `per`, and in products; `bound` letters are
+read as the first factor of a product or quotient."""
 POWER_WORDS: dict[str, int] = _TABLES["power_words"]
+PRODUCTS = frozenset(tuple(pair.split(":")) for pair in _TABLES["products"].split())
+LETTER_QUOTIENTS = frozenset(_TABLES["letter_quotients"].split())
 SHORTER_SPELLINGS: dict[str, str] = _TABLES["shorter_spellings"]
 """Compound units -> their shorter normal spelling: `mi/h` -> `mph`."""
 PINT: dict[str, str] = _TABLES["pint_spellings"]
@@ -53,66 +65,84 @@ class PintMissingError(NumerateError, ImportError):
     """The package pint, which converts units, is not installed."""
 
 
+def _prefixed() -> dict[str, tuple[str, str]]:
+    """Normal spelling -> prefix and base, for every base unit with every prefix: `kPa` -> (`k`, `Pa`)."""
+    extra = _TABLES["name_prefixes"]
+    rows = ((base, prefix) for base, some in _TABLES["si_prefixes"].items() for prefix in [*some, *extra.get(base, "")])
+    found = {base: ("", base) for base in _TABLES["si_prefixes"]}
+    return {"KB" if prefix + base == "kB" else prefix + base: (prefix, base) for base, prefix in rows} | found
+
+
+PREFIXED = _prefixed()
+"""Normal spelling of a unit that may have a prefix -> prefix and base."""
+
+
 def _unit_spellings() -> dict[str, str]:
     found: dict[str, str] = {}
-    words: dict[str, str] = {name: normal for normal, names in _TABLES["words"].items() for name in names.split()}
-    for base, prefixes in _TABLES["si_prefixes"].items():
-        names = _TABLES["si_names"].get(base, "").split()
-        for prefix in [*prefixes, ""]:
-            normal = "KB" if prefix + base == "kB" else prefix + base
-            words |= {_TABLES["prefix_names"].get(prefix, "") + name: normal for name in names}
-            if prefix or base not in _TABLES["no_bare_symbol"].split():
-                found[prefix + base] = normal
-            if prefix == "µ":  # also the Greek letter mu, and the ASCII letter u
-                found["μ" + base] = found["u" + base] = normal
+    words: dict[str, str] = {}
+    bare_symbols, bare_names = (frozenset(_TABLES[key].split()) for key in ("no_bare_symbol", "no_bare_name"))
+    names = {base: row.split() for base, row in _TABLES["si_names"].items()}
+    for normal, (prefix, base) in PREFIXED.items():
+        start = _TABLES["prefix_names"].get(prefix, "")
+        words |= {start + name: normal for name in names.get(base, ()) if prefix or name not in bare_names}
+        if prefix not in _TABLES["si_prefixes"][base] or (not prefix and base in bare_symbols):
+            continue
+        found[prefix + base] = normal
+        if prefix == "µ":  # also the Greek letter mu, and the ASCII letter u
+            found["μ" + base] = found["u" + base] = normal
+    words |= {name: normal for normal, names in _TABLES["words"].items() for name in names.split()}
     found |= {symbol: normal for normal, symbols in _TABLES["symbols"].items() for symbol in symbols.split()}
     found |= {symbol.replace("Ω", "\u2126"): normal for symbol, normal in found.items() if "Ω" in symbol}
-    short_capitals, no_capital, capital = (_TABLES[key].split() for key in ("short_capitals", "no_capital", "capital"))
+    short_capitals, no_capital, capital = (
+        frozenset(_TABLES[key].split()) for key in ("short_capitals", "no_capital", "capital")
+    )
     for word, normal in words.items():
         found[word] = normal
-        if (word.endswith("s") and word not in no_capital and len(word) > 3) or word in capital:
-            found[word.capitalize()] = normal
-        if len(word) > 4 or word.upper() in short_capitals:
-            found[word.upper()] = normal
+        upper = word.upper()
+        if (word[-1] == "s" and word not in no_capital and len(word) > 3) or word in capital:
+            found[upper[0] + word[1:]] = normal
+        if len(word) > 4 or upper in short_capitals:
+            found[upper] = normal
     return found | CODES | {"Rs": "INR"}
 
 
 def _phrases_by_first_word() -> dict[str, tuple[tuple[str, str], ...]]:
-    flat = {phrase: normal for normal, phrases in _TABLES["phrases"].items() for phrase in phrases}
+    flat = {phrase: normal for normal, phrases in _TABLES["phrases"].items() for phrase in phrases.split("; ")}
     for nouns, countries in _TABLES["country_currencies"].items():
         for country, normal in countries.items():
             flat |= {f"{country} {noun}": normal for noun in nouns.split()}
     heads: dict[str, list[tuple[str, str]]] = {}
     for phrase in sorted(flat, key=len, reverse=True):
-        heads.setdefault(re.split(r"[ .$/]", phrase)[0], []).append((phrase, flat[phrase]))
+        head = _FIRST_WORD(phrase)[0]  # type: ignore[index] (every phrase begins with a letter)
+        heads.setdefault(head.lower(), []).append((phrase.lower(), flat[phrase]))
+        PHRASE_HEADS.update((head, head.lower(), head.capitalize(), head.upper()))
     return {head: tuple(rows) for head, rows in heads.items()}
 
 
+_FIRST_WORD = re.compile(r"[A-Za-z]+").match
+PHRASE_HEADS: set[str] = set()
+"""First words of the phrases as they may be written."""
 UNITS = _unit_spellings()
 """One-word spelling -> normal spelling."""
 PHRASES = _phrases_by_first_word()
 """First word in lower case -> the spellings of several words that begin with it, longest first."""
-SIMPLE_UNITS = {
-    word: normal
-    for word, normal in UNITS.items()
-    if len(word) > 1 and word.lower() not in PHRASES and normal not in ("in", "°")
+PHRASE_TAILS = {
+    word: tuple(
+        mark + tail[1:] if tail[0] == " " else tail
+        for phrase, _ in PHRASES[word.lower()]
+        for tail in [phrase[len(word) : len(word) + 3]]
+        for mark in " -\u00a0\u2009\u202f"
+    )
+    for word in UNITS
+    if word.lower() in PHRASES
 }
-"""The entries of `UNITS` that are units in every context, except those in `VETO`."""
-
-VETO = {
-    "per": re.compile(r"per.cent").match,
-    # A preposition and a pronoun, unless attached to the number, part of a compound, or `in.` with its full stop.
-    "in": re.compile(r"(?<!\d)in(?!\.(?![A-Za-z])|[\^²³23/·⋅])").match,
-    "us": re.compile(r"(?<!\d)us(?![\^²³/·⋅$]|[ -](?:do|dl|ce))").match,
-    # Counts, not measures: `degrees of freedom`, `5-gram` (but `200-gram` is a weight).
-    **dict.fromkeys(("degree", "degrees"), re.compile(r"degrees? of ").match),
-    **dict.fromkeys(("gram", "grams"), re.compile(r"(?<!\d\d-)(?<![.,]\d-)(?<=\d-)gram").match),
-    # The ordinal: `the 1991 second quarter`, `55 second-level topics`.
-    "second": re.compile(r"(?<![\d-])second(?:-| half| quarter| round)").match,
-    # A point in time: `307,000 head versus 294,000 week ago`.
-    **dict.fromkeys(("day", "week", "month", "year"), re.compile(r"(?<!\b1 )(?<=[ \n])[a-z]+ ago").match),
-}
-"""Spelling -> a match function (text, offset of the spelling) that tells whether it is something else than a unit."""
+"""Unit that also begins a phrase -> the three characters that follow it there, in lower case."""
+BOUND: dict[str, str] = {word: normal for normal, words in _TABLES["bound"].items() for word in words.split()}
+"""One-word spellings that are units only in a product or quotient or with a power -> normal spelling."""
+PARTS = UNITS | BOUND | {letter: letter for letter in LONE_LETTERS["bound"]}
+"""Spellings of the factors of a compound unit -> normal spelling."""
+SIMPLE_UNITS = {word: normal for word, normal in UNITS.items() if len(word) > 1 and normal not in ("in", "°")}
+"""The entries of `UNITS` that are units in every context, except those in `unit_context.VETO`."""
 
 
 @cache
@@ -123,20 +153,31 @@ def pint_registry() -> Any:
     except ImportError:
         raise PintMissingError('converting units needs pint: pip install "numerate[units]"') from None
     registry = UnitRegistry()
-    registry.define("parts_per_billion = 1e-9 = ppb")
+    for definition in _TABLES["pint_definitions"]:
+        registry.define(definition)
     return registry
 
 
 @lru_cache(maxsize=1024)
 def pint_unit(unit: str) -> Any:
-    """The `pint.Unit` of a unit in our normal spelling or in pint's.
+    """The `pint.Unit` of a unit in our normal spelling or in pint's; a `pint.Quantity` for `L/(100*km)`.
 
     Raises:
         UnitError: pint does not know the unit.
     """
-    spelled = "".join(PINT.get(part.strip(), part) for part in re.split(r"([/*^])", unit))
+    spelled = "".join(_pint_spelling(part.strip()) for part in re.split(r"([/*^()])", unit))
     registry = pint_registry()
     try:
+        if "100" in spelled:  # not a unit for pint, because it has a factor
+            return registry.parse_expression(spelled)
         return registry.parse_units(spelled)
     except Exception:  # besides its own errors, pint's parser raises AssertionError, TokenError and TypeError
         raise UnitError(f"pint knows no unit {unit!r}") from None
+
+
+def _pint_spelling(part: str) -> str:
+    """Pint's spelling of one factor: its own entry of `PINT`, or the prefix's name and the entry of its base."""
+    prefix, base = PREFIXED.get(part, ("", part))
+    if part in PINT or not prefix or base not in PINT:
+        return PINT.get(part, part)
+    return _TABLES["prefix_names"][prefix] + PINT[base]

@@ -11,31 +11,31 @@ import re
 from typing import Any
 
 from numerate.numerals import unit_tables as tables
-from numerate.numerals.unit_tables import CURRENCIES, CURRENCY_SIGNS, SIMPLE_UNITS, UNITS, VETO, UnitError
+from numerate.numerals.unit_context import LETTER_RULES, VETO
+from numerate.numerals.unit_grammar import DEGREES, LETTERS, SPACES, compound_at, factor_at, unit_ends
+from numerate.numerals.unit_tables import (
+    BOUND,
+    CURRENCIES,
+    CURRENCY_SIGNS,
+    PHRASE_HEADS,
+    PHRASE_TAILS,
+    SIMPLE_UNITS,
+    UNITS,
+    UnitError,
+)
 
 __all__ = ["CURRENCIES", "CURRENCY_CUES", "UNIT_HEADS", "UnitError", "currency_before", "to_quantity", "unit_after"]
 
-_SPACES = " \u00a0\u2009\u202f"
-_LETTERS = "A-Za-zµμΩ\u2126Å\u212b"  # all letters that occur in unit spellings
-_DEGREES = "°º˚℃℉"
 _MARKS = "'\"’”′″"
 _SIGNS = "".join(CURRENCY_SIGNS)
 
-_next = re.compile(rf"[{_SPACES}\n-]?([{_LETTERS}]{{1,20}}|[{_DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
+_next = re.compile(rf"[{SPACES}\n-]?([{LETTERS}]{{1,20}}|[{DEGREES}{_MARKS}{re.escape(_SIGNS)}/])").match
 # A one-word unit ends here: no power, division or multiplication follows.
 _alone = re.compile(
-    rf"(?![\w^/·⋅⁻−]|[{_SPACES}-](?:per|PER|squared|cubed)|[{_SPACES}]/|[{_SPACES}][{_LETTERS}]{{1,6}}[-−–⁻^])"
+    rf"(?![\w^/·⋅•∙*⁻−]|[-–]\w|\.[A-Za-z]|[{SPACES}-](?:per|PER|squared|cubed|met(?:er|re)|second|hour)"
+    rf"|[{SPACES}\n]an?[ \n][smhdwy]|[{SPACES}](?:[/·⋅]|[{LETTERS}]{{1,6}}[-−–⁻^²³*/0-9]|[shmAd](?!\w)|cm(?!\w)))"
 ).match
-_word = re.compile(rf"[{_LETTERS}]{{1,20}}|[{_DEGREES}]").match
-_degree = re.compile(rf"[°º˚][{_SPACES}]?([CFK])(?!\w)|([℃℉])").match
-_power = re.compile(r"\^(\{)?([-−]?[1-4])(?(1)\})|(⁻?[¹²³⁴])|(−[1-4])(?!\w|[.,]\d)|[ -](squared|cubed)").match
-_digit_power = re.compile(r"([23])(?!\w)").match
-_hyphen_power = re.compile(r"([-–][1-4])(?!\w|[.,]\d)").match
-_per = re.compile(rf"[{_SPACES}]?/[{_SPACES}]?|[{_SPACES}-](?:per|PER)[{_SPACES}-]").match
-_times = re.compile(rf"[·⋅]|[{_SPACES}](?=[{_LETTERS}]{{1,6}}[-−–⁻^])").match
-_inverse_of = re.compile(rf"/|per[{_SPACES}-]").match
-# A lone letter followed by this is a name: `the 5 s's`, `5 f(x)`, `175 t=1`, `50 N.Z. dlrs`, `2003 J. J. Liston`.
-_named = re.compile(r"['’][a-z]|[(\[{=+<>]|\.[A-Z]|\. [A-Z]\.").match
+_inverse_of = re.compile(rf"/|per[{SPACES}-]").match
 # A lone letter attached to such a number belongs to a name or a plural: `W2V`, `F-14A`, `DC-10s`, `11-5/8s`,
 # `under-19s`, `the 1990s`, `in his 20s`, `the 1970s and 80s`.
 _part_of_name = re.compile(r"[A-Za-z][-–]?\d{1,6}$").search
@@ -48,15 +48,17 @@ _after_degrees = re.compile(r"[°º˚] ?[\d.,'’′ ]{1,12}$").search
 _after_feet = re.compile(r"\d['’′] ?[\d.½¼¾]{1,4}$").search
 _dollar = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,3})\$$").search
 
-UNIT_HEADS = frozenset([*UNITS, *_DEGREES, *_MARKS, *_SIGNS, "/", "per"]).union(
-    case for head in (*tables.PHRASES, *tables.POWER_WORDS) for case in (head, head.capitalize(), head.upper())
-)
+UNIT_HEADS = frozenset(
+    [*UNITS, *BOUND, *tables.LONE_LETTERS["bound"], *LETTER_RULES, *DEGREES, *_MARKS, *_SIGNS, "/", "per"]
+).union(PHRASE_HEADS, (case for head in tables.POWER_WORDS for case in (head, head.capitalize(), head.upper())))
 """All words and marks that a unit can begin with."""
-CURRENCY_CUES = frozenset([*tables.CODES, *_SIGNS, "Rs", "Rs.", *(f"{letters}$" for letters in tables.DOLLAR_SIGNS)])
+CURRENCY_CUES = frozenset(
+    [*tables.CODES, *_SIGNS, *tables.CURRENCY_ABBREVIATIONS, *(f"{letters}$" for letters in tables.DOLLAR_SIGNS)]
+)
 """All words and marks that can be a currency before a number."""
+_CODES = tables.CODES | tables.CURRENCY_ABBREVIATIONS
+_LAST_LETTERS = frozenset(cue[-1] for cue in tables.CURRENCY_ABBREVIATIONS if len(cue) == 2)
 _PLACES = {"-": "hyphen", "\n": "wrapped"}
-_TO_SPACE = str.maketrans(dict.fromkeys("-\u00a0\u2009\u202f", " "))
-_TO_DIGITS = str.maketrans("⁻−–¹²³⁴", "---1234")
 
 
 def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[str, int, int] | None:
@@ -87,8 +89,13 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
     place = "attached" if start == position else _PLACES.get(text[position], "spaced")
     if (attached_only and place != "attached") or (word in VETO and VETO[word](text, start)):
         return None
-    if word in SIMPLE_UNITS and _alone(text, match.end()):
-        return SIMPLE_UNITS[word], start, match.end()
+    end = match.end()
+    if word in SIMPLE_UNITS and not (
+        word in PHRASE_TAILS and text[end : end + 3].lower().startswith(PHRASE_TAILS[word])
+    ):
+        normal = SIMPLE_UNITS[word]
+        if _alone(text, end) or (normal in CURRENCIES and unit_ends(text, end)):
+            return normal, start, end
     if word in _MARKS:
         return _prime_mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:
@@ -99,7 +106,9 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
         before = text[max(0, start - 12) : start].lower()
         if _part_of_name(before) or (word == "s" and _plural(before)):
             return None
-    found = _compound(text, start, place)
+    if word in LETTER_RULES and place != "hyphen" and LETTER_RULES[word][1](text, end):
+        return LETTER_RULES[word][0], start, end
+    found = compound_at(text, start, place)
     return (found[0], start, found[1]) if found else None
 
 
@@ -118,27 +127,26 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
         ('USD', 4, 7)
     """
     end = position
-    if end > 0 and text[end - 1] in _SPACES:
+    if end > 0 and text[end - 1] in SPACES:
         end -= 1
     if end <= 0:
         return None
     last = text[end - 1]
-    if "A" <= last <= "Z":
-        start = end - 3
-        code = tables.CODES.get(text[start:end]) if start >= 0 else None
-    elif last == "s" or last == ".":
-        start = end - 2 - (last == ".")
-        code = "INR" if start >= 0 and text[start:end] in ("Rs", "Rs.") else None
-    elif last == "$":
+    if last == "$":
         if text[end - 2 : end - 1].isalpha() and (match := _dollar(text[max(0, end - 6) : end])):
             known = tables.DOLLAR_SIGNS.get(match[1])
             return known or "USD", end - (len(match[0]) if known else 1), end
         spaced = text[end - 4 : end - 1] == "US " and not text[end - 5 : end - 4].isalnum()
         return "USD", end - (4 if spaced else 1), end
-    elif last in CURRENCY_SIGNS and last != "¢":
-        return CURRENCY_SIGNS[last], end - 1, end
-    else:
-        return None
+    if last in CURRENCY_SIGNS:
+        return None if last in tables.SIGNS_AFTER_ONLY else (CURRENCY_SIGNS[last], end - 1, end)
+    start = end - 3
+    code = _CODES.get(text[start:end]) if start >= 0 else None
+    if code is None and last in _LAST_LETTERS and end > 1:
+        start = end - 2
+        code = tables.CURRENCY_ABBREVIATIONS.get(text[start:end])
+        if code and end == position and (code == "DEM" or not text[end + 1 : end + 2].isdecimal()):
+            return None  # DM1, RM2: names
     if code is None or (start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")):
         return None
     return code, start, end
@@ -164,84 +172,13 @@ def to_quantity(value: float, unit: str | None, target: str = "SI", text: str = 
         raise UnitError(f"{text!r} has no unit, so it cannot be converted to {target!r}")
     if unit in CURRENCIES:
         raise UnitError(f"{text!r} is money ({unit}), which has no fixed rate to {target!r}")
-    quantity = tables.pint_registry().Quantity(value, tables.pint_unit(unit))
+    registry, known = tables.pint_registry(), tables.pint_unit(unit)
+    quantity = registry.Quantity(value, known) if isinstance(known, registry.Unit) else value * known
     wanted = None if target.upper() == "SI" else tables.pint_unit(target)
     try:
         return quantity.to_base_units() if wanted is None else quantity.to(wanted)
     except TypeError:  # base class of pint's dimension and offset errors
         raise UnitError(f"{text!r} is in {unit}, which cannot be converted to {target!r}") from None
-
-
-def _compound(text: str, start: int, place: str) -> tuple[str, int] | None:
-    """Reads a unit of one or more factors: `mg/dL`, `miles per hour`, `km s⁻¹`, `N·m`."""
-    found = _term(text, start, place)
-    if found is None or found[0] in CURRENCIES:
-        return found
-    normal, end = found
-    for _ in range(3):
-        step, mark = None, "/"
-        if match := _per(text, end):
-            step = _term(text, match.end(), "inner")
-        elif match := _times(text, end):
-            # After a space only with a negative power: in `5 m in` and `5 s h` the second word is not a factor.
-            step, mark = _term(text, match.end(), "inner", negative=match[0] in _SPACES), "*"
-        if step is None or step[0] in CURRENCIES:
-            break
-        factor, end = step
-        normal += factor[1:] if factor.startswith("1/") else mark + factor
-    return tables.SHORTER_SPELLINGS.get(normal, normal), end
-
-
-def _term(text: str, start: int, place: str, negative: bool = False) -> tuple[str, int] | None:
-    """Reads one unit with its power; with `negative`, only a unit with a negative power."""
-    match = _word(text, start)
-    if match is None:
-        return None
-    word, end = match[0], match.end()
-    if word in _DEGREES:
-        if degree := _degree(text, start):
-            kind = degree[1] or ("C" if degree[2] == "℃" else "F")
-            return ("K" if kind == "K" else "°" + kind), degree.end()
-        return None if word == "º" else ("°", end)  # 1º is an ordinal; letters and digits may follow: 40°N, 40°26'
-    lower = word.lower()
-    normal = UNITS.get(word)
-    if phrases := tables.PHRASES.get(lower):
-        here = text[start : start + len(phrases[0][0])].lower().translate(_TO_SPACE)
-        for phrase, meaning in phrases:
-            if here.startswith(phrase) and _ends(text, start + len(phrase)):
-                word, normal, end = phrase, meaning, start + len(phrase)
-                break
-    power = 1
-    if lower in tables.POWER_WORDS:  # `square`, `sq.`, `cubic`: a length must follow
-        end += text.startswith(".", end)
-        end += text.startswith(tuple(_SPACES + "-"), end)
-        match = _word(text, end)
-        normal = UNITS.get(match[0]) if match else None
-        if match is None or normal not in tables.LENGTHS:
-            return None
-        power, end = tables.POWER_WORDS[lower], match.end()
-    elif normal is None or (len(word) == 1 and (word not in tables.LONE_LETTERS[place] or _named(text, end))):
-        return None
-    elif normal in CURRENCIES:
-        pass
-    elif raised := _power(text, end):
-        digits = raised[2] or raised[3] or raised[4]
-        power = int(digits.translate(_TO_DIGITS)) if digits else 2 if raised[5] == "squared" else 3
-        end = raised.end()
-    # `m2` is an area, but `s2` only in `m/s2`, and `s-1` only in `km s-1`.
-    elif (normal in tables.LENGTHS or (normal == "s" and place == "inner")) and (raised := _digit_power(text, end)):
-        power, end = int(raised[1]), raised.end()
-    elif negative and (raised := _hyphen_power(text, end)):
-        power, end = int(raised[1].translate(_TO_DIGITS)), raised.end()
-    if (negative and power > 0) or not _ends(text, end):
-        return None
-    factor = f"{normal}^{abs(power)}" if abs(power) > 1 else str(normal)
-    return (factor if power > 0 else "1/" + factor), end
-
-
-def _ends(text: str, end: int) -> bool:
-    """Whether a unit can end at `end`: no letter, digit, underscore or power follows."""
-    return end >= len(text) or not (text[end].isalnum() or text[end] in "_^")
 
 
 def _inverse_unit(text: str, start: int, place: str) -> tuple[str, int, int] | None:
@@ -250,12 +187,16 @@ def _inverse_unit(text: str, start: int, place: str) -> tuple[str, int, int] | N
     slash = text[start] == "/"
     if match is None or slash != (place == "attached"):
         return None
-    found = _term(text, match.end(), "inner")
-    if found is None or found[0] in CURRENCIES or found[0].startswith("1/"):
+    found = factor_at(text, match.end(), "inner")
+    if found is None or found.normal in CURRENCIES or found.power < 0 or not unit_ends(text, found.end):
         return None
-    # `per hour` after a count is a frequency, not a unit; of the lone letters only s, h and L are certain.
-    if "^" in found[0] or (slash and (found[1] - match.end() > 1 or found[0] in ("s", "h", "L"))):
-        return "1/" + found[0], start, found[1]
+    length = found.end - match.end()
+    # `per hour` after a count is a frequency, not a unit; of the lone letters only s, h and L are certain, and a power
+    # makes a unit of lengths only.
+    raised = found.power > 1 and found.normal in tables.LENGTHS
+    named = found.power == 1 and length > 1 and text[match.end() : found.end] not in BOUND
+    if raised or (slash and (named or (length == 1 and found.normal in ("s", "h", "L")))):
+        return "1/" + found.spelled, start, found.end
     return None
 
 
@@ -279,9 +220,11 @@ def _prime_mark(text: str, start: int) -> tuple[str, int, int] | None:
 def _currency_sign_after(text: str, start: int, place: str) -> tuple[str, int, int] | None:
     """Reads `5 €` and `5€`; None where the sign belongs to the next number or ends a formula (`$n = 5$`)."""
     end = start + 1
-    following = text[end : end + 2].lstrip(_SPACES if place == "spaced" else "")
+    following = text[end : end + 2].lstrip(SPACES if place == "spaced" else "")
     opening = text.rfind("$", max(0, start - 80), start) if text[start] == "$" else -1
     formula = opening >= 0 and not text[opening - 1 : opening].isdigit()
-    if place == "hyphen" or following[:1].isdigit() or formula or not _ends(text, end):
+    if place == "hyphen" or following[:1].isdigit() or formula:
+        return None
+    if text[start] not in tables.SIGNS_AFTER_ONLY and not unit_ends(text, end):
         return None
     return CURRENCY_SIGNS[text[start]], start, end

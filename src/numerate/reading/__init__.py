@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.errors import NumerateError
@@ -26,7 +25,13 @@ class ReaderTypeError(NumerateError, TypeError):
 
 
 class Columns(NamedTuple):
-    """Numerals of many texts as arrays of equal length, without one object per numeral."""
+    """Numerals of many texts as arrays of equal length, without one object per numeral.
+
+    Example:
+        >>> columns = find_columns(["5 km in 2 h", "$7"])
+        >>> [columns.units[code] for code in columns.unit]
+        ['km', 'h', 'USD']
+    """
 
     text_index: np.ndarray
     start: np.ndarray
@@ -34,6 +39,18 @@ class Columns(NamedTuple):
     value: np.ndarray
     kind: np.ndarray
     """Positions in `numerate.KINDS`."""
+    unit: np.ndarray
+    """Positions in `units`; -1 for a numeral without a unit."""
+    units: tuple[str, ...]
+    """Normal spellings of the units in the texts, in order of their first numeral."""
+
+
+class _UnitCodes(dict[str | None, int]):
+    """Unit -> its code; a new unit gets the next code."""
+
+    def __missing__(self, unit: str | None) -> int:
+        self[unit] = code = len(self) - 1  # None has the code -1
+        return code
 
 
 def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[Numeral]:
@@ -64,12 +81,15 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     """Finds the numerals of many texts as arrays.
 
     Returns:
-        `Columns` of int64 text indices, starts and ends, float64 values and uint8 kinds, in order of the text.
+        `Columns` of int64 text indices, starts and ends, float64 values, uint8 kinds and int32 units, in order of the
+        text, and the tuple of units that the codes refer to.
 
     Example:
-        >>> columns = find_columns(["7 of 12", "none", "3.5%"])
+        >>> columns = find_columns(["7 of 12 km", "none", "3.5%"])
         >>> columns.text_index.tolist(), columns.value.tolist()
         ([0, 0, 2], [7.0, 12.0, 0.035])
+        >>> columns.unit.tolist(), columns.units
+        ([-1, 0, -1], ('km',))
     """
     import numpy as np
 
@@ -77,24 +97,29 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
         raise ReaderTypeError("find_columns() takes an iterable of strings, got one string; for one text use find()")
     spans = make_reader(reader, **options).spans
     codes = {kind: code for code, kind in enumerate(KINDS)}.__getitem__
+    unit_codes = _UnitCodes({None: -1})
+    types = (np.int64, np.int64, np.float64, np.uint8, np.int32)
     counts, rows, done = array("q"), [], []
 
-    def flush() -> None:
-        columns = [map(itemgetter(index), rows) for index in range(4)]
-        columns[3] = map(codes, columns[3])
-        types = (np.int64, np.int64, np.float64, np.uint8)
-        done.append([np.fromiter(column, kind, len(rows)) for column, kind in zip(columns, types, strict=True)])
-        rows.clear()
+    def convert(some: list[Any]) -> None:
+        columns: list[Any] = list(zip(*some, strict=False)) or [()] * 5  # as many columns as the shortest row has
+        if len(columns) == 4:  # the rows of some readers end with the kind
+            columns.append([row[4] if len(row) > 4 else None for row in some])
+        columns[3:5] = map(codes, columns[3]), map(unit_codes.__getitem__, columns[4])
+        done.append([np.fromiter(column, kind, len(some)) for column, kind in zip(columns, types, strict=False)])
 
     for text in texts:
         found = spans(text)
         counts.append(len(found))
         rows += found
         if len(rows) > 2_000:  # convert rows to arrays early to save memory
-            flush()
-    flush()
+            for begin in range(0, len(rows), 4_000):
+                convert(rows[begin : begin + 4_000])
+            rows.clear()
+    convert(rows)
     index = np.repeat(np.arange(len(counts), dtype=np.int64), np.frombuffer(counts, np.int64))
-    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)))
+    units = tuple(filter(None, unit_codes))
+    return Columns(index, *(np.concatenate(parts) for parts in zip(*done, strict=True)), units=units)
 
 
 def make_reader(reader: str | Reader, **options: Any) -> Reader:

@@ -35,5 +35,8 @@ class Reader(ABC):
         """All numerals of `text` in order."""
 
     def spans(self, text: str) -> Sequence[Sequence[Any]]:
-        """The numerals of `text` as rows that begin with start, end, value and kind; may be faster than `find`."""
-        return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
+        """The numerals of `text` as rows of start, end, value, kind and unit; may be faster than `find`.
+
+        A row may end after the kind if the reader has no units, and may have more fields after the unit.
+        """
+        return [(n.start, n.end, n.value, n.kind, n.unit) for n in self.find(text)]

@@ -33,7 +33,7 @@ COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is not a year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE"}
 """Words that may belong to the number before them."""
-CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s"])
+CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
@@ -42,6 +42,8 @@ LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
 _MONTH_STARTS = frozenset("oJFMASOND")
 """First letters of months, and of the `of` before them."""
+SCALE_ENDS = frozenset(" \n.,;")
+"""Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -130,7 +132,7 @@ def easy_follower(
             return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
-        if text[stop : stop + 1] == " " and kind is None:
+        if kind is None and text[stop : stop + 1] in SCALE_ENDS and word not in suffixes.DOTTED_SCALES:
             if word in suffixes.DOUBLING and (second := suffixes.second_scale(text, stop, word)):
                 stop, power = second[:2]
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)

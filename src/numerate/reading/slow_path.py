@@ -44,7 +44,6 @@ _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", "
 """Words and marks after a number that need a rule of their own."""
 _MINUS_ENDS = frozenset(["us ", "US ", "ve "])
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
-_DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 
 Records = list[Record]
 
@@ -125,7 +124,9 @@ def read_number(
                 resume = follower[2]  # the digit in km2 is not a number
                 if unit == "m" and unit_span == (end, end + 1):
                     confidence = "guess"  # metres, millions or minutes
-    if currency is not None and (unit is None or unit not in CURRENCIES):
+    if kind == "time":  # a clock time has no unit, a percentage no currency
+        unit = unit_span = None
+    elif currency is not None and kind != "percent" and (unit is None or unit not in CURRENCIES):
         unit, unit_span = currency[0], (currency[1], currency[2])
         if first == begin:
             first, negative, stop = _enclosing_sign(text, begin, currency[1], stop)
@@ -225,7 +226,7 @@ def _is_code(text: str, begin: int) -> bool:
 
 def _unit_after(text: str, end: int, stop: int, digits: str) -> tuple[str, int, int] | None:
     """The unit after a number, without letters and words that are rarely units after whole numbers."""
-    dotted = stop > end and text[stop - 3 : stop] in _DOTTED_SCALES and text[stop : stop + 1] == "."
+    dotted = stop > end and text[stop - 3 : stop] in suffixes.DOTTED_SCALES and text[stop : stop + 1] == "."
     found = unit_after(text, stop + dotted)  # 5 Mio. EUR
     if found is None or stop != end or not digits.isdecimal():
         return found
@@ -280,7 +281,7 @@ def _read_spaced(text: str, start: int, end: int, word: str | None, records: Rec
     before = text[start - 1] if start else ""
     if before:
         first, negative = sign_before(text, start, before)
-        if (currency := _currency_before(text, first)) is not None:
+        if kind != "percent" and (currency := _currency_before(text, first)) is not None:
             kind, unit, unit_span = "money", currency[0], (currency[1], currency[2])
             if first == start:
                 first, negative, last = _enclosing_sign(text, start, currency[1], last)

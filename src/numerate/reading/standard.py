@@ -9,6 +9,7 @@ from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
+from numerate.numerals.unit_context import is_inches
 from numerate.numerals.units import unit_after
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
@@ -103,9 +104,9 @@ class StandardReader(Reader):
         return _merged(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
-        """The numerals of `text` as rows that begin with start, end, value and kind."""
+        """The numerals of `text` as rows that begin with start, end, value, kind and unit."""
         if self.roman:
-            return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
+            return [(n.start, n.end, n.value, n.kind, n.unit) for n in self.find(text)]
         records = self._scan(text)
         if self.words and (words := word_records(text, self.language, records)):
             return merged(records, words)
@@ -177,7 +178,8 @@ class StandardReader(Reader):
                     kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
             if not calm and attached is None:
                 if spaced == "in":
-                    calm = text[end + 3 : end + 4] == " " and digits != "1"  # a preposition; `1 in 5` is a rate
+                    # A preposition, not in `2 in thick`; `1 in 5` is a rate.
+                    calm = text[end + 3 : end + 4] == " " and digits != "1" and not is_inches(text, end + 3)
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
