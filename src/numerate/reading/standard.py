@@ -15,6 +15,7 @@ from numerate.reading.base import Reader, ReaderError
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
+from numerate.reading.sharing import share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -211,6 +212,8 @@ class StandardReader(Reader):
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
+        if len(records) > 1:
+            share(text, records)
         return records
 
     def _read_cluster(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:

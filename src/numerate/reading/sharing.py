@@ -1,0 +1,292 @@
+"""Shares scale, percent sign, unit and currency between the numbers of a range, size, list or pair.
+
+In `$43-65 million` both numbers are millions of dollars, in `4 × 4 × 5 mm` all three are millimetres. `share` runs once
+over the records of a text, from right to left, and looks at neighbouring numbers only, so that its time is linear. A
+number whose scale, percent sign or unit stands at another number has `shared` set in its record.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from numerate.numerals.style import VULGAR
+from numerate.numerals.unit_tables import LENGTHS
+from numerate.numerals.units import CURRENCIES
+from numerate.reading.context import MONEY_SUFFIXES, counts_things, word_before
+from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
+from numerate.reading.suffixes import word_at
+
+__all__ = ["share"]
+
+_DASHES = ("-", "–", "−", "‐", "‑", " - ", " – ", " − ", "~", " ~ ", "- ", "– ")
+_TO = (" to ", "- to ", "-to-", "–to–", " bis ", " à ")
+_AND = (" and ", "- and ", "-and-", " & ", " und ", " et ", " y ", " e ")
+_OR = (" or ", "- or ", "-or-", " oder ", " ou ")
+_LAST = (", and ", ", or ", "-, and ", "-, or ", " , and ", " , or ")
+_COMMA = (", ", "-, ", " , ")
+_BY = ("x", " x ", "X", " X ", "×", " × ", "× ", " by ", "-by-", "- by ")
+_PLUS = ("±", " ± ", "± ", " ±", "+/-", " +/- ", "+-", " +- ")
+JOINTS = {
+    joint: kind
+    for kind, joints in {
+        "dash": _DASHES, "to": _TO, "and": _AND, "or": _OR, "last": _LAST, "comma": _COMMA, "by": _BY, "plus": _PLUS,
+        "pair": ("/",),
+    }.items()
+    for joint in joints
+}  # fmt: skip
+"""Text between two numbers -> how they belong together."""
+_LONGEST = max(map(len, JOINTS)) + 5  # with a currency such as `US$ ` before the second number
+_LONGEST_UNIT = 40
+_RANGES = frozenset(["dash", "to", "between"])
+_LISTS = frozenset(["and", "or", "last", "comma"])
+_PLAIN = frozenset(["quantity", "range", "ratio"])
+_GIVERS = _PLAIN | {"money", "percent"}
+_BETWEEN = frozenset(["between", "zwischen", "entre", "tra", "fra"])
+_FROM = frozenset(["from", "von", "de", "da"])
+_DEGREES = frozenset(["°C", "°F", "K"])
+_RACES = ("relay", "medley", "freestyle", "butterfly", "hurdles", "sprint")
+_SHAREABLE_LENGTHS = LENGTHS | {"px"}
+_DEFAULTS = (None, "", False, None, "certain")
+"""The fields of a record after the point: special, path, shared, uncertainty, confidence."""
+
+
+def share(text: str, records: list[Record]) -> None:
+    """Shares scale, percent sign, unit and currency between neighbouring records, in place."""
+    following, listed = 1 << 62, False
+    for index in range(len(records) - 1, -1, -1):
+        record = records[index]
+        gap = following - record[END]
+        if gap < _LONGEST or (gap < _LONGEST_UNIT and record[UNIT] is not None):
+            listed = _link(text, records, index, listed)
+        else:
+            listed = False
+        following = record[START]
+
+
+def _link(text: str, records: list[Record], index: int, listed: bool) -> bool:
+    """Shares between the numbers `index` and `index + 1`; returns whether they are members of one list.
+
+    `listed`: whether the second is already a member of a list with numbers after it.
+    """
+    left, right = records[index], records[index + 1]
+    joint = _joint(text, left, right)
+    if joint is None:
+        return False
+    own_left, own_right = _own(left, right)
+    if own_left is None and own_right is None and not (right[POWER] or left[POWER]) and joint not in ("and", "plus"):
+        return False
+    if joint == "and" and _word_before(text, left) in _BETWEEN:
+        joint = "between"
+    elif joint == "comma" and not listed and not _continues(text, records, index):
+        return False
+    elif joint == "last" and not _continues(text, records, index):
+        return False
+    pair = _Pair(text, joint, left, right)
+    if not pair.settle():
+        return False
+    records[index], records[index + 1] = pair.left, pair.right
+    return joint in _LISTS and pair.lent
+
+
+def _joint(text: str, left: Record, right: Record) -> str | None:
+    """How the text between two numbers, without unit and currency, joins them."""
+    begin, end = left[END], right[START]
+    span = left[UNIT_SPAN]
+    if span is not None and begin <= span[0] and span[1] <= end:
+        begin = span[1]
+    span = right[UNIT_SPAN]
+    if span is not None and begin <= span[0] < end:
+        end = span[0]
+    gap = text[begin:end]
+    return JOINTS.get(gap) or (JOINTS.get(gap.replace("\n", " ")) if "\n" in gap else None)
+
+
+def _own(left: Record, right: Record) -> tuple[str | None, str | None]:
+    """The units of two numbers, without those that they have from each other."""
+    own_left = left[UNIT] if left[UNIT] is not None and left[UNIT_SPAN][0] < right[START] else None
+    own_right = right[UNIT] if right[UNIT] is not None and right[UNIT_SPAN][0] >= left[END] else None
+    return own_left, own_right
+
+
+def _continues(text: str, records: list[Record], index: int) -> bool:
+    """Whether a comma and another plain number precede the number `index`, so that a list has three members."""
+    if index == 0 or records[index - 1][KIND] not in _GIVERS:
+        return False
+    return _joint(text, records[index - 1], records[index]) == "comma"
+
+
+def _word_before(text: str, record: Record) -> str:
+    """The word before a number and its currency, in lower case."""
+    begin, span = record[START], record[UNIT_SPAN]
+    if span is not None and begin - 5 <= span[0] < begin:
+        begin = span[0]
+    return word_before(text, begin).lower()
+
+
+class _Pair:
+    """Two neighbouring numbers that belong together; `settle` gives both what they share."""
+
+    __slots__ = ("_joint", "_text", "left", "lent", "right")
+
+    def __init__(self, text: str, joint: str, left: Record, right: Record) -> None:
+        self._text, self._joint, self.left, self.right, self.lent = text, joint, left, right, False
+
+    def settle(self) -> bool:
+        """Shares what can be shared; returns whether the two numbers belong together."""
+        self._forget()
+        left, right, joint = self.left, self.right, self._joint
+        if right[KIND] == "identifier" and not self._is_end_of_range():
+            return False
+        if left[KIND] == "year" and not self._is_no_year():
+            return False
+        if right[KIND] == "year" and right[UNIT] is None:
+            return False
+        if left[KIND] not in _GIVERS | {"year"} or right[KIND] not in _GIVERS | {"identifier", "year"}:
+            return False
+        if joint == "by" and not self._is_size():
+            return False
+        self._lend_money()
+        self._lend_back()
+        self._set_kinds()
+        if joint == "plus":
+            self._set_uncertainty()
+        return True
+
+    def _forget(self) -> None:
+        """Removes unit and kind that the slow path has copied from one number to the other."""
+        left, right = self.left, self.right
+        plain = "range" if self._joint == "dash" else "quantity"
+        if left[UNIT] is not None and left[UNIT_SPAN][0] >= right[START]:
+            left = (*left[:UNIT], None, None, *left[POWER:])
+        if (left[KIND] == "money" and left[UNIT] is None) or (left[KIND] == "percent" and left[POWER] == 0):
+            left = (*left[:KIND], plain, *left[UNIT:])
+        if right[UNIT] is not None and right[UNIT_SPAN][0] < left[END]:
+            kind = plain if right[KIND] == "money" else right[KIND]
+            right = (*right[:KIND], kind, None, None, *right[POWER:])
+        self.left, self.right = left, right
+
+    def _is_end_of_range(self) -> bool:
+        """Whether the second number is no name, although letters and a hyphen precede it: `5km-10km`, `8-to-16-m`."""
+        left, right = self.left, self.right
+        if left[KIND] == "money" and self._money_letter():
+            return True
+        if left[KIND] not in _GIVERS or (right[UNIT] is None and right[POWER] == 0):
+            return False
+        return left[UNIT] is None or left[UNIT] == right[UNIT] or left[KIND] == "money"
+
+    def _is_no_year(self) -> bool:
+        """Whether four digits are no year, because a unit follows the second number: `1800-2000 kcal`."""
+        right = self.right
+        counted = right[UNIT] is not None and right[UNIT] not in CURRENCIES and self._joint in _RANGES
+        return counted and right[END] - right[START] >= 4
+
+    def _is_size(self) -> bool:
+        """Whether a product is a size (`9x13-inch`) and no number of pieces (`2 x 500 mg`, `4 × 100 m relay`)."""
+        left, right = self.left, self.right
+        if right[UNIT] not in _SHAREABLE_LENGTHS or left[POWER] or right[POWER]:
+            return False
+        if right[UNIT] in ("m", "km", "yd", "mi") and left[VALUE] in range(2, 13):
+            after = self._text[right[UNIT_SPAN][1] : right[UNIT_SPAN][1] + 24]
+            return right[VALUE] < 20 * left[VALUE] and not any(race in after for race in _RACES)
+        return True
+
+    def _lend_money(self) -> None:
+        """Gives the currency before the first number to the second: `$43-65 million`, `$5 to 10`."""
+        left, right, text, joint = self.left, self.right, self._text, self._joint
+        if left[KIND] != "money" or left[UNIT_SPAN][0] >= left[END] or right[POWER] < 0:
+            return
+        if joint not in _RANGES and joint not in ("or", "plus"):
+            return
+        if power := self._money_letter():
+            value = _scaled(text[right[START] : right[END]], right[VALUE], power)
+            right = (right[START], right[END] + 1, value, right[KIND], None, None, power, *right[POWER + 1 :])
+        if right[UNIT] is not None:
+            return
+        word = word_at(text, right[END])
+        grows = joint in ("dash", "plus") or right[VALUE] > left[VALUE]
+        if grows and (right[POWER] or word is None or not counts_things(word)):
+            self.right = _shared((*right[:KIND], "money", left[UNIT], left[UNIT_SPAN], *right[POWER:]))
+
+    def _money_letter(self) -> int:
+        """The power of a scale letter after the second number that is no unit after an amount of money: `£3-4m`."""
+        text, right, end = self._text, self.right, self.right[END]
+        power = MONEY_SUFFIXES.get(text[end : end + 1], 0) if right[POWER] == 0 else 0
+        return power if not text[end + 1 : end + 2].isalnum() and right[UNIT_SPAN] in (None, (end, end + 1)) else 0
+
+    def _lend_back(self) -> None:
+        """Gives scale, percent sign and unit after the second number to the first."""
+        left, right = self.left, self.right
+        unit, span, power, kind = left[UNIT], left[UNIT_SPAN], left[POWER], left[KIND]
+        value, likely = left[VALUE], False
+        if right[POWER] < 0:
+            if power == 0 and unit is None and kind in _PLAIN:
+                power, kind = right[POWER], "percent"
+        elif power < 0:
+            return
+        else:
+            after = right[UNIT] is not None and right[UNIT_SPAN][0] >= right[END]
+            bare = unit is None or (unit == "°" and right[UNIT] in _DEGREES)
+            if after and bare and (power == 0 or right[POWER]):
+                unit, span = right[UNIT], right[UNIT_SPAN]
+                kind = "money" if unit in CURRENCIES else kind
+            if right[POWER] and power == 0 and (unit == right[UNIT] or right[UNIT] is None):
+                fits, likely = self._scale_fits()
+                power = right[POWER] if fits else 0
+        if (unit, power) == (left[UNIT], left[POWER]):
+            return
+        if power != left[POWER]:
+            value = _scaled(self._text[left[START] : left[END]], value, power)
+        record = (*left[:VALUE], value, kind, unit, span, power, *left[POWER + 1 :])
+        self.left, self.lent = _shared(record, likely), True
+
+    def _scale_fits(self) -> tuple[bool, bool]:
+        """Whether the scale of the second number is also that of the first, and whether that is only likely."""
+        first = abs(self.left[VALUE])
+        second = abs(float(Fraction(repr(self.right[VALUE])) / 10 ** self.right[POWER])) if first < 1e15 else 0.0
+        if self._joint in _RANGES and first < second:
+            return True, False
+        if self._joint in ("dash", "between", "by", "pair") or first >= 1000 or first > 10 * second:
+            return False, False
+        if self._joint == "to":  # `from 10 to 8 million`; `500 to 1 million` has another scale
+            return _word_before(self._text, self.left) in _FROM, True
+        return True, False
+
+    def _set_kinds(self) -> None:
+        """Sets the kind of both ends of a range, and of numbers that are no identifier or year after all."""
+        left, right, joint = self.left, self.right, self._joint
+        kind = None
+        if right[KIND] in ("identifier", "year") or left[KIND] == "year":
+            kind = "quantity"
+        if joint in _RANGES and left[KIND] in _PLAIN | {"year"} and right[KIND] in _PLAIN | {"identifier", "year"}:
+            same = left[UNIT] == right[UNIT] and left[KIND] != "ratio" and left[VALUE] < right[VALUE]
+            rich = left[UNIT] is not None or left[POWER] or right[POWER]
+            if joint == "between":
+                rich = rich or self._text[right[START]] not in "+-−("
+            elif joint == "to":
+                rich = rich and _word_before(self._text, left) not in _FROM
+            kind = "range" if same and rich else kind
+        if kind is None:
+            return
+        if left[KIND] in _PLAIN | {"year"}:
+            self.left = (*left[:KIND], kind, *left[UNIT:])
+        if right[KIND] in _PLAIN | {"identifier", "year"}:
+            self.right = (*right[:KIND], kind, *right[UNIT:])
+
+    def _set_uncertainty(self) -> None:
+        left, right = self.left, self.right
+        if left[UNIT] == right[UNIT] and (left[POWER] < 0) == (right[POWER] < 0) and right[VALUE] >= 0:
+            fields = (*left[8:], *_DEFAULTS[len(left) - 8 :])
+            self.left = (*left[:8], *fields[:3], right[VALUE], *fields[4:])
+
+
+def _shared(record: Record, likely: bool = False) -> Record:
+    special, path, _, uncertainty, confidence = (*record[8:], *_DEFAULTS[len(record) - 8 :])
+    return (*record[:8], special, path, True, uncertainty, "likely" if likely else confidence)
+
+
+def _scaled(written: str, value: float, power: int) -> float:
+    """The float64 nearest to value · 10^power; moves the decimal exponent instead of multiplying."""
+    if "/" in written or "⁄" in written or any(char in VULGAR for char in written):
+        return float(Fraction(repr(value)).limit_denominator(1000) * Fraction(10) ** power)
+    digits, _, exponent = repr(value).partition("e")
+    return float(f"{digits}e{int(exponent or 0) + power}")
