@@ -16,7 +16,7 @@ from numerate.reading.context import MONEY_SUFFIXES, counts_things, word_before
 from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
 from numerate.reading.suffixes import word_at
 
-__all__ = ["share"]
+__all__ = ["scaled_value", "share"]
 
 _DASHES = ("-", "–", "−", "‐", "‑", " - ", " – ", " − ", "~", " ~ ", "- ", "– ")
 _TO = (" to ", "- to ", "-to-", "–to–", " bis ", " à ")
@@ -198,7 +198,7 @@ class _Pair:
         if joint not in _RANGES and joint not in ("or", "plus"):
             return
         if power := self._money_letter():
-            value = _scaled(text[right[START] : right[END]], right[VALUE], power)
+            value = scaled_value(text[right[START] : right[END]], right[VALUE], power)
             right = (right[START], right[END] + 1, value, right[KIND], None, None, power, *right[POWER + 1 :])
         if right[UNIT] is not None:
             return
@@ -235,7 +235,7 @@ class _Pair:
         if (unit, power) == (left[UNIT], left[POWER]):
             return
         if power != left[POWER]:
-            value = _scaled(self._text[left[START] : left[END]], value, power)
+            value = scaled_value(self._text[left[START] : left[END]], value, power)
         record = (*left[:VALUE], value, kind, unit, span, power, *left[POWER + 1 :])
         self.left, self.lent = _shared(record, likely), True
 
@@ -284,7 +284,7 @@ def _shared(record: Record, likely: bool = False) -> Record:
     return (*record[:8], special, path, True, uncertainty, "likely" if likely else confidence)
 
 
-def _scaled(written: str, value: float, power: int) -> float:
+def scaled_value(written: str, value: float, power: int) -> float:
     """The float64 nearest to value · 10^power; moves the decimal exponent instead of multiplying."""
     if "/" in written or "⁄" in written or any(char in VULGAR for char in written):
         return float(Fraction(repr(value)).limit_denominator(1000) * Fraction(10) ** power)

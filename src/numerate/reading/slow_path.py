@@ -214,7 +214,7 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
     close = _NEGATIVE_PERCENT.match(text, stop)
     if close is not None:
         return close.end(), -2
-    separators = [char for char in digits if not char.isdecimal() and char != point]
+    separators = [char for char in digits if not char.isdecimal() and char != point and char not in "/⁄"]
     opening = first - 1
     at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "
     if money or separators or (point and point in digits and at_cell_start):

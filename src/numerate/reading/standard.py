@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import copy
 import re
 from bisect import bisect_left
 from typing import Any
@@ -12,8 +13,10 @@ from numerate.numerals.style import VULGAR
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
+from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
+from numerate.reading.locales import has_decimal_commas
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.sharing import share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
@@ -63,8 +66,9 @@ class StandardReader(Reader):
     Args:
         words: Whether to find number words ("twenty-one").
         roman: Whether to find Roman numerals.
-        locale: How to read points and commas: "en", "eu", "in", "ch", or "auto" (European forms only if unambiguous).
+        locale: How to read points and commas: "en", "eu", "in", "ch", or or "auto" (by all numbers of the text).
         language: Language of the number words: "en", "de", "fr", "es", "it" or "pt".
+        cell: Whether a text is a table cell, in which `(317)`, `- 5` and `5-` are negative.
 
     Example:
         >>> [n.value for n in StandardReader().find("(1,234) of $3.2bn, 30bps, −5 °C")]
@@ -76,18 +80,18 @@ class StandardReader(Reader):
     _leaders = fast_path.LEADER_KINDS
     """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 
-    def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en") -> None:
+    def __init__(
+        self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en", cell: bool = False
+    ) -> None:
         if locale not in LOCALES:
             raise ReaderError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
         if language not in LANGUAGES:
             raise ReaderError(f"language must be one of {', '.join(LANGUAGES)}, got {language=}")
-        self.words, self.roman, self.locale, self.language = words, roman, locale, language
+        self.words, self.roman, self.locale, self.language, self.cell = words, roman, locale, language, cell
 
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text` in order."""
-        records = self._scan(text)
-        if self.words and (words := word_records(text, self.language, records)):
-            records = merged(records, words)
+        records = self._records(text)
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in records]
         extra = find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
@@ -96,7 +100,13 @@ class StandardReader(Reader):
         """The numerals of `text` as rows that begin with start, end, value and kind."""
         if self.roman:
             return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
+        return self._records(text)
+
+    def _records(self, text: str) -> list[kinds.Record]:
+        """All records of a text, with number words if they are asked for."""
         records = self._scan(text)
+        if self.cell:
+            records = read_as_cell(text, records)
         if self.words and (words := word_records(text, self.language, records)):
             return merged(records, words)
         return records
@@ -116,6 +126,7 @@ class StandardReader(Reader):
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
+        commas = False
         last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
         run_start = run[0]
@@ -202,6 +213,7 @@ class StandardReader(Reader):
                 one = True
             else:
                 one = False
+                commas = commas or "," in digits
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
                 if one:
@@ -212,6 +224,10 @@ class StandardReader(Reader):
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
+        if commas and self.locale == "auto" and has_decimal_commas(text):
+            european = copy.copy(self)
+            european.locale = "eu"
+            return european._scan(text)
         if len(records) > 1:
             share(text, records)
         return records
