@@ -64,7 +64,7 @@ CUE_KINDS: dict[str, str] = (
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
     | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
+    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide."""
 
@@ -100,4 +100,4 @@ def cue_after_line_end(cue: str) -> str | None:
     if cue == "" or cue[-1].isspace():
         return None
     kind = CUE_KINDS.get(cue.split()[-1])
-    return "?" if kind == "to" else kind
+    return "?" if kind in ("to", "and") else kind

@@ -7,16 +7,17 @@ number whose scale, percent sign or unit stands at another number has `shared` s
 
 from __future__ import annotations
 
+import string
 from fractions import Fraction
 
 from numerate.numerals.style import VULGAR
-from numerate.numerals.unit_tables import LENGTHS
+from numerate.numerals.unit_tables import CURRENCY_SIGNS, LENGTHS
 from numerate.numerals.units import CURRENCIES
 from numerate.reading.context import MONEY_SUFFIXES, counts_things, word_before
 from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
 from numerate.reading.suffixes import word_at
 
-__all__ = ["scaled_value", "share"]
+__all__ = ["NEAR", "scaled_value", "share"]
 
 _DASHES = ("-", "–", "−", "‐", "‑", " - ", " – ", " − ", "~", " ~ ", "- ", "– ")
 _TO = (" to ", "- to ", "-to-", "–to–", " bis ", " à ")
@@ -25,22 +26,31 @@ _OR = (" or ", "- or ", "-or-", " oder ", " ou ")
 _LAST = (", and ", ", or ", "-, and ", "-, or ", " , and ", " , or ")
 _COMMA = (", ", "-, ", " , ")
 _BY = ("x", " x ", "X", " X ", "×", " × ", "× ", " by ", "-by-", "- by ")
-_PLUS = ("±", " ± ", "± ", " ±", "+/-", " +/- ", "+-", " +- ")
+_PLUS = ("±", " ± ", "± ", " ±", "+/-", " +/- ")
 JOINTS = {
-    joint: kind
+    wrapped: kind
     for kind, joints in {
         "dash": _DASHES, "to": _TO, "and": _AND, "or": _OR, "last": _LAST, "comma": _COMMA, "by": _BY, "plus": _PLUS,
         "pair": ("/",),
     }.items()
     for joint in joints
+    for wrapped in {joint, joint.replace(" ", "\n", 1), "\n".join(joint.rsplit(" ", 1))}
 }  # fmt: skip
-"""Text between two numbers -> how they belong together."""
-_LONGEST = max(map(len, JOINTS)) + 5  # with a currency such as `US$ ` before the second number
-_LONGEST_UNIT = 40
+"""Text between two numbers, also with a line end in it -> how they belong together."""
+NEAR = 12
+"""Numbers that are at least so many characters apart share nothing."""
+ENDS = frozenset(joint[-2] for joint in JOINTS if joint[-1] == " ").union(string.ascii_uppercase, CURRENCY_SIGNS, ".")
+"""The last characters of a joint or currency before a space and a number."""
+_POOR_JOINTS = dict.fromkeys([" and ", "\nand ", " and\n"], "and") | dict.fromkeys(_PLUS, "plus")
+"""Joints that matter between numbers without unit, scale and percent sign: `between 5 and 10`, `5 ± 1`."""
 _RANGES = frozenset(["dash", "to", "between"])
-_LISTS = frozenset(["and", "or", "last", "comma"])
 _PLAIN = frozenset(["quantity", "range", "ratio"])
 _GIVERS = _PLAIN | {"money", "percent"}
+_PLAIN_OR_YEAR = _PLAIN | {"year"}
+_UNSETTLED = _PLAIN | {"year", "identifier"}
+_TAKERS = _GIVERS | {"year"}
+_ENDS_OF_RANGE = _GIVERS | {"year", "identifier"}
+_WITH_OWN_UNITS = _RANGES | {"and", "or", "plus", "comma", "last"}
 _BETWEEN = frozenset(["between", "zwischen", "entre", "tra", "fra"])
 _FROM = frozenset(["from", "von", "de", "da"])
 _DEGREES = frozenset(["°C", "°F", "K"])
@@ -50,62 +60,65 @@ _DEFAULTS = (None, "", False, None, "certain")
 """The fields of a record after the point: special, path, shared, uncertainty, confidence."""
 
 
-def share(text: str, records: list[Record]) -> None:
-    """Shares scale, percent sign, unit and currency between neighbouring records, in place."""
-    following, listed = 1 << 62, False
-    for index in range(len(records) - 1, -1, -1):
-        record = records[index]
-        gap = following - record[END]
-        if gap < _LONGEST or (gap < _LONGEST_UNIT and record[UNIT] is not None):
-            listed = _link(text, records, index, listed)
-        else:
-            listed = False
-        following = record[START]
+def share(text: str, records: list[Record], near: list[int]) -> None:
+    """Shares scale, percent sign, unit and currency between neighbouring records, in place.
+
+    Args:
+        text: The whole text.
+        records: The records of its numbers.
+        near: Indices of the numbers that begin less than `NEAR` characters after the number before them. Numbers
+            without unit, scale and percent sign may be left out, except after money, `±` and `and`.
+    """
+    done = len(records)
+    for index in reversed(near):
+        lent = False
+        while index < done and (left := records[index - 1])[1] + NEAR > (right := records[index])[0]:
+            done = index
+            if right[6] or right[5] is not None or left[3] == "money":
+                joint = _joint(text, left, right)
+            else:
+                joint = _POOR_JOINTS.get(text[left[1] : right[0]]) if left[3] == "quantity" else None
+            lent = joint is not None and _link(text, records, index - 1, joint, lent)
+            index -= 1  # the numbers before are members of the same list
+            if not lent or index == 0:
+                break
 
 
-def _link(text: str, records: list[Record], index: int, listed: bool) -> bool:
-    """Shares between the numbers `index` and `index + 1`; returns whether they are members of one list.
+def _joint(text: str, left: Record, right: Record) -> str | None:
+    """How the text between two numbers, without unit and currency, joins them."""
+    end, start, span = left[1], right[0], left[5]
+    if span is not None and end <= span[0] and span[1] <= start:
+        end = span[1]
+    joint = JOINTS.get(text[end:start])
+    if joint is None and (span := right[5]) is not None and end <= span[0] < start:
+        joint = JOINTS.get(text[end : span[0]])  # `$5 or $6`
+    return joint
 
-    `listed`: whether the second is already a member of a list with numbers after it.
+
+def _link(text: str, records: list[Record], index: int, joint: str, listed: bool) -> bool:
+    """Shares between the numbers `index` and `index + 1`; returns whether the first has got anything.
+
+    `listed`: whether the second has got something from a number after it.
     """
     left, right = records[index], records[index + 1]
-    joint = _joint(text, left, right)
-    if joint is None:
+    kind, span, other = left[KIND], left[UNIT_SPAN], right[UNIT_SPAN]
+    if kind not in _TAKERS or (left[POWER] < 0 and joint != "plus"):
         return False
-    own_left, own_right = _own(left, right)
-    if own_left is None and own_right is None and not (right[POWER] or left[POWER]) and joint not in ("and", "plus"):
-        return False
+    if span is not None and other is not None and span[0] < right[START] and other[0] >= left[END]:
+        # Both have a unit of their own.
+        if kind == right[KIND] == "money" and (left[POWER] or not right[POWER]):
+            return False
+        if joint not in _WITH_OWN_UNITS:
+            return False
     if joint == "and" and _word_before(text, left) in _BETWEEN:
         joint = "between"
-    elif joint == "comma" and not listed and not _continues(text, records, index):
-        return False
-    elif joint == "last" and not _continues(text, records, index):
+    elif (joint == "last" or (joint == "comma" and not listed)) and not _continues(text, records, index):
         return False
     pair = _Pair(text, joint, left, right)
     if not pair.settle():
         return False
     records[index], records[index + 1] = pair.left, pair.right
-    return joint in _LISTS and pair.lent
-
-
-def _joint(text: str, left: Record, right: Record) -> str | None:
-    """How the text between two numbers, without unit and currency, joins them."""
-    begin, end = left[END], right[START]
-    span = left[UNIT_SPAN]
-    if span is not None and begin <= span[0] and span[1] <= end:
-        begin = span[1]
-    span = right[UNIT_SPAN]
-    if span is not None and begin <= span[0] < end:
-        end = span[0]
-    gap = text[begin:end]
-    return JOINTS.get(gap) or (JOINTS.get(gap.replace("\n", " ")) if "\n" in gap else None)
-
-
-def _own(left: Record, right: Record) -> tuple[str | None, str | None]:
-    """The units of two numbers, without those that they have from each other."""
-    own_left = left[UNIT] if left[UNIT] is not None and left[UNIT_SPAN][0] < right[START] else None
-    own_right = right[UNIT] if right[UNIT] is not None and right[UNIT_SPAN][0] >= left[END] else None
-    return own_left, own_right
+    return pair.lent
 
 
 def _continues(text: str, records: list[Record], index: int) -> bool:
@@ -141,10 +154,12 @@ class _Pair:
             return False
         if right[KIND] == "year" and right[UNIT] is None:
             return False
-        if left[KIND] not in _GIVERS | {"year"} or right[KIND] not in _GIVERS | {"identifier", "year"}:
+        if right[KIND] not in _ENDS_OF_RANGE:
             return False
         if joint == "by" and not self._is_size():
             return False
+        if joint == "pair" and right[UNIT] == "year":
+            return False  # the 1986/87 year
         self._lend_money()
         self._lend_back()
         self._set_kinds()
@@ -257,7 +272,7 @@ class _Pair:
         kind = None
         if right[KIND] in ("identifier", "year") or left[KIND] == "year":
             kind = "quantity"
-        if joint in _RANGES and left[KIND] in _PLAIN | {"year"} and right[KIND] in _PLAIN | {"identifier", "year"}:
+        if joint in _RANGES and left[KIND] in _PLAIN_OR_YEAR and right[KIND] in _UNSETTLED:
             same = left[UNIT] == right[UNIT] and left[KIND] != "ratio" and left[VALUE] < right[VALUE]
             rich = left[UNIT] is not None or left[POWER] or right[POWER]
             if joint == "between":
@@ -267,9 +282,9 @@ class _Pair:
             kind = "range" if same and rich else kind
         if kind is None:
             return
-        if left[KIND] in _PLAIN | {"year"}:
+        if left[KIND] in _PLAIN_OR_YEAR:
             self.left = (*left[:KIND], kind, *left[UNIT:])
-        if right[KIND] in _PLAIN | {"identifier", "year"}:
+        if right[KIND] in _UNSETTLED:
             self.right = (*right[:KIND], kind, *right[UNIT:])
 
     def _set_uncertainty(self) -> None:

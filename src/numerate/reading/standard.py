@@ -16,9 +16,9 @@ from numerate.reading.base import Reader, ReaderError
 from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
-from numerate.reading.locales import has_decimal_commas
+from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
-from numerate.reading.sharing import share
+from numerate.reading.sharing import ENDS, NEAR, share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -43,6 +43,8 @@ _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
 _RUN = re.compile(r"\d++")
+_LONGEST_SERIES = 5
+"""Longer series with dashes or slashes, such as `1-2-3-4-5-6`, share no unit."""
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
 # Maps a Latin-1 text to bytes with "0" for every digit or vulgar fraction, so that `bytes.find` can search them fast.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
@@ -91,7 +93,7 @@ class StandardReader(Reader):
 
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text` in order."""
-        records = self._records(text)
+        records = self._scan(text) if not (self.words or self.cell) else self._records(text)
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in records]
         extra = find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
@@ -126,8 +128,9 @@ class StandardReader(Reader):
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
-        commas = False
-        last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
+        near: list[int] = []  # indices of numbers that are close to the number before them
+        commas, ends = False, ENDS
+        last_end, last_kind, spaces = -NEAR, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
         run_start = run[0]
         start = next_digit(b"0")
@@ -149,10 +152,11 @@ class StandardReader(Reader):
             if before == blank:
                 cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
                 kind = cue_kind(cue)
-                if kind == "to":
-                    kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
-                elif kind is None and spaces and not cue.isprintable():
-                    kind = cue_after_line_end(cue)
+                if kind is None:
+                    if spaces and not cue.isprintable():
+                        kind = cue_after_line_end(cue)
+                elif kind == "to" or kind == "and":
+                    kind = "?" if last_kind == "quantity" and start - last_end == len(kind) + 2 else None
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
@@ -171,7 +175,8 @@ class StandardReader(Reader):
                     calm = text[end + 3 : end + 4] == " " and digits != "1"  # a preposition; `1 in 5` is a rate
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
-            if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
+            gap = first - last_end
+            if gap <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
                 if last_kind == "date":
                     if kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
                         kind = "date"
@@ -195,17 +200,21 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
+                        if gap == 2:  # `98.8± 0.2`
+                            near.append(len(records))
                         append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
-                elif first - last_end > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
+                elif gap > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
                     kind, stop, power, unit, unit_span = follower(text, end, digits, whole, kind, attached, spaced)
                     if kind is not None:
                         plain = digits if whole else digits.replace(",", "")
                         value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
+                        if gap < NEAR and (before != " " or text[start - 2] in ends):
+                            near.append(len(records))
                         append((first, stop, value, kind, unit, unit_span, power, "."))
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
@@ -213,7 +222,9 @@ class StandardReader(Reader):
                 one = True
             else:
                 one = False
-                commas = commas or "," in digits
+                commas = commas or ("," in digits and may_be_decimal(digits) is not None)
+            if gap < NEAR and (before != " " or text[start - 2] in ends):
+                near.append(len(records))
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
                 if one:
@@ -221,15 +232,18 @@ class StandardReader(Reader):
                 elif calm and kind is None and fast_path.read_pair(text, start, digits, records):
                     stop = end
                 else:
+                    count = len(records) + 1
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
+                    if len(records) - count < _LONGEST_SERIES:
+                        near += range(count, len(records))
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
         if commas and self.locale == "auto" and has_decimal_commas(text):
             european = copy.copy(self)
             european.locale = "eu"
             return european._scan(text)
-        if len(records) > 1:
-            share(text, records)
+        if near:
+            share(text, records, near)
         return records
 
     def _read_cluster(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:

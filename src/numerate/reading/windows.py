@@ -78,8 +78,9 @@ def moved(numeral: Numeral, by: int) -> Numeral:
     n = numeral
     span = None if n.unit_span is None else (n.unit_span[0] + by, n.unit_span[1] + by)
     return make_numeral(
-        n.text, n.start + by, n.end + by, n.value, n.kind, n.unit, span, n.power, n.point, n.special, n.path
-    )
+        n.text, n.start + by, n.end + by, n.value, n.kind, n.unit, span, n.power, n.point, n.special, n.path, n.shared,
+        n.uncertainty, n.confidence,
+    )  # fmt: skip
 
 
 def _cut(text: str, numerals: list[Numeral], low: int) -> int | None:
