@@ -39,6 +39,7 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
 """Text between two numbers where the kind of the second may depend on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
+_AFTER_SCALE = frozenset(["", *" \n,.;:"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -112,7 +113,7 @@ def easy_follower(
             return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
-        if text[stop : stop + 1] == " " and kind is None:
+        if kind is None and text[stop : stop + 1] in _AFTER_SCALE:
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:

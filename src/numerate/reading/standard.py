@@ -102,7 +102,7 @@ class StandardReader(Reader):
         """The numerals of `text` as rows that begin with start, end, value and kind."""
         if self.roman:
             return [(n.start, n.end, n.value, n.kind) for n in self.find(text)]
-        return self._records(text)
+        return self._scan(text) if not (self.words or self.cell) else self._records(text)
 
     def _records(self, text: str) -> list[kinds.Record]:
         """All records of a text, with number words if they are asked for."""
@@ -146,7 +146,7 @@ class StandardReader(Reader):
                 continue
             digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
             first, end = start, start + len(digits)
-            before = text[start - 1 : start]
+            before = text[start - 1] if start else ""
             calm = attached is None and (spaced is None or spaced not in busy)
             # The text before the number gives its kind, None (no evidence) or "?" (take the slow path).
             if before == blank:
@@ -155,7 +155,7 @@ class StandardReader(Reader):
                 if kind is None:
                     if spaces and not cue.isprintable():
                         kind = cue_after_line_end(cue)
-                elif kind == "to" or kind == "and":
+                elif kind == "and" or kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == len(kind) + 2 else None
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
