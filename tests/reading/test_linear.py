@@ -24,6 +24,20 @@ PIECES = [
     *("1 000 ", "1-2,3", "2019-12-31", "[1,", "((1", "{'a':", '"', '\\"', '"\\', "u'", "[nan,", "inf:", "\u0301", "1/"),
     *("½", "1 1/2 ", "e1", "0x", "10^", "×10", "-$", "a1", "twenty ", "one and ", "IX", "1 billion ", "1:", "1'"),
     *("1\u00a0", "٣", "1–", "v1.", "$1", "1km/", "1e5", "(1)%", "−", "±1", "#1", "1st "),
+    *(
+        "1 to ",
+        "1, ",
+        "1 and ",
+        "1× ",
+        "$1-",
+        "1 km to ",
+        "1% and ",
+        "1 ± ",
+        "between 1 and ",
+        "1 m, ",
+        "1,5 % ",
+        "1,5 ",
+    ),
 ]
 SIZE, FACTOR, LIMIT, TRIES = 2_000, 8, 24, 3
 TOO_SHORT = 0.02
@@ -56,6 +70,13 @@ def test_time_is_linear(name: str) -> None:
     methods = [reader.find] + [reader.spans] * (type(reader).spans is not Reader.spans)  # the default calls `find`
     slow = {piece: ratio for piece in PIECES if (ratio := max(growth(read, piece) for read in methods)) > LIMIT}
     assert slow == {}
+
+
+def test_time_of_cells_and_decimal_commas_is_linear() -> None:
+    cell, european = make_reader("standard", cell=True), make_reader("standard", locale="eu")
+    pieces = ["(", " ", "-", "$", "1", "(1)", "- 1", "1-", "1,", "1.", "a", ")"]
+    for read in (cell.find, european.find, lambda text: cell.find(f"({text}"), lambda text: cell.find(f"1,5 %{text}")):
+        assert {piece: ratio for piece in pieces if (ratio := growth(read, piece)) > LIMIT} == {}
 
 
 WORD_PIECES = {

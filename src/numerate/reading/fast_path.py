@@ -15,6 +15,7 @@ from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.sharing import JOINTS
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -36,7 +37,7 @@ GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
-LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
+LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "} | JOINTS.keys()
 """Text between two numbers where the kind of the second may depend on the first."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_SCALE = frozenset(["", *" \n,.;:"])

@@ -77,7 +77,8 @@ def share(text: str, records: list[Record], near: list[int]) -> None:
             if right[6] or right[5] is not None or left[3] == "money":
                 joint = _joint(text, left, right)
             else:
-                joint = _POOR_JOINTS.get(text[left[1] : right[0]]) if left[3] == "quantity" else None
+                poor = left[3] == "quantity" and left[5] is None and not left[6]
+                joint = _POOR_JOINTS.get(text[left[1] : right[0]]) if poor else None
             lent = joint is not None and _link(text, records, index - 1, joint, lent)
             index -= 1  # the numbers before are members of the same list
             if not lent or index == 0:
@@ -244,7 +245,8 @@ class _Pair:
             if after and bare and (power == 0 or right[POWER]):
                 unit, span = right[UNIT], right[UNIT_SPAN]
                 kind = "money" if unit in CURRENCIES else kind
-            if right[POWER] and power == 0 and (unit == right[UNIT] or right[UNIT] is None):
+            own = left[UNIT] is not None and left[UNIT_SPAN][0] >= left[END]
+            if right[POWER] and power == 0 and not own and (unit == right[UNIT] or right[UNIT] is None):
                 fits, likely = self._scale_fits()
                 power = right[POWER] if fits else 0
         if (unit, power) == (left[UNIT], left[POWER]):

@@ -200,7 +200,7 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
-                        if gap == 2:  # `98.8± 0.2`
+                        if start - last_end == 2:  # `98.8± 0.2`
                             near.append(len(records))
                         append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
@@ -213,7 +213,7 @@ class StandardReader(Reader):
                         value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
-                        if gap < NEAR and (before != " " or text[start - 2] in ends):
+                        if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
                             near.append(len(records))
                         append((first, stop, value, kind, unit, unit_span, power, "."))
                         last_end, last_kind = stop, kind
@@ -223,7 +223,7 @@ class StandardReader(Reader):
             else:
                 one = False
                 commas = commas or ("," in digits and may_be_decimal(digits) is not None)
-            if gap < NEAR and (before != " " or text[start - 2] in ends):
+            if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
                 near.append(len(records))
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
