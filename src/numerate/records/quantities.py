@@ -44,7 +44,8 @@ def read_quantity(text: str, locale: Locale = "auto") -> Quantity | None:
     """The number that a string writes; None if the string is anything else.
 
     Accounting negatives (`(317)`, `- 5`, `5-`) are numbers. Identifiers are no numbers: leading zeros, digits in groups
-    by spaces without a unit (telephone numbers), versions. Neither are dates, times, ordinals, fractions, ranges, and numbers beside words or comparison signs.
+    by spaces without a unit (telephone numbers), versions. Neither are dates, times, ordinals, fractions, ranges, and
+    numbers beside words or comparison signs.
 
     Example:
         >>> [read_quantity(text)[:2] for text in ("$59,696", "12 %", "-3.5 km", "($1,200)")]
