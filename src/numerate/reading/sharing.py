@@ -53,6 +53,14 @@ _ENDS_OF_RANGE = _GIVERS | {"year", "identifier"}
 _WITH_OWN_UNITS = _RANGES | {"and", "or", "plus", "comma", "last"}
 _BETWEEN = frozenset(["between", "zwischen", "entre", "tra", "fra"])
 _FROM = frozenset(["from", "von", "de", "da"])
+_CHANGES = (
+    "rose", "rise", "rais", "creas", "fell", "fall", "drop", "cut", "reduc", "grew", "grow", "climb", "jump", "declin",
+    "chang", "improv", "expand", "exten", "lower", "lift", "boost", "went", "go ", "gain", "lost", "slip", "surg", "shift",
+    "mov", "upgrad", "narrow", "widen", "up from", "down from",
+)  # fmt: skip
+"""Parts of words before `from 5 to 7 km` that make it a change and no range."""
+_TWO_PARTS = frozenset([("ft", "in"), ("lb", "oz"), ("h", "min"), ("min", "s"), ("year", "month")])
+"""Units of one quantity in two numbers: `5-foot-7-inch`."""
 _DEGREES = frozenset(["°C", "°F", "K"])
 _RACES = ("relay", "medley", "freestyle", "butterfly", "hurdles", "sprint")
 _SHAREABLE_LENGTHS = LENGTHS | {"px"}
@@ -188,7 +196,8 @@ class _Pair:
             return True
         if left[KIND] not in _GIVERS or (right[UNIT] is None and right[POWER] == 0):
             return False
-        return left[UNIT] is None or left[UNIT] == right[UNIT] or left[KIND] == "money"
+        same = left[UNIT] is None or left[UNIT] == right[UNIT] or left[KIND] == "money"
+        return same or (left[UNIT], right[UNIT]) in _TWO_PARTS
 
     def _is_no_year(self) -> bool:
         """Whether four digits are no year, because a unit follows the second number: `1800-2000 kcal`."""
@@ -280,7 +289,7 @@ class _Pair:
             if joint == "between":
                 rich = rich or self._text[right[START]] not in "+-−("
             elif joint == "to":
-                rich = rich and _word_before(self._text, left) not in _FROM
+                rich = rich and not self._is_change()
             kind = "range" if same and rich else kind
         if kind is None:
             return
@@ -288,6 +297,14 @@ class _Pair:
             self.left = (*left[:KIND], kind, *left[UNIT:])
         if right[KIND] in _UNSETTLED:
             self.right = (*right[:KIND], kind, *right[UNIT:])
+
+    def _is_change(self) -> bool:
+        """Whether `from` and a verb of change precede the first number: `rose from 5 to 7 km`."""
+        text, begin = self._text, self.left[START]
+        if _word_before(text, self.left) not in _FROM:
+            return False
+        before = text[begin - 60 if begin > 60 else 0 : begin].lower()
+        return any(stem in before for stem in _CHANGES)
 
     def _set_uncertainty(self) -> None:
         left, right = self.left, self.right
