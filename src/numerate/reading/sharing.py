@@ -55,8 +55,8 @@ _BETWEEN = frozenset(["between", "zwischen", "entre", "tra", "fra"])
 _FROM = frozenset(["from", "von", "de", "da"])
 _CHANGES = (
     "rose", "rise", "rais", "creas", "fell", "fall", "drop", "cut", "reduc", "grew", "grow", "climb", "jump", "declin",
-    "chang", "improv", "expand", "exten", "lower", "lift", "boost", "went", "go ", "gain", "lost", "slip", "surg", "shift",
-    "mov", "upgrad", "narrow", "widen", "up from", "down from",
+    "chang", "improv", "expand", "exten", "lower", "lift", "boost", "went", "go ", "gain", "lost", "slip", "surg",
+    "shift", "mov", "upgrad", "narrow", "widen", "up from", "down from",
 )  # fmt: skip
 """Parts of words before `from 5 to 7 km` that make it a change and no range."""
 _TWO_PARTS = frozenset([("ft", "in"), ("lb", "oz"), ("h", "min"), ("min", "s"), ("year", "month")])
