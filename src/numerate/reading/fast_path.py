@@ -39,8 +39,9 @@ LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
 LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "} | JOINTS.keys()
 """Text between two numbers where the kind of the second may depend on the first."""
+SCALE_ENDS = frozenset(" \n.,;")
+"""Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
-_AFTER_SCALE = frozenset(["", *" \n,.;:"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -114,7 +115,7 @@ def easy_follower(
             return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None
-        if kind is None and text[stop : stop + 1] in _AFTER_SCALE:
+        if kind is None and text[stop : stop + 1] in SCALE_ENDS:
             return _with_unit(stop, power, unit_after(text, stop)) or ("quantity", stop, power, None, None)
         return None, end, 0, None, None
     if attached is None:

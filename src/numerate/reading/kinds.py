@@ -247,7 +247,7 @@ def share_with_partner(text: str, records: list[Record], record: Record) -> Reco
     if last[KIND] in ("date", "time", "identifier", "version", "year", "ordinal"):
         return record
     kind, unit, span = last[KIND], record[UNIT], record[UNIT_SPAN]
-    if last[UNIT] is None and unit is not None and span[0] >= record[END] and last[POWER] >= 0:
+    if last[UNIT] is None and unit is not None and span[0] >= record[END] and kind != "percent":
         kind = "money" if unit in CURRENCIES and kind in _PLAIN else kind
         last = (*last[:UNIT], unit, span, *last[POWER:])
     elif kind == "money" and unit is None and record[KIND] in _PLAIN:
