@@ -128,7 +128,7 @@ class StandardReader(Reader):
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
-        near: list[int] = []  # indices of numbers that are close to the number before them
+        neighbours: list[int] = []  # indices of numbers that are close to the number before them
         commas, ends = False, ENDS
         last_end, last_kind, spaces = -NEAR, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
@@ -201,7 +201,7 @@ class StandardReader(Reader):
                         if first != start and before != "+":
                             value = -value
                         if start - last_end == 2:  # `98.8± 0.2`
-                            near.append(len(records))
+                            neighbours.append(len(records))
                         append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
@@ -214,7 +214,7 @@ class StandardReader(Reader):
                         if first != start and before != "+":
                             value = -value
                         if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
-                            near.append(len(records))
+                            neighbours.append(len(records))
                         append((first, stop, value, kind, unit, unit_span, power, "."))
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
@@ -224,7 +224,7 @@ class StandardReader(Reader):
                 one = False
                 commas = commas or ("," in digits and may_be_decimal(digits) is not None)
             if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
-                near.append(len(records))
+                neighbours.append(len(records))
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
                 if one:
@@ -235,15 +235,15 @@ class StandardReader(Reader):
                     count = len(records) + 1
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
                     if len(records) - count < _LONGEST_SERIES:
-                        near += range(count, len(records))
+                        neighbours += range(count, len(records))
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
         if commas and self.locale == "auto" and has_decimal_commas(text):
             european = copy.copy(self)
             european.locale = "eu"
             return european._scan(text)
-        if near:
-            share(text, records, near)
+        if neighbours:
+            share(text, records, neighbours)
         return records
 
     def _read_cluster(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:

@@ -78,10 +78,9 @@ def moved(numeral: Numeral, by: int) -> Numeral:
     """The numeral with other offsets."""
     n = numeral
     span = None if n.unit_span is None else (n.unit_span[0] + by, n.unit_span[1] + by)
-    return make_numeral(
-        n.text, n.start + by, n.end + by, n.value, n.kind, n.unit, span, n.power, n.point, n.special, n.path, n.shared,
-        n.uncertainty, n.confidence,
-    )  # fmt: skip
+    place = n.text, n.start + by, n.end + by
+    rest = n.special, n.path, n.shared, n.uncertainty, n.confidence
+    return make_numeral(*place, n.value, n.kind, n.unit, span, n.power, n.point, *rest)
 
 
 def _cut(text: str, numerals: list[Numeral], low: int) -> int | None:
