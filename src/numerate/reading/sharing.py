@@ -111,8 +111,8 @@ def _link(text: str, records: list[Record], index: int, joint: str, listed: bool
     """
     left, right = records[index], records[index + 1]
     kind, span, other = left[KIND], left[UNIT_SPAN], right[UNIT_SPAN]
-    if kind not in _TAKERS or (left[POWER] < 0 and joint != "plus") or text[left[START] - 1] in "^_":
-        return False  # the exponent of `x^2` shares nothing
+    if kind not in _TAKERS or (left[POWER] < 0 and joint != "plus") or _is_exponent(text, left[START]):
+        return False
     if span is not None and other is not None and span[0] < right[START] and other[0] >= left[END]:
         # Both have a unit of their own.
         if kind == right[KIND] == "money" and (left[POWER] or not right[POWER]):
@@ -128,6 +128,11 @@ def _link(text: str, records: list[Record], index: int, joint: str, listed: bool
         return False
     records[index], records[index + 1] = pair.left, pair.right
     return pair.lent
+
+
+def _is_exponent(text: str, start: int) -> bool:
+    """Whether the number is the exponent or index of a letter: `x^2`, `x_2`."""
+    return start > 0 and text[start - 1] in "^_"
 
 
 def _continues(text: str, records: list[Record], index: int) -> bool:
