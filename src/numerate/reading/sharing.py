@@ -87,6 +87,8 @@ def share(text: str, records: list[Record], near: list[int]) -> None:
             else:
                 poor = left[3] == "quantity" and left[5] is None and not left[6]
                 joint = _POOR_JOINTS.get(text[left[1] : right[0]]) if poor else None
+                if joint == "and" and text[left[0] - 2 : left[0] - 1] != "n":
+                    joint = None  # not `between 5 and 10`
             lent = joint is not None and _link(text, records, index - 1, joint, lent)
             index -= 1  # the numbers before are members of the same list
             if not lent or index == 0:

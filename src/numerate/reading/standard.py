@@ -155,8 +155,12 @@ class StandardReader(Reader):
                 if kind is None:
                     if spaces and not cue.isprintable():
                         kind = cue_after_line_end(cue)
-                elif kind == "and" or kind == "to":
-                    kind = "?" if last_kind == "quantity" and start - last_end == len(kind) + 2 else None
+                elif kind == "to":
+                    kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
+                elif kind == "and":
+                    kind = None
+                    if last_kind == "quantity" and start - last_end == 5:  # between 5 and 10
+                        neighbours.append(len(records))
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
