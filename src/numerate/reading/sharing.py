@@ -7,6 +7,7 @@ number whose scale, percent sign or unit stands at another number has `shared` s
 
 from __future__ import annotations
 
+import math
 import string
 from fractions import Fraction
 
@@ -61,6 +62,8 @@ _CHANGES = (
 """Parts of words before `from 5 to 7 km` that make it a change and no range."""
 _TWO_PARTS = frozenset([("ft", "in"), ("lb", "oz"), ("h", "min"), ("min", "s"), ("year", "month")])
 """Units of one quantity in two numbers: `5-foot-7-inch`."""
+_RADIX = frozenset("xXoObB")
+"""Letters of hexadecimal, octal and binary numbers."""
 _DEGREES = frozenset(["°C", "°F", "K"])
 _RACES = ("relay", "medley", "freestyle", "butterfly", "hurdles", "sprint")
 _SHAREABLE_LENGTHS = LENGTHS | {"px"}
@@ -242,7 +245,8 @@ class _Pair:
     def _money_letter(self) -> int:
         """The power of a scale letter after the second number that is no unit after an amount of money: `£3-4m`."""
         text, right, end = self._text, self.right, self.right[END]
-        power = MONEY_SUFFIXES.get(text[end : end + 1], 0) if right[POWER] == 0 else 0
+        plain = right[POWER] == 0 and _may_have_scale(text[right[START] : end], right[VALUE])
+        power = MONEY_SUFFIXES.get(text[end : end + 1], 0) if plain else 0
         return power if not text[end + 1 : end + 2].isalnum() and right[UNIT_SPAN] in (None, (end, end + 1)) else 0
 
     def _lend_back(self) -> None:
@@ -268,14 +272,17 @@ class _Pair:
         if (unit, power) == (left[UNIT], left[POWER]):
             return
         if power != left[POWER]:
-            value = scaled_value(self._text[left[START] : left[END]], value, power)
+            written = self._text[left[START] : left[END]]
+            if not _may_have_scale(written, value):
+                return
+            value = scaled_value(written, value, power)
         record = (*left[:VALUE], value, kind, unit, span, power, *left[POWER + 1 :])
         self.left, self.lent = _shared(record, likely), True
 
     def _scale_fits(self) -> tuple[bool, bool]:
         """Whether the scale of the second number is also that of the first, and whether that is only likely."""
         first = abs(self.left[VALUE])
-        second = abs(float(Fraction(repr(self.right[VALUE])) / 10 ** self.right[POWER])) if first < 1e15 else 0.0
+        second = abs(self.right[VALUE]) / 10.0 ** self.right[POWER]
         if self._joint in _RANGES and first < second:
             return True, False
         if self._joint in ("dash", "between", "by", "pair") or first >= 1000 or first > 10 * second:
@@ -325,9 +332,17 @@ def _shared(record: Record, likely: bool = False) -> Record:
     return (*record[:8], special, path, True, uncertainty, "likely" if likely else confidence)
 
 
+def _may_have_scale(written: str, value: float) -> bool:
+    """Whether a number is no hexadecimal one, and float64 holds its digits."""
+    held = len(written) <= 15 or sum(map(str.isdecimal, written)) <= 15
+    return held and _RADIX.isdisjoint(written) and (1e-300 < abs(value) < 1e300 or not written.strip("0.,-−"))
+
+
 def scaled_value(written: str, value: float, power: int) -> float:
     """The float64 nearest to value · 10^power; moves the decimal exponent instead of multiplying."""
     if "/" in written or "⁄" in written or any(char in VULGAR for char in written):
         return float(Fraction(repr(value)).limit_denominator(1000) * Fraction(10) ** power)
+    if not math.isfinite(value):
+        return value
     digits, _, exponent = repr(value).partition("e")
     return float(f"{digits}e{int(exponent or 0) + power}")
