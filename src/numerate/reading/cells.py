@@ -18,7 +18,7 @@ __all__ = ["read_as_cell"]
 _BLANK = " \t\n\r\u00a0\u2009\u202f"
 _FOOTNOTES = "*†‡"
 _KINDS = frozenset(["quantity", "identifier", "year", "percent", "money"])
-_LEADING_ZERO = re.compile(r"0\d")
+_LEADING_ZERO = re.compile(r"0[\dxXoObB]")
 # Before the digits: currency, minus, parenthesis, currency, minus, each at most once.
 _WORD, _SPACE, _SIGN = rf"([^{MINUS_SIGNS}{_BLANK}()\d]*+)", rf"[{_BLANK}]*+", rf"([{MINUS_SIGNS}]?)"
 _BEFORE = re.compile(rf"{_WORD}{_SPACE}{_SIGN}{_SPACE}(\(?){_SPACE}{_WORD}{_SPACE}{_SIGN}{_SPACE}").fullmatch

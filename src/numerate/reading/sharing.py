@@ -322,7 +322,11 @@ class _Pair:
 
     def _set_uncertainty(self) -> None:
         left, right = self.left, self.right
-        if left[UNIT] == right[UNIT] and (left[POWER] < 0) == (right[POWER] < 0) and right[VALUE] >= 0:
+        if (
+            left[UNIT] == right[UNIT]
+            and (left[POWER] < 0) == (right[POWER] < 0)
+            and math.copysign(1.0, right[VALUE]) > 0
+        ):
             fields = (*left[8:], *_DEFAULTS[len(left) - 8 :])
             self.left = (*left[:8], *fields[:3], right[VALUE], *fields[4:])
 
