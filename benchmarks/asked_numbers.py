@@ -281,22 +281,32 @@ def _brief(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_table(options: Namespace) -> None:
-    """Joins the results of several runs to one file, and prints the table."""
+    """Joins the results of several runs to one file, and prints the table.
+
+    Where a run of the system `words` has the same seed, `words_against_words_only` compares the masked words of both,
+    text by text.
+    """
     runs = [json.loads(Path(name).read_text(encoding="utf-8")) for name in options.runs]
     rows = [["system", "rate, of new parts", "seed", "way", "log-MAE", "inside 90 %", "within a factor of 2",
              "one number only", "words: number-free", "words: units"]]  # fmt: skip
+    alone = {run["config"]["seed"]: run["figures"]["words"] for run in runs if run["config"]["system"] == "words"}
+    for run in runs:
+        config, figures = run["config"], run["figures"]
+        after = figures.get("words", {}).get("after")
+        if config["system"] != "words" and after and (others := alone.get(config["seed"])):
+            figures["words_against_words_only"] = _changes({"before": others["after"], "after": after})
     for run in runs:
         config, figures = run["config"], run["figures"]
         figures["words"] = changes = _changes(figures.pop("words", {}))
         for way, parts in figures.get("asked", {}).items():
-            every, alone = parts["all"], parts.get("one number")
+            every, single = parts["all"], parts.get("one number")
             cells = [
                 f"{every[name]:.{digits}f}" for name, digits in (("log_mae", 4), ("coverage_90", 3), ("within_2", 3))
             ]
             words = [f"{change['mean']:+.4f} ± {change['error']:.4f}" for change in changes.values()] or ["–", "–"]
             rates = f"{config['rate']:g}, {number_rate(config['rate'], config['fresh']):g}"
             first = [config["system"], rates, str(config["seed"]), way]
-            rows.append([*first, *cells, f"{alone['log_mae']:.4f}" if alone else "–", *words])
+            rows.append([*first, *cells, f"{single['log_mae']:.4f}" if single else "–", *words])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * 4 + "---:|" * 6)
     print("\n".join(lines))

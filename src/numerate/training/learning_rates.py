@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.config import ConfigError
-from numerate.embedders.gate import ZeroGate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +17,6 @@ __all__ = ["number_rate", "set_number_rates", "set_rate"]
 FACTOR, LARGEST = 10.0, 3e-4
 """Learning rate of new weights relative to the backbone's, and its maximum: with 1e-3 the intervals of a number head
 became too narrow in six epochs (`benchmarks/asked_numbers.py`: coverage 0.83 to 0.85 of 0.90)."""
-
-GATE_FACTOR = 30.0
-"""Learning rate of a `ZeroGate` relative to the other new weights. Adam moves a weight by about its rate in each step,
-and a gate is one weight that starts at 0: with 3e-4 it had reached only 0.06 after 2,600 steps, so that the model hardly
-saw the vectors of its numbers."""
 
 
 def number_rate(rate: float, wanted: float | str | None = None) -> float:
@@ -48,21 +42,16 @@ def number_rate(rate: float, wanted: float | str | None = None) -> float:
 def set_number_rates(
     optimizer: torch.optim.Optimizer, model: nn.Module, rate: float, wanted: float | str | None = None
 ) -> None:
-    """Gives the weights of a `NumberModel` outside of its backbone their own learning rate, and its gates a higher one.
+    """Gives the weights of a `NumberModel` outside of its backbone their own learning rate.
 
     Args:
         optimizer: A new optimizer of the model's weights.
         model: The model.
         rate: The backbone's learning rate.
-        wanted: As in `number_rate`; with "same", the gates have the backbone's rate, too.
+        wanted: As in `number_rate`.
     """
-    own = {name: weight for name, weight in model.named_parameters() if not name.startswith("backbone.")}
-    set_rate(optimizer, own.values(), number_rate(rate, wanted))
-    if wanted != "same":
-        gates = [
-            part.gate for name, part in model.named_modules() if isinstance(part, ZeroGate) and f"{name}.gate" in own
-        ]
-        set_rate(optimizer, gates, GATE_FACTOR * number_rate(rate, wanted))
+    own = (weight for name, weight in model.named_parameters() if not name.startswith("backbone."))
+    set_rate(optimizer, own, number_rate(rate, wanted))
 
 
 def set_rate(optimizer: torch.optim.Optimizer, weights: Iterable[Tensor], rate: float) -> None:
