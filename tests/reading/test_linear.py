@@ -55,6 +55,8 @@ PIECES = [
     *("1\u00a0", "٣", "1–", "v1.", "$1", "1km/", "1e5", "(1)%", "−", "±1", "#1", "1st "),
     *("1 W/(m·", "1 kg·", "1 m s-1 ", "1 C ", "1 um ", "1 in x ", "1 M ", "1/km", "1 stone ", "1 square ", "1 kr "),
     *("temperature 1 C ", "kg·m·", "1 mL/100", "1 m per s ", "/(m", "1 wt%", "1 cells/", "1 W/m²", "1元"),
+    *("1 to ", "1, ", "1 and ", "1× ", "$1-", "1 km to ", "1% and ", "1 ± ", "between 1 and "),
+    *("1 m, ", "1,5 % ", "1,5 "),
 ]
 SIZE, FACTOR, LIMIT, TRIES = 2_000, 8, 24, 3
 TOO_SHORT = 0.02
@@ -87,6 +89,13 @@ def test_time_is_linear(name: str) -> None:
     methods = [reader.find] + [reader.spans] * (type(reader).spans is not Reader.spans)  # the default calls `find`
     slow = {piece: ratio for piece in PIECES if (ratio := max(growth(read, piece) for read in methods)) > LIMIT}
     assert slow == {}
+
+
+def test_time_of_cells_and_decimal_commas_is_linear() -> None:
+    cell, european = make_reader("standard", cell=True), make_reader("standard", locale="eu")
+    pieces = ["(", " ", "-", "$", "1", "(1)", "- 1", "1-", "1,", "1.", "a", ")"]
+    for read in (cell.find, european.find, lambda text: cell.find(f"({text}"), lambda text: cell.find(f"1,5 %{text}")):
+        assert {piece: ratio for piece in pieces if (ratio := growth(read, piece)) > LIMIT} == {}
 
 
 WORD_PIECES = {

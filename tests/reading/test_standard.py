@@ -12,7 +12,7 @@ from numerate.errors import NumerateError
 from numerate.numerals.numeral import CONFIDENCES
 from numerate.reading.standard import StandardReader
 
-OPTIONS = {"words": {"words": True}, "roman": {"roman": True}, "none": {}}
+OPTIONS = {"words": {"words": True}, "roman": {"roman": True}, "cell": {"cell": True}, "none": {}}
 
 
 def load_cases():
@@ -50,7 +50,7 @@ RULES = load_cases()
 
 @pytest.mark.parametrize("rule", RULES)
 def test_cases_of_rule(rule):
-    option = rule.partition("option ")[2]
+    option = rule.partition("option ")[2].partition(":")[0]
     options = OPTIONS.get(option or "none", {"locale": option})
     for text, expected in RULES[rule]:
         numerals = numerate.find(text, **options)

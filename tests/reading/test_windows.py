@@ -19,7 +19,8 @@ PARTS = [
     "Revenue rose 3.2% to $1.5 billion in 2023. ", "BP 120/80 at 12:30, ", "1,234,567.89 ", "1,2,3,4,5,6,7,8,9,",
     "(1,234) ", "6.02×10²³ ", "−4.5 °C ", "٣٤ ½ ", "v1.2.3-4 ", "5", "word ", "\t", "1e400 ", "10^6 ",
     "no number here at all ", "12 ", "Table 3 and 4, ", "5 to 7 km ", "3 1/2 inches ", "0x1F ", "±", "999 999 999 ",
-    "[NUM] ", "May 5, 2024 ",
+    "[NUM] ", "May 5, 2024 ", "$43-65 million ", "between 10 and 20 °C ", "4 × 4 × 5 mm ", "3, 4 and 5 kg ",
+    "8.0± 0.2 ", "50-60% ", "1.5 million–2 million ", "$5 to 7 people ",
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def find(
     words: Annotated[bool, typer.Option("--words", help="Also read number words.")] = False,
     roman: Annotated[bool, typer.Option("--roman", help="Also read Roman numerals.")] = False,
     locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
+    cell: Annotated[bool, typer.Option("--cell", help="Each line is a table cell: (317) and 5- are negative.")] = False,
     field: FieldName = None,
     processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
 ) -> None:
@@ -34,7 +35,7 @@ def find(
     """
     from numerate.cli.find import find_in_file
 
-    options = {"words": words or None, "roman": roman or None, "locale": locale}
+    options = {"words": words or None, "roman": roman or None, "cell": cell or None, "locale": locale}
     coloured = on_terminal() and not as_json
     find_in_file(
         file, sys.stdout.buffer, reader=reader, field=field, processes=process_count(processes),

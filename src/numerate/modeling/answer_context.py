@@ -52,7 +52,11 @@ def in_context(
         keys.append(_key(processor, own))
         written = processor.written or (processor.scaling is None and processor.shows_scale)
         power = own.power if own is not None and written else 0
-        contexts.append(NumberContext(shared_style(numeral.style for numeral in others), power))
+        style = shared_style(numeral.style for numeral in others)
+        if own is not None and own.shared and not own.style.suffix and not processor.written:
+            # The scale stands at another number: models learn the value 43e6 at `$[NUM]-65 million`, and write 43.
+            style, power = dataclasses.replace(style, power=own.power), 0
+        contexts.append(NumberContext(style, power))
     if processor.scaling is not None:
         numbers = RescaledDistribution(numbers, processor.scaling, tuple(keys))
     return dataclasses.replace(numbers, contexts=tuple(contexts))

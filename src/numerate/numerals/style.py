@@ -56,6 +56,7 @@ class Style:
 
     Attributes:
         family: `decimal`, `fraction`, `radix`, `words`, `roman` or `special`.
+        negative: The minus sign, `()` for accounting parentheses, or `0-` for a minus after the digits (`5-`).
         inner: Text between sign and digits, such as a currency sign.
         zero: The digit zero of the script.
         width: Minimum number of integer digits.
@@ -113,6 +114,8 @@ def render(style: Style, value: float) -> str:
     body = {"decimal": _decimal_body, "fraction": _fraction_body, "radix": _radix_body}[style.family](style, abs(value))
     if negative and style.negative == "()" and not _is_a_note(style, body):
         return f"({style.inner}{body}){style.outer}"
+    if style.negative[0] == "0":
+        return f"{style.inner}{body}{style.outer}{style.negative[1:] if negative else ''}"
     sign = style.negative if negative else style.plus
     return f"{'-' if sign == '()' else sign}{style.inner}{body}{style.outer}"
 

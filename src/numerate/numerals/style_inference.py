@@ -67,6 +67,8 @@ def style_of(text: str, value: float, *, point: str = ".", power: int = 0, ordin
         begin -= 1
     form: dict[str, Any] = {"power": power, "point": point, "ordinal": ordinal, **_describe_prefix(text[:begin])}
     rest = text[begin:]
+    if math.copysign(1.0, value) < 0 and rest[-1] in MINUS_SIGNS and text[0] not in MINUS_SIGNS:
+        rest, form["negative"] = rest[:-1], "0" + rest[-1]
     if text.startswith("(") and ")" in rest:
         rest, _, form["outer"] = rest.rpartition(")")
     if (base := _BASE_POWER(rest)) and base[1] != "10":

@@ -59,11 +59,16 @@ def find(text: str, reader: str | Reader = "standard", **options: Any) -> list[N
     Args:
         text: Any string.
         reader: The name of a registered reader (`numerate.readers.names()`), or a reader object.
-        **options: Options of the reader; those of `standard` are `words`, `roman` and `locale`.
+        **options: Options of the reader; those of `standard` are `words`, `roman`, `language`, `locale` ("auto": all
+            numbers of the text decide about decimal commas) and `cell` (the text is a table cell: `(317)` is negative).
 
     Example:
         >>> [(n.text, n.value, n.kind) for n in find("Revenue rose 3.2% to $1.5 billion in 2023.")]
         [('3.2%', 0.032, 'percent'), ('1.5 billion', 1500000000.0, 'money'), ('2023', 2023.0, 'year')]
+        >>> [(n.text, n.value, n.shared) for n in find("$43-65 million, or 50-60%")]
+        [('43', 43000000.0, True), ('65 million', 65000000.0, True), ('50', 0.5, True), ('60%', 0.6, False)]
+        >>> [find(cell, cell=True)[0].value for cell in ("(317)", "5-", "12")]
+        [-317.0, -5.0, 12.0]
     """
     if not isinstance(text, str):
         raise ReaderTypeError(f"find() takes a string, got {type(text).__name__}; for many texts use find_batch()")

@@ -80,7 +80,7 @@ CUE_KINDS: dict[str, str] = (
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
     | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
+    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
@@ -120,4 +120,4 @@ def cue_after_line_end(cue: str) -> str | None:
     if cue == "" or cue[-1].isspace():
         return None
     kind = CUE_KINDS.get(cue.split()[-1])
-    return "?" if kind == "to" else kind
+    return "?" if kind in ("to", "and") else kind

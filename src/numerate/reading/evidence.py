@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
 __all__ = [
-    "PLUS_MINUS",
     "SURE_YEAR_CUES",
     "YEAR_LEVELS",
     "YEAR_TAIL",
     "extended",
-    "with_uncertainty",
     "year_confidence",
 ]
 
@@ -35,8 +33,6 @@ YEAR_LEVELS = {str(year): "likely" if 1900 < year <= 2035 and year != 2000 else 
 YEAR_TAIL = (".", *_DEFAULTS[:-1])
 """The fields between the power and the confidence of a year."""
 _AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
-PLUS_MINUS = frozenset(["±", " ± ", "+/-", " +/- "])
-"""Text between a number and its uncertainty."""
 
 
 def extended(record: Record, confidence: str, uncertainty: float | None = None) -> Record:
@@ -48,13 +44,6 @@ def extended(record: Record, confidence: str, uncertainty: float | None = None) 
     """
     special, path, shared, known, _ = (*record, *_DEFAULTS[len(record) - 8 :])[8:]
     return (*record[:8], special, path, shared, known if uncertainty is None else uncertainty, confidence)
-
-
-def with_uncertainty(records: list[Record], record: Record) -> None:
-    """Gives the last of `records` the value of `record`, which follows it after `±`, as its uncertainty."""
-    last = records[-1]
-    if last[3] in ("quantity", "percent"):
-        records[-1] = extended(last, last[12] if len(last) > 12 else "certain", abs(record[2]))
 
 
 def year_confidence(text: str, start: int, end: int) -> str:

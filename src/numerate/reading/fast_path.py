@@ -17,6 +17,7 @@ from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.evidence import extended, year_confidence
+from numerate.reading.sharing import JOINTS
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -35,10 +36,10 @@ BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VU
 """Words that may belong to the number before them."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
-SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY)
+SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY) - {"M", "k"}  # 5 M€
 LINKING_KINDS = frozenset(["money", "date", "ordinal", "identifier", "ratio"])
 """Kinds that the next number may share."""
-LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "}
+LINKS = CONNECTORS | kinds.PARTNER_JOINTS | {" in "} | JOINTS.keys()
 """Text between two numbers where the kind of the second may depend on the first."""
 _MONTH_STARTS = frozenset("oJFMASOND")
 """First letters of months, and of the `of` before them."""

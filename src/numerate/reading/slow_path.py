@@ -18,7 +18,7 @@ from numerate.reading.calendar_forms import (
 from numerate.reading.clusters import DASHES, FRACTION_DENOMINATORS, Part
 from numerate.reading.codes import read_code
 from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, counts_things, word_before
-from numerate.reading.evidence import PLUS_MINUS, extended, with_uncertainty, year_confidence
+from numerate.reading.evidence import extended, year_confidence
 from numerate.reading.kinds import Record
 from numerate.reading.letters import LETTERS, letter_meaning
 from numerate.reading.powers import bracket_after, flattened_power
@@ -175,8 +175,6 @@ def read_number(
         record = kinds.share_with_partner(text, records, record)
         if gap == 1:
             record = kinds.join_signed(text, records, record)
-        if text[first - gap : first] in PLUS_MINUS:
-            with_uncertainty(records, record)
     records.append(record)
     return max(stop, resume)
 
@@ -307,7 +305,7 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
     close = _NEGATIVE_PERCENT.match(text, stop)
     if close is not None:
         return close.end(), -2
-    separators = [char for char in digits if not char.isdecimal() and char != point and char != "_"]
+    separators = [char for char in digits if not char.isdecimal() and char != point and char not in "_/⁄"]
     opening = first - 1
     at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "
     if money or separators or (point and point in digits and at_cell_start):

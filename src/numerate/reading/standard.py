@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import copy
 import re
 from bisect import bisect_left
 from typing import Any
@@ -15,12 +16,15 @@ from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
 from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
+from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
 from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, YEAR_TAIL, extended, year_confidence
+from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
+from numerate.reading.sharing import ENDS, NEAR, share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -51,6 +55,8 @@ _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
 _RUN = re.compile(r"\d++")
+_LONGEST_SERIES = 5
+"""Longer series with dashes or slashes, such as `1-2-3-4-5-6`, share no unit."""
 _FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
 # Maps a Latin-1 text to bytes with "0" for every digit or vulgar fraction, so that `bytes.find` can search them fast.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
@@ -74,8 +80,9 @@ class StandardReader(Reader):
     Args:
         words: Whether to find number words ("twenty-one").
         roman: Whether to find Roman numerals.
-        locale: How to read points and commas: "en", "eu", "in", "ch", or "auto" (European forms only if unambiguous).
+        locale: How to read points and commas: "en", "eu", "in", "ch", or or "auto" (by all numbers of the text).
         language: Language of the number words: "en", "de", "fr", "es", "it" or "pt".
+        cell: Whether a text is a table cell, in which `(317)`, `- 5` and `5-` are negative.
 
     Example:
         >>> [n.value for n in StandardReader().find("(1,234) of $3.2bn, 30bps, −5 °C")]
@@ -87,18 +94,18 @@ class StandardReader(Reader):
     _leaders = fast_path.LEADER_KINDS
     """Kinds by the preceding character; a test sets it to {} so that every number takes the slow path."""
 
-    def __init__(self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en") -> None:
+    def __init__(
+        self, words: bool = False, roman: bool = False, locale: str = "auto", language: str = "en", cell: bool = False
+    ) -> None:
         if locale not in LOCALES:
             raise ReaderError(f"locale must be one of {', '.join(LOCALES)}, got {locale=}")
         if language not in LANGUAGES:
             raise ReaderError(f"language must be one of {', '.join(LANGUAGES)}, got {language=}")
-        self.words, self.roman, self.locale, self.language = words, roman, locale, language
+        self.words, self.roman, self.locale, self.language, self.cell = words, roman, locale, language, cell
 
     def find(self, text: str) -> list[Numeral]:
         """All numerals of `text` in order."""
-        records = self._scan(text)
-        if self.words and (words := word_records(text, self.language, records)):
-            records = merged(records, words)
+        records = self._scan(text) if not (self.words or self.cell) else self._records(text)
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in records]
         extra = find_roman(text) if self.roman else []
         return _merged(numerals, extra) if extra else numerals
@@ -107,7 +114,13 @@ class StandardReader(Reader):
         """The numerals of `text` as rows that begin with start, end, value, kind and unit."""
         if self.roman:
             return [(n.start, n.end, n.value, n.kind, n.unit) for n in self.find(text)]
+        return self._scan(text) if not (self.words or self.cell) else self._records(text)
+
+    def _records(self, text: str) -> list[kinds.Record]:
+        """All records of a text, with number words if they are asked for."""
         records = self._scan(text)
+        if self.cell:
+            records = read_as_cell(text, records)
         if self.words and (words := word_records(text, self.language, records)):
             return merged(records, words)
         return records
@@ -128,7 +141,9 @@ class StandardReader(Reader):
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         sure_cues, year_level, year_tail = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__, (None, None, 0, *YEAR_TAIL)
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
-        last_end, last_kind, spaces = -9, "", not ascii_only or "\n" in text or "\t" in text
+        neighbours: list[int] = []  # indices of numbers that are close to the number before them
+        commas, ends = False, ENDS
+        last_end, last_kind, spaces = -NEAR, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
         run_start, address = run[0], None
         start = next_digit(b"0")
@@ -144,16 +159,21 @@ class StandardReader(Reader):
                 continue
             digits, spaced, attached = pattern(text, start).groups()  # type: ignore[union-attr] (a digit is there)
             first, end = start, start + len(digits)
-            before = text[start - 1 : start]
+            before = text[start - 1] if start else ""
             calm = attached is None and (spaced is None or spaced not in busy)
             # The text before the number gives its kind, None (no evidence) or "?" (take the slow path).
             if before == blank:
                 cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
                 kind = cue_kind(cue)
-                if kind == "to":
+                if kind is None:
+                    if spaces and not cue.isprintable():
+                        kind = cue_after_line_end(cue)
+                elif kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
-                elif kind is None and spaces and not cue.isprintable():
-                    kind = cue_after_line_end(cue)
+                elif kind == "and":
+                    kind = None
+                    if last_kind == "quantity" and start - last_end == 5:  # between 5 and 10
+                        neighbours.append(len(records))
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
@@ -182,7 +202,8 @@ class StandardReader(Reader):
                     calm = text[end + 3 : end + 4] == " " and digits != "1" and not is_inches(text, end + 3)
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
-            if first - last_end <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
+            gap = first - last_end
+            if gap <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
                 if last_kind == "date":
                     if end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
                         kind = "?"
@@ -216,11 +237,13 @@ class StandardReader(Reader):
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
+                        if start - last_end == 2:  # `98.8± 0.2`
+                            neighbours.append(len(records))
                         append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
-                elif first - last_end > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
+                elif gap > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
                     kind, stop, power, unit, unit_span = follower(text, end, digits, whole, kind, attached, spaced)
                     if kind is not None:
                         plain = digits if whole else digits.replace(",", "")
@@ -230,6 +253,8 @@ class StandardReader(Reader):
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
                         if end - start == 4 and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
+                        if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
+                            neighbours.append(len(records))
                         append(record)
                         last_end, last_kind = stop, kind
                         start = next_digit(b"0", stop if unit_span is None or unit_span[1] < stop else unit_span[1])
@@ -237,6 +262,9 @@ class StandardReader(Reader):
                 one = True
             else:
                 one = False
+                commas = commas or ("," in digits and may_be_decimal(digits) is not None)
+            if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
+                neighbours.append(len(records))
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
                 if one:
@@ -244,9 +272,18 @@ class StandardReader(Reader):
                 elif calm and kind is None and fast_path.read_pair(text, start, digits, records):
                     stop = end
                 else:
+                    count = len(records) + 1
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
+                    if len(records) - count < _LONGEST_SERIES:
+                        neighbours += range(count, len(records))
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
+        if commas and self.locale == "auto" and has_decimal_commas(text):
+            european = copy.copy(self)
+            european.locale = "eu"
+            return european._scan(text)
+        if neighbours:
+            share(text, records, neighbours)
         return records
 
     def _read_cluster(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:

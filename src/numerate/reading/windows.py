@@ -37,7 +37,8 @@ def find_in_windows(pieces: Iterable[str], reader: Reader) -> Iterator[Segment]:
     r"""Finds the numerals of a text that is given in pieces; the segments make up the whole text.
 
     A segment ends before a numeral or between words, never inside of a numeral. Each window is read together with the
-    characters around it, so that a numeral is read as in the whole text.
+    characters around it, so that a numeral is read as in the whole text. Only decimal commas are decided for each
+    window (`locale="auto"`).
 
     Raises:
         ReaderError: A numeral has more than `LONGEST` characters.

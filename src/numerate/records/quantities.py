@@ -43,8 +43,9 @@ class Quantity(NamedTuple):
 def read_quantity(text: str, locale: Locale = "auto") -> Quantity | None:
     """The number that a string writes; None if the string is anything else.
 
-    Identifiers are no numbers: leading zeros, digits in groups by spaces without a unit (telephone numbers), versions.
-    Neither are dates, times, ordinals, fractions, ranges, and numbers beside words or comparison signs.
+    Accounting negatives (`(317)`, `- 5`, `5-`) are numbers. Identifiers are no numbers: leading zeros, digits in groups
+    by spaces without a unit (telephone numbers), versions. Neither are dates, times, ordinals, fractions, ranges, and
+    numbers beside words or comparison signs.
 
     Example:
         >>> [read_quantity(text)[:2] for text in ("$59,696", "12 %", "-3.5 km", "($1,200)")]
@@ -74,4 +75,4 @@ def read_quantity(text: str, locale: Locale = "auto") -> Quantity | None:
 
 @cache
 def _reader(locale: Locale) -> Reader:
-    return make_reader("standard", locale=locale)
+    return make_reader("standard", locale=locale, cell=True)
