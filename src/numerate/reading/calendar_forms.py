@@ -23,8 +23,8 @@ __all__ = [
 
 CALENDAR_MARKS = frozenset("年月日号號時时分秒년월일시분초")
 """Characters after the parts of Chinese, Japanese and Korean dates and times."""
-CALENDAR_WORDS = frozenset([*LOWER_MONTHS, "de", "er", "Uhr", "."])
-"""Words and marks after the day of a date, or after an hour."""
+CALENDAR_WORDS = frozenset([*LOWER_MONTHS, "de", "er", "Uhr", ".", "f", "ao", "d", "mar", "M", "J"])
+"""Words and marks after the day of a date, or after an hour; a word ends before its first accent: `f` of `février`."""
 _LETTER = "a-zA-Zäéûç"
 # Names that are ordinary words or names in another language need a second sign of a date.
 _DOUBTFUL = word_set("doubtful_months")
@@ -63,7 +63,7 @@ def is_day(text: str, start: int, end: int, word: str, digits: str) -> bool:
     if match is None or (word == "er" and not text.startswith("er", end)):
         return False
     month = match[1]
-    if month not in (MONTHS if word == "." else LOWER_MONTHS):
+    if month not in (MONTHS if word in (".", "M", "J") else LOWER_MONTHS):
         return False
     if month in _DOUBTFUL or len(month) == 3:
         certain = word == "de" or word_before(text, start) in _ARTICLES

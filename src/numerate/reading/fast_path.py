@@ -32,8 +32,8 @@ LEADER_KINDS: dict[str, str | None] = (
 DIGITS = frozenset("0123456789")
 COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is not a year."""
-BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE"}
-"""Words that may belong to the number before them."""
+BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE", "z"}
+"""Words that may belong to the number before them, up to a letter with an accent: `z` of `zł`."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
 SPACED_UNITS = UNIT_HEADS - (suffixes.SPECIAL - suffixes.ATTACHED_ONLY) - {"M", "k"}  # 5 M€

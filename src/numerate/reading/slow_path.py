@@ -100,10 +100,10 @@ def read_number(
             if word == "(" and (bracket := bracket_after(text, begin, end, digits, point)) is not None:
                 stop, uncertainty = bracket
                 word = suffixes.word_at(text, stop) or text[stop : stop + 2].lstrip(" ")[:1] or "("
-            elif word in LETTERS:
-                letter = letter_meaning(text, begin, end, word, digits, currency is not None, records)
             elif word in CALENDAR_WORDS and is_day(text, begin, end, word, digits):
                 kind = "date"
+            elif word in LETTERS:
+                letter = letter_meaning(text, begin, end, word, digits, currency is not None, records)
         place, found = stop, None
         if letter is not None:
             stop, power, kind, unit, unit_span, confidence = letter

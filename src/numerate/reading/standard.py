@@ -35,8 +35,9 @@ LOCALES = ("auto", "en", "eu", "in", "ch")
 _VULGAR = "".join(VULGAR)
 _LETTERS, _MARKS = (
     suffixes.LETTERS_OF_WORDS,
-    re.escape(suffixes.MARKS + suffixes.POWER_MARKS + "".join(sorted(CALENDAR_MARKS))),
+    re.escape(suffixes.MARKS + suffixes.POWER_MARKS),
 )
+_CALENDAR = "".join(sorted(CALENDAR_MARKS))
 # Marks directly after a number that may change its meaning: `1.23(4)`, `2001:db8`, `3. Oktober`.
 _RARE_MARKS = r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
@@ -49,7 +50,7 @@ _ASCII = re.compile(
 _UNICODE = re.compile(
     rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
-    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
+    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}]))?"
 )
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"

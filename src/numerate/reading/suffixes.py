@@ -6,7 +6,6 @@ import re
 import unicodedata
 
 from numerate.numerals.style import FROM_SUPERSCRIPT, SUPERSCRIPTS, ordinal_suffix
-from numerate.numerals.unit_grammar import LETTERS as UNIT_LETTERS
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.reading.calendar_forms import CALENDAR_MARKS, CALENDAR_WORDS
 from numerate.reading.context import MONEY_SUFFIXES, MONTHS, ORDINAL_SUFFIXES, SCALE_SUFFIXES, SCALE_WORDS, word_set
@@ -27,12 +26,12 @@ TIME_ZONES = word_set("time_zones")
 """Words after the four digits of a time: `1400 GMT`."""
 _HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
-MARKS = "‰％°º˚℃℉′″" + "".join(CURRENCY_SIGNS)
+MARKS = "‰％°º˚℃℉′″Å\u212b\u2126" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
 DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 """Abbreviated scale words that may have a full stop of their own: `5 Mio. EUR`."""
-LETTERS_OF_WORDS = UNIT_LETTERS + "äéûç"
-"""Letters of the word after a number: those of units, and of month names."""
+LETTERS_OF_WORDS = "A-Za-zµμΩ"
+"""Letters of the word after a number; a larger class would take the regex engine twice as long."""
 _WORD = re.compile(rf"[ \-\n\u00a0\u2009\u202f]?([{LETTERS_OF_WORDS}]++|[%{MARKS}]|/(?=[A-Za-z]))")
 _STARTS = ("per", "Per", "basis", "e", "E", "x", "X", "a", "p", "am", "pm", "AM", "PM", "A", "P", "o", "b", "O")
 SPECIAL = (
