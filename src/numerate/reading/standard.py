@@ -220,6 +220,8 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
+                        elif before == " " and cue == ",":
+                            pass  # `March , 2007`
                         elif "1600" <= digits <= "2100":
                             kind = "year" if spaced is None or spaced[-1] != "s" else kinds.four_digits(digits, spaced)
                             if kind is not None and (before != " " or cue not in sure_cues):
@@ -252,7 +254,7 @@ class StandardReader(Reader):
                         if first != start and before != "+":
                             value = -value
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
-                        if end - start == 4 and attached is None and unit is None and not power:
+                        if end - start == 4 and whole and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
                         if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
                             neighbours.append(len(records))
