@@ -42,6 +42,8 @@ _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
 _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
 """Words and marks after a number that need a rule of their own."""
+_NO_CURRENCY = frozenset("abcdefgijklmopqtuvwxyz0123456789,;:([=<>*\n")
+"""Characters that end no currency before a number."""
 _MINUS_ENDS = frozenset(["us ", "US ", "ve "])
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
 
@@ -88,7 +90,9 @@ def read_number(
     first, negative = sign_before(text, begin, before) if before and before not in " \n" else (begin, False)
     currency = None
     if left and first and text[first - 1] not in DASHES:
-        currency = _currency_before(text, first)
+        last = text[first - 2 : first - 1] if text[first - 1] == " " else text[first - 1]
+        if last not in _NO_CURRENCY:
+            currency = _currency_before(text, first)
     # After the digits: exponent, percent sign, scale word, ordinal suffix, unit.
     stop = resume = end
     power, exponent, radix = 0, "", None
@@ -153,7 +157,10 @@ def read_number(
             record = (*record[:3], "identifier", *record[4:])
         records.append(record)
         return stop
-    value = _value(digits, point, fraction, exponent, power, negative)
+    if fraction is None and not exponent and not power and digits.isdecimal():
+        value = -float(digits) if negative else float(digits)
+    else:
+        value = _value(digits, point, fraction, exponent, power, negative)
     if kind is None or kind in ("range", "ratio"):
         if unit is not None and unit in CURRENCIES:
             kind = "money"
