@@ -17,7 +17,7 @@ import re
 from numerate.numerals import unit_tables as tables
 from numerate.numerals.unit_tables import BOUND, CURRENCIES, LONE_LETTERS, PARTS, PREFIXED, UNITS
 
-__all__ = ["DEGREES", "LETTERS", "SPACES", "compound_at", "factor_at", "unit_ends"]
+__all__ = ["DEGREES", "LETTERS", "SPACES", "compound_at", "factor_at", "names_follow", "unit_ends"]
 
 SPACES = " \u00a0\u2009\u202f"
 LETTERS = "A-Za-zµμΩ\u2126Å\u212błŁčČ"
@@ -45,7 +45,7 @@ _hundred = re.compile(rf"100[{SPACES}]?(?=[{LETTERS}])").match
 _root = re.compile(rf"√([{LETTERS}]{{1,4}})(?!\w)|([{LETTERS}]{{1,4}})\^?(?:1/2|½|0\.5)(?!\w)").match
 _is_letters = re.compile(r"[A-Z]/[A-Z]").fullmatch
 # A lone letter followed by this is a name: `the 5 s's`, `5 f(x)`, `175 t=1`, `50 N.Z. dlrs`, `2003 J. J. Liston`.
-_named = re.compile(r"['’][a-z]|[(\[{=+<>]|\.[A-Z]|\. [A-Z]\.").match
+names_follow = re.compile(r"['’][a-z]|[(\[{=+<>]|\.[A-Z]|\. [A-Z]\.").match
 _TO_SPACE = str.maketrans(dict.fromkeys("-\u00a0\u2009\u202f", " "))
 _TO_DIGITS = str.maketrans("⁻−–¹²³⁴", "---1234")
 _HYPHEN_POWERS = dict.fromkeys(["m", "cm", "mm", "µm", "nm", "km"], "123") | dict.fromkeys(
@@ -142,7 +142,7 @@ def factor_at(text: str, start: int, place: str, glued: bool = False) -> Factor 
         return Factor(str(normal), tables.POWER_WORDS[lower], match.end(), False)
     if normal is None:
         return None
-    if len(word) == 1 and _named(text, end):
+    if len(word) == 1 and names_follow(text, end):
         return None
     if normal in CURRENCIES:
         return Factor(normal, 1, end, False) if unit_ends(text, end) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from numerate.numerals import unit_tables as tables
 from numerate.numerals.unit_context import LETTER_RULES, VETO
-from numerate.numerals.unit_grammar import DEGREES, LETTERS, SPACES, compound_at, factor_at, unit_ends
+from numerate.numerals.unit_grammar import DEGREES, LETTERS, SPACES, compound_at, factor_at, names_follow, unit_ends
 from numerate.numerals.unit_tables import (
     BOUND,
     CURRENCIES,
@@ -106,6 +106,13 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
         before = text[max(0, start - 12) : start].lower()
         if _part_of_name(before) or (word == "s" and _plural(before)):
             return None
+    if (
+        word in tables.LONE_LETTERS[place]
+        and word not in LETTER_RULES
+        and _alone(text, end)
+        and not names_follow(text, end)
+    ):
+        return UNITS[word], start, end
     if word in LETTER_RULES and place != "hyphen" and LETTER_RULES[word][1](text, end):
         return LETTER_RULES[word][0], start, end
     found = compound_at(text, start, place)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SURE_YEAR_CUES",
+    "YEAR_FIELDS",
     "YEAR_LEVELS",
-    "YEAR_TAIL",
     "extended",
     "year_confidence",
 ]
@@ -30,8 +30,10 @@ SURE_YEAR_CUES = frozenset(
 """Words after which four digits are certainly a year."""
 YEAR_LEVELS = {str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)}
 """Four digits -> confidence of a year without evidence around it."""
-YEAR_TAIL = (".", *_DEFAULTS[:-1])
-"""The fields between the power and the confidence of a year."""
+YEAR_FIELDS = {
+    digits: (float(digits), "year", None, None, 0, ".", *_DEFAULTS[:-1], level) for digits, level in YEAR_LEVELS.items()
+}
+"""Four digits -> the fields after the end of the record of such a year."""
 _AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
 
 

@@ -46,6 +46,7 @@ _MONTH_STARTS = frozenset("oJFMASOND")
 SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
+_AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -64,6 +65,14 @@ def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) ->
         free = calm and (leader not in _SPACES or text[start - 3] not in CURRENCY_ENDS)
         return ("quantity" if free else "?"), start - 1
     return (None if leader in "+-−" and not text[start - 3 : start - 2].isdecimal() else "?"), start
+
+
+def is_reference(text: str, start: int, end: int) -> bool:
+    """Whether one or two digits in parentheses are a reference: `in (12)`, not `(5)%`, `$ (62)`, `(12) 345 678`."""
+    if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or text[start - 3] in CURRENCY_ENDS:
+        return False
+    following = text[end + 1 : end + 3]
+    return following[:1] in _AFTER_REFERENCE and not following[1:].isdecimal()
 
 
 def may_be_date(digits: str) -> bool:

@@ -202,7 +202,7 @@ def _is_reference(
         if key in context.STATUTES and _looks_like_year(digits, float(digits)):
             return False  # Companies Act 2006
     if key in context.LABELS or (key == "p" and cue.endswith(".")):
-        if cue[-1] == ":" and len(digits) == 4 and "1600" <= digits <= "2100":
+        if cue[-1] in ":," and len(digits) == 4 and "1600" <= digits <= "2100":
             return False  # Note: 1986 includes
         return key not in context.DOUBTFUL_LABELS or cue[:1].isupper() or cue[-1] == "."
     if last is not None and listed:  # only after an identifier without letters before it: not in `H2O and 5`

@@ -42,7 +42,7 @@ _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
 _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
 """Words and marks after a number that need a rule of their own."""
-_NO_CURRENCY = frozenset("abcdefgijklmopqtuvwxyz0123456789,;:([=<>*\n")
+_NO_CURRENCY = frozenset("abcdefgijlmoqtuvwxyz0123456789,;:([=<>*\n")
 """Characters that end no currency before a number."""
 _MINUS_ENDS = frozenset(["us ", "US ", "ve "])
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search

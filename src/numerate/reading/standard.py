@@ -19,8 +19,8 @@ from numerate.reading.calendar_forms import CALENDAR_MARKS, colon_reading
 from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
-from numerate.reading.context import CUE_KINDS, DATE_JOINTS, cue_after_line_end
-from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_LEVELS, YEAR_TAIL, extended, year_confidence
+from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
+from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
@@ -140,7 +140,6 @@ class StandardReader(Reader):
         find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
         busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
-        sure_cues, year_level, year_tail = SURE_YEAR_CUES, YEAR_LEVELS.__getitem__, (None, None, 0, *YEAR_TAIL)
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         neighbours: list[int] = []  # indices of numbers that are close to the number before them
         commas, ends = False, ENDS
@@ -189,7 +188,21 @@ class StandardReader(Reader):
                     continue
                 kind = leader_kind(before, "?")
                 if kind == "open":
-                    kind = None if text[end : end + 1] not in ")%" else "?"
+                    after = text[end : end + 1]
+                    if after not in ")%":
+                        kind = None
+                    elif end - start <= 2 and fast_path.is_reference(text, start, end) and digits.isdecimal():
+                        kind = "identifier"
+                    else:
+                        kind = "?"
+                elif (
+                    before == "["
+                    and end - start <= 3
+                    and text[end : end + 1] == "]"
+                    and digits.isdecimal()
+                    and digits != "0"
+                ):
+                    kind = "identifier"
                 elif kind == "identifier":
                     if calm or (attached is not None and attached.isalpha()):
                         calm = True
@@ -220,15 +233,26 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
-                        elif before == " " and cue == ",":
+                        elif (
+                            before == " "
+                            and cue == ","
+                            and text[find_back(" ", 0, start - 3) + 1 : start - 3] in MONTHS
+                        ):
                             pass  # `March , 2007`
                         elif "1600" <= digits <= "2100":
                             kind = "year" if spaced is None or spaced[-1] != "s" else kinds.four_digits(digits, spaced)
-                            if kind is not None and (before != " " or cue not in sure_cues):
-                                near = before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable())
-                                sure = year_confidence(text, start, end) if near else year_level(digits)
-                                if sure != "certain":
-                                    append((start, end, float(digits), kind, *year_tail, sure))
+                            if kind is not None and (before != " " or cue not in SURE_YEAR_CUES):
+                                fields = YEAR_FIELDS[digits]
+                                if kind != "year":
+                                    fields = (fields[0], kind, *fields[2:])
+                                if before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable()):
+                                    sure = year_confidence(text, start, end)
+                                    if sure == "certain":
+                                        fields = None
+                                    elif sure != fields[-1]:
+                                        fields = (*fields[:-1], sure)
+                                if fields is not None:
+                                    append((start, end, *fields))
                                     last_end, last_kind = end, kind
                                     start = next_digit(b"0", end)
                                     continue
