@@ -12,6 +12,7 @@ from transformers import set_seed
 from numerate.modeling.asking import has_trained_head, refusal
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
+from numerate.modeling.tasks import base_of
 from numerate.objectives.masked import Masked
 from numerate.processing.encoding import NumberCollator
 from numerate.training import evaluation
@@ -51,7 +52,7 @@ class NumberTrainer(AtomicCheckpoints):
     - The log has `texts_per_second` and `tokens_per_second` without padding, evaluation and saving.
 
     Args:
-        model: A `NumberModel`, or any other model of the stock Trainer.
+        model: A `NumberModel`, one inside of `get_peft_model`, or any other model of the stock Trainer.
         args: `TrainingArguments`.
         data_collator: By default a `NumberCollator`.
         train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps, and makes
@@ -83,12 +84,13 @@ class NumberTrainer(AtomicCheckpoints):
         callbacks: Sequence[Any] | None = None,
         **options: Any,
     ) -> None:
-        if data_collator is None and (processor := getattr(model, "processor", None)) is not None:
+        inner = base_of(model)  # PEFT may have wrapped the whole model
+        self._numbers = inner if isinstance(inner, NumberModel) else None
+        if data_collator is None and (processor := getattr(inner, "processor", None)) is not None:
             data_collator = NumberCollator(processor.tokenizer)
         if isinstance(data_collator, NumberCollator):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
-        self._numbers = model if isinstance(model, NumberModel) else None
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self.number_learning_rate = number_learning_rate
@@ -236,7 +238,7 @@ class NumberTrainer(AtomicCheckpoints):
         with evaluation.fixed_draws(self.eval_seed, self.args.device):
             output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
         found, self._found = evaluation.gathered(self._found, self.accelerator), []
-        if self._measures(self._bare(self.model)) and len(found):
+        if self._measures(base_of(self._bare(self.model))) and len(found):
             scores = evaluation.measure(found)
             output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in scores.items()})
         return output
@@ -245,7 +247,7 @@ class NumberTrainer(AtomicCheckpoints):
         self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
     ) -> tuple[Any, Any, Any]:
         """The stock prediction step; the loss of a batch without labels is that of the objective."""
-        whole: Any = self._bare(model)
+        whole: Any = base_of(self._bare(model))
         if not isinstance(whole, NumberModel):
             inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
@@ -293,7 +295,7 @@ class NumberTrainer(AtomicCheckpoints):
     ) -> Any:
         """The loss; in evaluation, the numbers are kept that a model reading from left to right predicts."""
         # Unwrapping is slow.
-        if model.training or not (self._measures(whole := self._bare(model)) and _reads_on(whole)):
+        if model.training or not (self._measures(whole := base_of(self._bare(model))) and _reads_on(whole)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may remove labels
         with evaluation.watched(whole) as kept:
