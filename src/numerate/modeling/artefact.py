@@ -120,7 +120,7 @@ class Artefact:
 
     `layout` has the type and shape of each tensor, from the header of the file `weights_name`; `from_hub` says that the
     user gave a Hub id and not a folder. The backbone's weights are in the same file if `is_checkpoint`: it is what a
-    Trainer wrote. `adapter_configs` are then those of PEFT.
+    Trainer wrote. `adapter_configs` are then those of PEFT, and `base_files` the backbone's JSON files by name.
     """
 
     folder: Path
@@ -130,6 +130,7 @@ class Artefact:
     weights_name: str = WEIGHTS_FILE
     is_checkpoint: bool = False
     adapter_configs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    base_files: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def tensors(self) -> dict[str, Tensor]:
         """Reads the weights."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["ArtefactError", "check_base_folder", "check_finite", "is_inside", "read_json"]
+__all__ = ["ArtefactError", "check_base_folder", "check_finite", "check_links", "is_inside", "read_json"]
 
 MAX_JSON_BYTES = 16 << 20
 MAX_REPEATED = 1024
@@ -81,9 +81,8 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weig
         ArtefactError: The folder is refused.
     """
     place = Path(folder)
-    for path in place.iterdir() if links else ():
-        if path.is_symlink() and not is_inside(path, place):
-            raise ArtefactError(f"{path} links to a file outside of its folder")
+    if links:
+        check_links(place)
     if (place / "adapter_config.json").exists():
         raise ArtefactError(f"{place} is an adapter of another model: load that one, and pass backbone= and tokenizer=")
     for index in place.glob("*.index.json"):
@@ -102,6 +101,18 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weig
             _check_count(place, key, value, tensors)
     if auto != "AutoTokenizer":
         _check_size(place, auto, stored, tensors)
+
+
+def check_links(folder: str | Path) -> None:
+    """Refuses a folder with links that leave it.
+
+    Raises:
+        ArtefactError: The folder has such a link.
+    """
+    place = Path(folder)
+    for path in place.iterdir():
+        if path.is_symlink() and not is_inside(path, place):
+            raise ArtefactError(f"{path} links to a file outside of its folder")
 
 
 def check_finite(weights: Iterable[tuple[str, Tensor]], where: Any, *, infinite: bool = True) -> None:
