@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Fingerprint", "fingerprint", "is_comparable", "is_same"]
+__all__ = ["Fingerprint", "fingerprint", "is_comparable", "is_same", "sample"]
 
 Fingerprint = dict[str, str]
 """`dtype`, the types of the weights, and one hash of the sample for each precision: `float32` and those it has more."""
@@ -46,7 +46,7 @@ def fingerprint(weights: Mapping[str, Tensor]) -> Fingerprint | None:
         if weight.device.type == "meta" or hasattr(weight, "full_tensor"):
             return None
         types.add(str(weight.dtype).removeprefix("torch."))
-        samples.append((tuple(weight.shape), _sample(weight)))
+        samples.append((tuple(weight.shape), sample(weight)))
     if not samples:
         return None
     on_cpu = _moved([values for _, values in samples])
@@ -90,7 +90,7 @@ def is_comparable(one: Fingerprint, other: Fingerprint) -> bool:
     return not (halves[0] and halves[1] and halves[0] != halves[1])
 
 
-def _sample(weight: Tensor) -> Tensor:
+def sample(weight: Tensor) -> Tensor:
     """Evenly spaced values of a weight, as float32; integer arithmetic gives the same places on every device."""
     count, weight = weight.numel(), weight.detach()
     wanted = _LONG_SAMPLE if weight.dim() == 2 and len(weight) > _LONG else _SAMPLE

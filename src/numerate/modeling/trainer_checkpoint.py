@@ -54,6 +54,7 @@ def _add_config(model: Any, state: dict[str, Tensor], start: str, _: Any) -> Non
     for key, config in (("base", base.config), ("generation", getattr(base, "generation_config", None))):
         if config is not None:
             described[key] = json.loads(config.to_json_string())
+    described["base"].pop("use_cache", None)  # a Trainer switches it off for the training only
     text = json.dumps(described, allow_nan=False).encode()
     state[start + CONFIG_KEY] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
