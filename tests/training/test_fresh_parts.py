@@ -155,3 +155,30 @@ def test_adapters_of_a_whole_model(tmp_path: Path) -> None:
     )  # fmt: skip
     resumed.train(resume_from_checkpoint=True)
     assert torch.equal(anchors(resumed._numbers), anchors(model))
+
+
+def test_rows_that_the_processor_did_not_make_are_refused(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    model = model_of()
+    texts = r"train_dataset\[0\] is ['\"].*The tower .*['\"]: encode texts, as in \[dict\(model\.processor\(text\)\)"
+    bare = r"train_dataset\[0\] has no number_slots, as of a bare tokenizer: use dict\(model\.processor\(text\)\)"
+    given: list[tuple[Any, str]] = [
+        (TEXTS, texts),
+        ([{"text": text} for text in TEXTS], texts),
+        (Dataset.from_dict({"text": TEXTS}), texts),
+        ([dict(tokenizer_of("bert")(text)) for text in TEXTS], bare),
+        (Dataset.from_dict(dict(tokenizer_of("bert")(TEXTS))), bare),
+    ]
+    for rows, said in given:
+        with pytest.raises(TypeError, match=said):
+            NumberTrainer(model, arguments(tmp_path), train_dataset=rows).train()
+        with pytest.raises(TypeError, match=said.replace("train", "eval", 1)):
+            NumberTrainer(model, arguments(tmp_path), eval_dataset=rows).evaluate()
+    with pytest.raises(TypeError, match="got 'The tower is 1000 metres tall"):
+        NumberCollator(model.processor)(TEXTS)  # type: ignore[arg-type]
+    own = NumberTrainer(
+        model, arguments(tmp_path, max_steps=1, remove_unused_columns=False), train_dataset=TEXTS,
+        data_collator=lambda rows: dict(model.processor(rows, padding=True, return_tensors="pt")),
+    )  # fmt: skip
+    assert own.train().global_step == 1, "a collator of one's own may encode texts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +15,7 @@ from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.tasks import base_of
 from numerate.objectives.masked import Masked
-from numerate.processing.encoding import NumberCollator
+from numerate.processing.encoding import ENCODE, NumberCollator
 from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
@@ -124,6 +125,7 @@ class NumberTrainer(AtomicCheckpoints):
 
     def _train(self, resume_from_checkpoint: str | bool | None, *positional: Any, **options: Any) -> Any:
         folder = str(self.args.output_dir)
+        self._check_rows("train_dataset", self.train_dataset)
         if self.args.should_save:
             recover(folder)
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
@@ -153,8 +155,20 @@ class NumberTrainer(AtomicCheckpoints):
             fit_parts(model, numbers)
         elif model.head is not None:
             _log.warning(
-                "the number head is not fitted: the first training example has no numbers; use attach(fit=texts)"
+                "the number head is not fitted: the first training texts have no numbers; use attach(fit=texts)"
             )
+
+    def _check_rows(self, name: str, rows: Any) -> None:
+        """Refuses a data set of texts, or of rows of a bare tokenizer; a collator of one's own may take any rows."""
+        model = self._numbers
+        can_look = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, Mapping)
+        if model is None or not isinstance(self.data_collator, NumberCollator) or not can_look or not len(rows):
+            return
+        row = rows[0]
+        if not hasattr(row, "keys") or "input_ids" not in row:
+            raise TypeError(f"{name}[0] is {str(row)[:60]!r}: {ENCODE}")
+        if "number_slots" not in row and (model.embedder is not None or model.head is not None):
+            raise TypeError(f"{name}[0] has no number_slots, as of a bare tokenizer: use dict(model.processor(text))")
 
     def create_optimizer(self, model: Any = None) -> Any:
         """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""
@@ -228,6 +242,7 @@ class NumberTrainer(AtomicCheckpoints):
 
     def evaluate(self, *positional: Any, **options: Any) -> dict[str, float]:
         """Evaluates; the time does not count for the training throughput."""
+        self._check_rows("eval_dataset", self.eval_dataset)
         with self.throughput.paused():
             return super().evaluate(*positional, **options)
 
