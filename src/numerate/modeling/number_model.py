@@ -220,7 +220,7 @@ class NumberModel(PretrainedInterface):
             passed["labels"] = labels
         passed |= {name: fields[name] for name in ("attention_mask", "token_type_ids", "position_ids")}
         if passed["position_ids"] is None:
-            passed["position_ids"] = self.info.position_ids(fields["input_ids"])
+            passed["position_ids"] = self.info.position_ids(fields["input_ids"], fields["attention_mask"])
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         places = NumberPlaces.of(fields)
         numbers = number_vectors(self, fields, places)
