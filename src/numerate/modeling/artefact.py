@@ -315,6 +315,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _local(folder: str | Path) -> Path:
+    if not isinstance(folder, str | Path):
+        given = repr(folder)[:60] if folder is None or isinstance(folder, int | float) else type(folder).__name__
+        raise ArtefactError(f"from_pretrained takes a folder or a Hub id, got {given}")
     name = str(folder)
     if not name.isprintable() or len(name) > 4000:
         raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
@@ -331,7 +334,9 @@ def _local(folder: str | Path) -> Path:
         patterns = [CONFIG_FILE, WEIGHTS_FILE, "model.safetensors", *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
-        raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None
+        raise ArtefactError(
+            f"there is no folder {name!r}, and no such model in the cache or on the Hub: {error}"
+        ) from None
 
 
 def _card(config: NumberModelConfig, citation: str) -> str:

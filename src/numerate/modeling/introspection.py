@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -91,7 +92,14 @@ class BackboneInfo:
         """
         inner = base_of(backbone)
         if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
-            raise BackboneError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+            given: Any = backbone
+            named = given is None or isinstance(given, str | Path)
+            said = f"backbone must be a Hugging Face model, got {repr(given)[:60] if named else type(given).__name__}"
+            raise BackboneError(
+                f"{said}: load it with AutoModelForMaskedLM.from_pretrained({str(given)[:60]!r})"
+                if given and named
+                else said
+            )
         check_class(inner)
         task, both, words = task_of(inner), has_decoder(inner), _word_embeddings(inner)
         if both:
