@@ -73,7 +73,7 @@ def _base_folder(saved: Artefact) -> Iterator[Path | None]:
 def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
     import transformers
 
-    is_model = auto != "AutoTokenizer"
+    is_model, asked = auto != "AutoTokenizer", "quantization_config" in options
     if not is_model and inside is not None and not saved.config.base_included and not _has_tokenizer(inside):
         # Of a Trainer with a `processing_class`; otherwise that of the base model.
         inside = saved.folder if _has_tokenizer(saved.folder) else None
@@ -82,11 +82,11 @@ def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, op
         if inside == saved.folder:
             check_links(name)
         else:
-            check_base_folder(name, auto, weights=saved.folder if saved.is_checkpoint else None)
+            check_base_folder(name, auto, weights=saved.folder if saved.is_checkpoint else None, quantised=asked)
     else:
         name = artefact.checked_base(saved.config.base_model, folders=not saved.from_hub)
         if Path(name).is_dir():
-            check_base_folder(name, auto, links=False)
+            check_base_folder(name, auto, links=False, quantised=asked)
     is_local = Path(name).is_dir()
     options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
     try:
