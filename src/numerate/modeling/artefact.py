@@ -18,7 +18,7 @@ from numerate.modeling.folder_checks import ArtefactError, is_inside
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
@@ -144,9 +144,10 @@ class Artefact:
 
 
 def save_artefact(
-    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = ""
-) -> None:
-    """Writes config, weights and model card into `folder`, which is created if it does not exist."""
+    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = "",
+    tags: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Writes config, weights and model card (with `tags`) into `folder`, which is created if it does not exist."""
     from safetensors.torch import save_file
 
     folder = Path(folder)
@@ -157,7 +158,7 @@ def save_artefact(
     # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
-    (folder / "README.md").write_text(_card(config, citation), encoding="utf-8")
+    (folder / "README.md").write_text(_card(config, citation, tags), encoding="utf-8")
 
 
 def config_text(config: NumberModelConfig) -> str:
@@ -339,9 +340,10 @@ def _local(folder: str | Path) -> Path:
         ) from None
 
 
-def _card(config: NumberModelConfig, citation: str) -> str:
+def _card(config: NumberModelConfig, citation: str, tags: Sequence[str]) -> str:
     base, recipe = config.base_model, config.recipe
-    front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
+    every = ["numerate", "numbers", *(json.dumps(tag) for tag in tags if tag not in ("numerate", "numbers"))]
+    front = ["---", "library_name: numerate", f"tags: [{', '.join(every)}]"]
     if _HUB_ID.fullmatch(base):
         front.append(f"base_model: {json.dumps(base)}")
     on = f"`{base}`" if _HUB_ID.fullmatch(base) else f"`{Path(base).name}`" if base else "a base model"

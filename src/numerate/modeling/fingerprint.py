@@ -64,17 +64,20 @@ def fingerprint(weights: Mapping[str, Tensor]) -> Fingerprint | None:
 def is_same(one: Fingerprint, other: Fingerprint) -> bool:
     """Whether two fingerprints can be those of the same weights, one of them perhaps in a lower precision.
 
+    Weights of equal types must be equal: a training in small steps from weights that were rounded to bfloat16 ends at
+    others that are rounded to the same ones.
+
     Example:
         >>> weights = {"a": torch.tensor([0.1, 0.2])}
         >>> one, half = fingerprint(weights), fingerprint({"a": weights["a"].bfloat16()})
         >>> is_same(one, half), is_same(one, fingerprint({"a": torch.tensor([0.1, 0.3])}))
         (True, False)
     """
+    if one.get("dtype") == other.get("dtype"):
+        return one.get("float32") == other.get("float32")
+    # In any of the precisions: models of several types keep some weights, such as norms, in float32.
     hashes = [{value for key, value in each.items() if key != "dtype"} for each in (one, other)]
-    if one.get("float32") in hashes[1] or other.get("float32") in hashes[0]:
-        return True
-    # Models of several types keep some weights, such as norms, in float32.
-    return one.get("dtype") != other.get("dtype") and not hashes[0].isdisjoint(hashes[1])
+    return not hashes[0].isdisjoint(hashes[1])
 
 
 def is_comparable(one: Fingerprint, other: Fingerprint) -> bool:

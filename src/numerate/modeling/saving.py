@@ -134,7 +134,7 @@ def save_model(
         describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
         fitted=model.fitted or trained, trained=trained,
     )  # fmt: skip
-    artefact.save_artefact(folder, config, own_state(whole), model.citation)
+    artefact.save_artefact(folder, config, own_state(whole), model.citation, model.model_tags or ())
     if names:
         adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
     if backbone:
