@@ -35,6 +35,7 @@ from numerate.processing.encoding import NumberCollator
 from numerate.reading import make_reader
 from numerate.training import NumberTrainer
 from numerate.training.device_batches import BatchesByLength, the_batch
+from numerate.training.learning_rates import number_rate
 from numerate.training.shards import Shards, write_shards
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ KEEP = BOTH | {"notation": {"kind": "keep", "slot": True}}
 SYSTEMS: dict[str, dict[str, Any]] = {
     "default": {},
     "in-place": KEEP | {"gated": True},
-    "in-place, gate open": KEEP | {"gated": False},
+    "gate-open": KEEP | {"gated": False},
     "marker": BOTH | {"notation": "marker", "gated": False},
     "words": {"recipe": "subwords"},
     "gpt": KEEP | {"gated": False},
@@ -159,7 +160,7 @@ def train(options: Namespace) -> None:
         arguments,
         data_collator=the_batch,
         train_dataset=batches.to(device),
-        optimizers=optimizer(model, options),
+        number_learning_rate=options.fresh,
     )
     model.labelled_logits = not options.all_logits
     begin = time.perf_counter()
@@ -175,16 +176,6 @@ def train(options: Namespace) -> None:
     harness.write(options, figures)
     if options.save:
         model.half().save_pretrained(options.save, backbone=True)
-
-
-def optimizer(model: numerate.NumberModel, options: Namespace) -> tuple[Any, None]:
-    """AdamW with a learning rate of its own for what is not the backbone's; the schedule scales both."""
-    own = {id(weight) for name, weight in model.named_parameters() if not name.startswith("backbone.")}
-    groups = [
-        {"params": [w for w in model.parameters() if w.requires_grad and (id(w) in own) == fresh], "lr": rate}
-        for fresh, rate in ((False, options.rate), (True, options.fresh or options.rate))
-    ]
-    return torch.optim.AdamW(groups, weight_decay=0.01, fused=torch.cuda.is_available()), None
 
 
 @torch.no_grad()
@@ -290,22 +281,32 @@ def _brief(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_table(options: Namespace) -> None:
-    """Joins the results of several runs to one file, and prints the table."""
+    """Joins the results of several runs to one file, and prints the table.
+
+    Where a run of the system `words` has the same seed, `words_against_words_only` compares the masked words of both,
+    text by text.
+    """
     runs = [json.loads(Path(name).read_text(encoding="utf-8")) for name in options.runs]
     rows = [["system", "rate, of new parts", "seed", "way", "log-MAE", "inside 90 %", "within a factor of 2",
              "one number only", "words: number-free", "words: units"]]  # fmt: skip
+    alone = {run["config"]["seed"]: run["figures"]["words"] for run in runs if run["config"]["system"] == "words"}
+    for run in runs:
+        config, figures = run["config"], run["figures"]
+        after = figures.get("words", {}).get("after")
+        if config["system"] != "words" and after and (others := alone.get(config["seed"])):
+            figures["words_against_words_only"] = _changes({"before": others["after"], "after": after})
     for run in runs:
         config, figures = run["config"], run["figures"]
         figures["words"] = changes = _changes(figures.pop("words", {}))
         for way, parts in figures.get("asked", {}).items():
-            every, alone = parts["all"], parts.get("one number")
+            every, single = parts["all"], parts.get("one number")
             cells = [
                 f"{every[name]:.{digits}f}" for name, digits in (("log_mae", 4), ("coverage_90", 3), ("within_2", 3))
             ]
             words = [f"{change['mean']:+.4f} ± {change['error']:.4f}" for change in changes.values()] or ["–", "–"]
-            rates = f"{config['rate']:g}, {config['fresh'] or config['rate']:g}"
+            rates = f"{config['rate']:g}, {number_rate(config['rate'], config['fresh']):g}"
             first = [config["system"], rates, str(config["seed"]), way]
-            rows.append([*first, *cells, f"{alone['log_mae']:.4f}" if alone else "–", *words])
+            rows.append([*first, *cells, f"{single['log_mae']:.4f}" if single else "–", *words])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * 4 + "---:|" * 6)
     print("\n".join(lines))
@@ -336,7 +337,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--system", default="in-place", choices=SYSTEMS, help="which system")
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
-    parser.add_argument("--fresh", type=float, default=None, help="learning rate of the fresh parts; as --rate")
+    parser.add_argument(
+        "--fresh", type=float, default=None, help="learning rate of the new parts; by default that of `NumberTrainer`"
+    )
     parser.add_argument("--epochs", type=float, default=6, help="epochs")
     parser.add_argument("--batch", type=int, default=512, help="sentences per step")
     parser.add_argument("--limit", type=int, default=None, help="use only so many sentences")

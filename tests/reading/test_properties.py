@@ -1,14 +1,12 @@
 """Properties of the `standard` reader on random texts and numbers; its fast and slow paths agree."""
 
-import gzip
-import json
 import math
 import random
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
+from annotated_texts import OLDER, REGISTERS, load_stretches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,17 +103,10 @@ def test_long_lists_equal_slow_path(mark):
 
 @pytest.mark.shared("data/wiki")
 def test_fast_path_equals_slow_path_on_annotated_texts(shared):
-    places = {}
-    for path in sorted((Path(__file__).parent / "annotations").glob("*.jsonl")):
-        for stretch in map(json.loads, path.read_text("utf-8").splitlines()):
-            places.setdefault(stretch["file"], {})[stretch["row"]] = stretch["field"]
+    texts = {text for text, _ in load_stretches(shared, (*OLDER, *REGISTERS))}
     fast, slow = StandardReader(), SlowReader()
-    for file, fields in places.items():
-        with gzip.open(shared / "data" / file, "rt", encoding="utf-8") as lines:
-            for row, line in enumerate(lines):
-                if row in fields:
-                    text = json.loads(line)[fields[row]]
-                    assert fast.spans(text) == slow.spans(text)
+    for text in sorted(texts):
+        assert fast.spans(text) == slow.spans(text)
 
 
 @pytest.mark.parametrize(("joint", "count"), [(" ", 10_000), ("\n", 2_000), (", ", 2_000), ("\t", 2_000)])

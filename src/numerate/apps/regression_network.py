@@ -18,7 +18,7 @@ from numerate.modeling.tokenizer_checks import longest_text
 from numerate.notation.base import NUM
 from numerate.processing.encoding import NumberCollator
 from numerate.processing.number_table import NumberTable
-from numerate.training.learning_rates import number_rate, set_rate
+from numerate.training.learning_rates import set_number_rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -151,8 +151,7 @@ def train_network(
     """Trains with AdamW for some steps; returns the loss of each. Draws are those of the global random state."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(weights, lr=learning_rate)
-    own = (weight for name, weight in model.named_parameters() if not name.startswith("backbone."))
-    set_rate(optimizer, own, number_rate(learning_rate, number_learning_rate))
+    set_number_rates(optimizer, model, learning_rate, number_learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, steps))
     losses: list[float] = []
     rows, goals, collate = _rows(model, texts, max_length), NumberTable.of_values(targets), _collator(model)

@@ -148,7 +148,7 @@ class MixtureConfig(Config):
         ratios: Add a component for each visible number of the text, that number times a predicted ratio, if `forward`
             gets a `PointerContext`.
         hidden: Size of the hidden layer; the backbone's width by default.
-        dropout: Dropout on the hidden layer.
+        dropout: Dropout on the hidden layers.
     """
 
     kind: ClassVar[str] = "mixture"
@@ -204,7 +204,7 @@ class MixtureHead(Head):
             nn.Dropout(config.dropout),
             nn.Linear(hidden, 3 * count + config.atom),
         )
-        self.ratios = RatioPredictor(dim, hidden) if config.ratios else None
+        self.ratios = RatioPredictor(dim, hidden, config.dropout) if config.ratios else None
         self.decimals = DecimalsRNN(dim) if config.written else None
         farthest = math.asinh(config.largest / config.unit)
         middles = (2 * torch.arange(count, dtype=torch.float64) + 1) / count - 1

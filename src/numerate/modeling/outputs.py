@@ -12,7 +12,14 @@ from numerate.objectives.base import Pass, Task
 from numerate.objectives.cross_entropy import aligned, mean_over, sum_and_pick, token_loss
 from numerate.processing.number_table import ASKED
 from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
-from numerate.processing.static_shapes import LaterCounts, chosen_rows, is_recorded, numbers_where, tokens_where
+from numerate.processing.static_shapes import (
+    LaterCounts,
+    all_numbers,
+    chosen_rows,
+    is_recorded,
+    numbers_where,
+    tokens_where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,10 +72,18 @@ class Predicted:
         """Rows and columns of the labelled tokens; None for all tokens."""
         return tokens_where(self._masks[0], self._counts[0]) if self.has_tokens else None
 
-    def numbers(self) -> Positions:
-        """Row, token and number index of each number that the loss is computed for."""
-        rows, numbers = numbers_where(self._masks[-1], self._counts[-1])
-        return rows, self._tokens[rows, numbers], numbers
+    def numbers(self) -> tuple[Positions, Tensor | None]:
+        """Row, token and number index of each number that the loss is computed for, and None.
+
+        In compiled code, those of all numbers, and a mask (N,) of those that count: their number depends on the data.
+        """
+        mask = self._masks[-1]
+        if torch.compiler.is_compiling() and not is_recorded():
+            rows, numbers = all_numbers(mask)
+            length = self.fields["input_ids"].shape[1]
+            return (rows, self._tokens.flatten().clamp(0, length - 1), numbers), mask.flatten()
+        rows, numbers = numbers_where(mask, self._counts[-1])
+        return (rows, self._tokens[rows, numbers], numbers), None
 
 
 def number_outputs(
@@ -141,13 +156,17 @@ def _number_loss(
 ) -> Tensor | None:
     if model.head is None or task.targets is None or not wanted.has_numbers:
         return None
-    rows, tokens, numbers = where = wanted.numbers()
+    where, counted = wanted.numbers()
+    rows, tokens, numbers = where
     states = chosen_rows(hidden.to(model.device), rows, tokens)
     terms = model.head.loss(states, task.targets[rows, numbers], *context_of(model, hidden, wanted, where))
+    count: Tensor | int = len(rows)
+    if counted is not None:
+        terms, count = terms.where(counted, 0.0), counted.sum()
     if task.labels is not None and getattr(model.objective, "counts_tokens", False):
         count = (task.labels[:, int(model.info.is_causal) :] != -100).sum()
         return mean_over(terms.sum(), count, shares, "tokens")
-    return mean_over(terms.sum(), len(rows), shares, "numbers")
+    return mean_over(terms.sum(), count, shares, "numbers")
 
 
 def _predicted_numbers(

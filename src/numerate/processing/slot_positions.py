@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -65,6 +64,8 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
 class NumberPlaces:
     """Where the numbers of a batch are: tensors that several parts of a model read, each computed once.
 
+    `functools.cached_property` holds a lock in Python 3.11, at which `torch.compile` splits its graph.
+
     Args:
         slots: (B, T) slots.
         table: The (B, M) number table.
@@ -72,6 +73,10 @@ class NumberPlaces:
 
     def __init__(self, slots: Tensor, table: NumberTable) -> None:
         self.slots, self.table, self.count = slots, table, table.bits.shape[1]
+        self._slot: Tensor | None = None
+        self._first: Tensor | None = None
+        self._last: Tensor | None = None
+        self._known: Tensor | None = None
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> NumberPlaces | None:
@@ -79,30 +84,38 @@ class NumberPlaces:
         table, slots = table_of(fields), fields.get("number_slots")
         return None if table is None or slots is None else cls(slots, table)
 
-    @cached_property
+    @property
     def slot(self) -> Tensor:
         """The first token with a number's vector: (B, M), see `first_tokens`."""
-        return first_tokens(self.slots, self.count)
+        if self._slot is None:
+            self._slot = first_tokens(self.slots, self.count)
+        return self._slot
 
-    @cached_property
+    @property
     def first(self) -> Tensor:
         """The first token that writes a number: (B, M)."""
-        return first_tokens(self.slots, self.count, written=True)
+        if self._first is None:
+            self._first = first_tokens(self.slots, self.count, written=True)
+        return self._first
 
-    @cached_property
+    @property
     def last(self) -> Tensor:
         """The last token that writes a number: (B, M), see `last_tokens`."""
-        return last_tokens(self.slots, self.count)
+        if self._last is None:
+            self._last = last_tokens(self.slots, self.count)
+        return self._last
 
-    @cached_property
+    @property
     def given(self) -> Tensor:
         """Which numbers are given: (B, M) bool."""
         return self.table.given == GIVEN
 
-    @cached_property
+    @property
     def known(self) -> Tensor:
         """Which numbers are given and finite: (B, M) bool."""
-        return self.given & self.table.finite()
+        if self._known is None:
+            self._known = self.given & self.table.finite()
+        return self._known
 
 
 def number_positions(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Counts", "LaterCounts", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded", "numbers_where",
-           "tokens_where"]  # fmt: skip
+__all__ = ["Counts", "LaterCounts", "all_numbers", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded",
+           "numbers_where", "tokens_where"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,17 @@ def numbers_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Ten
         (tensor([0, 1]), tensor([0, 1]))
     """
     return _places(wanted, count if _counts is None else _counts.numbers)
+
+
+def all_numbers(wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows and columns of all places of a mask (B, M), in order: for compiled code, in which counts are unknown.
+
+    Example:
+        >>> all_numbers(torch.tensor([[True, False], [False, True]]))
+        (tensor([0, 0, 1, 1]), tensor([0, 1, 0, 1]))
+    """
+    rows, columns = (torch.arange(size, device=wanted.device) for size in wanted.shape)
+    return rows.repeat_interleave(len(columns), output_size=wanted.numel()), columns.repeat(len(rows))
 
 
 def tokens_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor] | None:

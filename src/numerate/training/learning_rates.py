@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
-__all__ = ["number_rate", "set_rate"]
+__all__ = ["number_rate", "set_number_rates", "set_rate"]
 
 FACTOR, LARGEST = 10.0, 3e-4
 """Learning rate of new weights relative to the backbone's, and its maximum: with 1e-3 the intervals of a number head
@@ -37,6 +37,21 @@ def number_rate(rate: float, wanted: float | str | None = None) -> float:
     if isinstance(wanted, str) or wanted < 0:
         raise ConfigError(f"number_learning_rate must be a rate, 'same' or None, got {wanted!r}")
     return float(wanted)
+
+
+def set_number_rates(
+    optimizer: torch.optim.Optimizer, model: nn.Module, rate: float, wanted: float | str | None = None
+) -> None:
+    """Gives the weights of a `NumberModel` outside of its backbone their own learning rate.
+
+    Args:
+        optimizer: A new optimizer of the model's weights.
+        model: The model.
+        rate: The backbone's learning rate.
+        wanted: As in `number_rate`.
+    """
+    own = (weight for name, weight in model.named_parameters() if not name.startswith("backbone."))
+    set_rate(optimizer, own, number_rate(rate, wanted))
 
 
 def set_rate(optimizer: torch.optim.Optimizer, weights: Iterable[Tensor], rate: float) -> None:

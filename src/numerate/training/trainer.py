@@ -20,7 +20,7 @@ from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
-from numerate.training.learning_rates import number_rate, set_rate
+from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
@@ -174,8 +174,7 @@ class NumberTrainer(AtomicCheckpoints):
         """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""
         is_given, optimizer = self.optimizer is not None, super().create_optimizer(model)
         if not is_given and self._numbers is not None:
-            new = (weight for name, weight in self._numbers.named_parameters() if not name.startswith("backbone."))
-            set_rate(optimizer, new, number_rate(self.args.learning_rate, self.number_learning_rate))
+            set_number_rates(optimizer, self._numbers, self.args.learning_rate, self.number_learning_rate)
         return optimizer
 
     def get_batch_samples(self, *positional: Any, **options: Any) -> tuple[list[Any], Any]:
