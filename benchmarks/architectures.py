@@ -116,10 +116,13 @@ def tensors(output: Any) -> dict[str, torch.Tensor]:
 
 @torch.no_grad()
 def check_plain(subject: Subject) -> str:
-    """Texts without numbers give the bare backbone's outputs; padded left and right, encoder-decoders right only."""
+    """Texts without numbers give the bare backbone's outputs; padded left, with positions that count real tokens."""
     for side in ("right",) if subject.info.is_encoder_decoder else ("right", "left"):  # encoders are padded right
         ours = subject.batch(PLAIN, side)
         bare = {key: ours[key] for key in ("input_ids", "attention_mask", "labels") if key in ours}
+        places = subject.info.position_ids(bare["input_ids"], bare["attention_mask"])
+        if side == "left" and places is not None and subject.info.takes_positions:
+            bare["position_ids"] = places  # which count real tokens only
         if "attention_mask" not in takes(subject.kept):
             del bare["attention_mask"]
         if subject.info.is_encoder_decoder and not subject.info.is_language_model:

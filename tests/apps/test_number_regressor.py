@@ -147,6 +147,16 @@ def test_bad_parameters_are_refused() -> None:
         regressor("t5").fit(TEXTS[:3], WIDTHS[:3])
 
 
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+@pytest.mark.parametrize("freeze", [False, True])
+def test_a_model_of_half_precision(freeze: bool) -> None:
+    given = new_backbone("bert").bfloat16()
+    made = NumberRegressor(given, tokenizer_of("bert"), epochs=1, freeze=freeze).fit(TEXTS[:20], WIDTHS[:20])
+    kinds = {name.startswith("backbone."): weight.dtype for name, weight in made.model_.named_parameters()}
+    assert kinds == {True: torch.bfloat16 if freeze else torch.float32, False: torch.float32}
+    assert np.isfinite(made.predict(TEXTS[:3])).all() and given.dtype == torch.bfloat16
+
+
 def test_frozen_backbone_and_columns() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": TEXTS[:20], "width": WIDTHS[:20]})

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,15 @@ def test_the_model_loads_again(trained: tuple[Path, dict[str, Any], list[str]]) 
     assert written["figures"]["metrics"]["eval_loss"] == metrics["eval_loss"]
     assert written["figures"]["steps"] == 6 and written["figures"]["data"]["train"]["rows"] == 60
     assert written["machine"]["packages"]["torch"] and "commit" in written["machine"]
+
+
+def test_texts_without_numbers_are_told_before_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "texts.jsonl").write_text('{"text": "no number at all"}\n' * 8)
+    changes = [*CPU, "training.max_steps=1"]
+    train("luna", data=str(tmp_path / "texts.jsonl"), output_dir=str(tmp_path / "out"), scale="tiny", changes=changes)
+    said = capsys.readouterr()
+    assert "no number found in the training texts; is data.text the right field?" in said.out
+    assert re.search(r"^step 1/1  mean loss \d", said.err, re.MULTILINE), "also where logging_steps is not reached"
 
 
 def test_a_run_is_not_overwritten(trained: tuple[Path, dict[str, Any], list[str]], data: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ import torch
 from tiny_models import KINDS, MASKED, NUMBERS, PLAIN, backbone_of, bare_batch, number_batch, task_labels, tokenizer_of
 
 import numerate
+from numerate.modeling.artefact import ArtefactError
 from numerate.modeling.recipe import load_recipe
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def assert_unchanged_by(model: Any, name: str, texts: list[str]) -> None:
         bare, ours = bare_batch(name, texts, side), number_batch(model, name, texts, side)
         if name == "t5":
             bare["labels"] = ours["labels"]
+        if side == "left" and model.info.takes_positions and name != "t5":  # as Hugging Face's generate passes them
+            bare["position_ids"] = (bare["attention_mask"].cumsum(1) - 1).clamp_min(0)
         assert (bare["attention_mask"] == 0).any(), "the texts must be of different lengths"
         with torch.no_grad():
             assert_same_outputs(model.backbone(**bare), model(**ours))
@@ -141,6 +144,10 @@ def test_parts_by_name_description_or_object() -> None:
         ({"recipe": "value", "placement": "beside"}, ValueError, "placement must be one of"),
         ({"embedder": "scaled-value"}, ValueError, "placement='scale'"),
         ({"objective": "nothing"}, KeyError, "unknown objective"),
+        ({"freez": True}, TypeError, "attach: unknown option 'freez': did you mean 'freeze'"),
+        ({"recip": "luna"}, TypeError, "attach: unknown option 'recip': did you mean 'recipe'"),
+        ({"fits": []}, TypeError, "attach: unknown option 'fits': did you mean 'fit'"),
+        ({"recipe": 5}, TypeError, "recipe must be a name or a Recipe, got 5"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -202,3 +209,56 @@ def test_head_none_means_no_head(name: str) -> None:
     bare = numerate.attach(backbone, tokenizer, head=None)
     assert bare.head is None and bare.recipe is None and bare.embedder is not None
     assert numerate.attach(backbone, tokenizer, "value", head="recipe").head is None, "the recipe has none"
+
+
+def test_arguments_of_other_kinds_are_refused() -> None:
+    backbone, tokenizer = backbone_of("bert"), tokenizer_of("bert")
+    model = numerate.attach(backbone, tokenizer, "luna")
+    refused: list[tuple[Any, Any, str]] = [
+        (model, tokenizer, r"the backbone is a NumberModel already: use it as it is, or numerate\.detach it first"),
+        ("a/b", tokenizer, r"backbone must be a Hugging Face model, got 'a/b': load it with AutoModel.*'a/b'\)"),
+        (None, tokenizer, "backbone must be a Hugging Face model, got None"),
+        (
+            backbone,
+            "folder",
+            r"tokenizer must be a fast tokenizer, got 'folder': .* AutoTokenizer\.from_pretrained\('fol",
+        ),
+        (backbone, None, "tokenizer must be a fast tokenizer, got None: load it with AutoTokenizer"),
+        (
+            backbone,
+            model.processor,
+            r"tokenizer must be a fast tokenizer, got NumberProcessor.*: pass processor\.token",
+        ),
+    ]
+    for one, other, said in refused:
+        with pytest.raises(TypeError, match=said):
+            numerate.attach(one, other)
+    for given in (backbone, None):
+        with pytest.raises(TypeError, match=r"detach takes the NumberModel that attach returned, got (BertFor|None)"):
+            numerate.detach(given)  # type: ignore[arg-type]
+
+
+def test_texts_of_other_kinds_are_refused() -> None:
+    model = numerate.attach(backbone_of("gpt2"), tokenizer_of("gpt2"), "luna")
+    given: list[tuple[Any, str]] = [
+        (None, "None"), (5, "5"), ([None], "None"), (["[NUM]", 5], "5"), (b"[NUM]", r"b'\[NUM\]'"),
+        ({"a": 1}, "{'a': 1}"),
+    ]  # fmt: skip
+    for texts, said in given:
+        with pytest.raises(TypeError, match=f"predict takes a text or a list of texts, got {said}"):
+            model.predict(texts)
+        if texts is not None:  # generate says then that nothing is given
+            with pytest.raises(TypeError, match=f"generate takes a text or a list of texts, got {said}"):
+                model.generate(texts)
+
+
+def test_a_folder_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("missing", "out/missing"):
+        with pytest.raises(ArtefactError, match=f"there is no folder '{name}', and no such model .* on the Hub: "):
+            numerate.from_pretrained(name)
+    for given in (None, 5, numerate.attach(backbone_of("bert"), tokenizer_of("bert"))):
+        with pytest.raises(
+            ArtefactError, match=r"from_pretrained takes a folder or a Hub id, got (None|5|NumberModel)"
+        ):
+            numerate.from_pretrained(given)  # type: ignore[arg-type]

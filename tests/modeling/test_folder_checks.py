@@ -57,6 +57,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "wide layers": (lambda it: change(it / "config.json", hidden_size=1 << 16), "asks for .* weights, but"),
     "a vast vocabulary": (lambda it: change(it / "config.json", vocab_size=10**9), "asks for .* weights, but"),
     "many positions": (lambda it: change(it / "config.json", max_position_embeddings=10**8), "asks for .* weights"),
+    "another package for quantised weights": (
+        lambda it: change(it / "config.json", quantization_config={"quant_method": "gptq", "bits": 4}),
+        "quantization_config of the method 'gptq' is not loaded from a folder: load the base model yourself",
+    ),
+    "an unknown option of quantised weights": (
+        lambda it: change(it / "config.json", text={"quantization_config": {"quant_method": "bitsandbytes", "x": 1}}),
+        "quantization_config has the option 'x', which is not loaded from a folder",
+    ),
     "attention from the Hub": (
         lambda it: change(it / "config.json", attn_implementation="evil/attention"),
         "attn_implementation must be one of eager, sdpa, got 'evil/attention'",
@@ -95,6 +103,14 @@ def test_more_layers_than_tensors_are_refused(what: str, folder: Path) -> None:
     change(folder / CONFIG_FILE, **{what: parts})
     with pytest.raises(ArtefactError, match=f"{what}: (blocks|layers) is 100000, but the weights have .* tensors"):
         numerate.from_pretrained(folder)
+
+
+def test_quantised_weights_of_bitsandbytes_or_as_asked(folder: Path) -> None:
+    usual = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+    change(folder / "backbone" / "config.json", quantization_config=usual)
+    check_base_folder(folder / "backbone", "AutoTokenizer")
+    change(folder / "backbone" / "config.json", quantization_config={"quant_method": "gptq"})
+    check_base_folder(folder / "backbone", "AutoTokenizer", quantised=True)
 
 
 def test_a_good_folder_and_the_hubs_cache_are_accepted(folder: Path, tmp_path: Path) -> None:

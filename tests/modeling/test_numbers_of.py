@@ -121,3 +121,21 @@ def test_models_that_cannot_predict_are_refused() -> None:
     model = attached("gpt2", "luna", head="mixture")
     with pytest.raises(ValueError, match="no number table; it has input_ids"):
         model.numbers_of({"input_ids": torch.tensor([[1, 2, 3]])})
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", [*CAUSAL, "bert"])
+def test_a_text_alone_equals_itself_in_a_batch_padded_on_the_left(name: str) -> None:
+    model = attached(name, "in-place", **({} if name == "bert" else FEATURES)).eval()
+    options: dict[str, Any] = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
+    batch = model.processor(NUMBERS, **options)
+    together, row = model(**batch), 0
+    for index, text in enumerate(NUMBERS):
+        alone = model.processor(text, return_tensors="pt")
+        length = alone["input_ids"].shape[1]
+        torch.testing.assert_close(together.logits[index, -length:], model(**alone).logits[0], rtol=1e-4, atol=1e-5)
+        if name != "bert":
+            numbers, _ = model.numbers_of(alone)
+            seen = model.numbers_of(batch)[0][row : row + len(numbers)]
+            torch.testing.assert_close(seen.median(), numbers.median(), rtol=1e-4, atol=1e-9)
+            row += len(numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,3 +70,10 @@ def test_prompt_tuning_is_refused() -> None:
     whole = get_peft_model(model, config)
     with pytest.raises(ValueError, match="prompt tuning is not supported, use LoRA"):
         whole(**model.processor(NUMBERS, padding=True, return_tensors="pt"))
+
+
+def test_a_whole_model_with_adapters_is_pickled() -> None:
+    whole: Any = get_peft_model(model_of(), lora()).eval()
+    again = pickle.loads(pickle.dumps(whole))
+    assert torch.equal(again.get_base_model().predict(ASKING).mean(), whole.get_base_model().predict(ASKING).mean())
+    assert again.get_base_model().number_weights._of[0] is again.get_base_model()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+import yaml
 from tiny_models import NUMBERS, new_backbone, tokenizer_of
 
 import numerate
 from numerate.modeling.artefact import ArtefactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def model_of(name: str, *recipe: str, **options: Any) -> Any:
@@ -121,3 +125,11 @@ def test_an_encoder_decoder_returns_its_answers() -> None:
     model = model_of("t5", fit=NUMBERS)
     ids = model.generate(input_ids=torch.tensor([[9, 10, 1]]), max_new_tokens=4)
     assert ids.shape[0] == 1 and int(ids[0, 0]) == 0 and ids.shape[1] <= 5
+
+
+def test_tags_are_in_the_model_card(tmp_path: Path) -> None:
+    model = model_of("bert")
+    model.add_model_tags(["finance", "a: [b"])
+    model.save_pretrained(tmp_path)
+    front = (tmp_path / "README.md").read_text().split("---")[1]
+    assert yaml.safe_load(front)["tags"] == ["numerate", "numbers", "finance", "a: [b"]

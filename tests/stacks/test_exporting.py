@@ -71,11 +71,14 @@ def test_torch_export(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the exporter
-@pytest.mark.parametrize("name", ["bert", "classifier"])
-def test_onnx(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [("bert", "in-place"), ("classifier", "in-place"), ("gpt2", "in-place"), ("bert", "xval"), ("bert", "luna")],
+)
+def test_onnx(name: str, recipe: str, tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
     onnxruntime = pytest.importorskip("onnxruntime")
-    part = ExportableModel(model_of(name))
+    part = ExportableModel(model_of(name, recipe))
     batch = batch_of(part.model, TEXTS)
     part.to_onnx(tmp_path / "model.onnx", batch, dynamic=False)
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))

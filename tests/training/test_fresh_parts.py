@@ -125,3 +125,60 @@ def test_a_trained_head_is_not_fitted_again(tmp_path: Path) -> None:
     Trainer(stock, arguments(tmp_path / "c", max_steps=1), NumberCollator(stock.processor), rows).train()
     NumberTrainer(stock, arguments(tmp_path / "d", max_steps=1), train_dataset=other).train()
     assert torch.equal(anchors(stock), before)
+
+
+def test_adapters_of_a_whole_model(tmp_path: Path) -> None:
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    model = model_of("gpt2")
+    rows = rows_of(model, TEXTS)
+    whole: Any = get_peft_model(model, LoraConfig(target_modules=["c_attn"], fan_in_fan_out=True))
+    options = arguments(tmp_path, max_steps=2, learning_rate=1e-5, save_strategy="steps", save_steps=2)
+    trainer = NumberTrainer(whole, options, train_dataset=rows, eval_dataset=rows[:4])
+    trainer.train()
+    assert model.fitted and not torch.equal(anchors(model), anchors(model_of("gpt2")))
+    rates = {id(weight): group["initial_lr"] for group in trainer.optimizer.param_groups for weight in group["params"]}
+    assert rates[id(model.own_rows)] > rates[id(next(w for n, w in model.named_parameters() if "lora_A" in n))]
+    measured = trainer.evaluate()
+    assert measured["eval_numbers"] > 0 and measured["eval_loss"] > 0
+    trainer.save_pretrained(tmp_path / "out")
+    for folder in (tmp_path / "out", tmp_path / "checkpoint-2"):
+        other = model_of("gpt2")
+        PeftModel.from_pretrained(other, folder)
+        asked = TEXTS[0].replace("1000", "[NUM]")
+        assert torch.equal(other.predict(asked).mean(), model.predict(asked).mean())
+    with pytest.raises(ValueError, match="whole NumberModel: load it with peft"):
+        numerate.from_pretrained(tmp_path / "checkpoint-2")
+    resumed = NumberTrainer(
+        get_peft_model(model_of("gpt2"), LoraConfig(target_modules=["c_attn"], fan_in_fan_out=True)),
+        arguments(tmp_path, max_steps=4, learning_rate=1e-5), train_dataset=rows,
+    )  # fmt: skip
+    resumed.train(resume_from_checkpoint=True)
+    assert torch.equal(anchors(resumed._numbers), anchors(model))
+
+
+def test_rows_that_the_processor_did_not_make_are_refused(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    model = model_of()
+    texts = r"train_dataset\[0\] is ['\"].*The tower .*['\"]: encode texts, as in \[dict\(model\.processor\(text\)\)"
+    bare = r"train_dataset\[0\] has no number_slots, as of a bare tokenizer: use dict\(model\.processor\(text\)\)"
+    given: list[tuple[Any, str]] = [
+        (TEXTS, texts),
+        ([{"text": text} for text in TEXTS], texts),
+        (Dataset.from_dict({"text": TEXTS}), texts),
+        ([dict(tokenizer_of("bert")(text)) for text in TEXTS], bare),
+        (Dataset.from_dict(dict(tokenizer_of("bert")(TEXTS))), bare),
+    ]
+    for rows, said in given:
+        with pytest.raises(TypeError, match=said):
+            NumberTrainer(model, arguments(tmp_path), train_dataset=rows).train()
+        with pytest.raises(TypeError, match=said.replace("train", "eval", 1)):
+            NumberTrainer(model, arguments(tmp_path), eval_dataset=rows).evaluate()
+    with pytest.raises(TypeError, match="got 'The tower is 1000 metres tall"):
+        NumberCollator(model.processor)(TEXTS)  # type: ignore[arg-type]
+    own = NumberTrainer(
+        model, arguments(tmp_path, max_steps=1, remove_unused_columns=False), train_dataset=TEXTS,
+        data_collator=lambda rows: dict(model.processor(rows, padding=True, return_tensors="pt")),
+    )  # fmt: skip
+    assert own.train().global_step == 1, "a collator of one's own may encode texts"

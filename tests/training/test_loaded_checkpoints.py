@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tiny_models import assert_same, new_backbone, tokenizer_of
 from training_runs import TEXTS, arguments, rows_of
-from transformers import Trainer
+from transformers import AutoModel, AutoModelForSequenceClassification, Trainer
 
 import numerate
 from numerate.modeling.artefact import ArtefactError
@@ -123,8 +124,6 @@ def test_a_checkpoint_on_a_given_backbone_is_saved_with_it(tmp_path: Path) -> No
 
 
 def test_a_new_classifier_is_saved_with_its_head(tmp_path: Path) -> None:
-    from transformers import AutoModelForSequenceClassification
-
     new_backbone("bert").save_pretrained(tmp_path / "base")
     classifier = AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=3)
     model = numerate.attach(classifier, tokenizer_of("bert"), freeze=True)
@@ -142,3 +141,58 @@ def test_evaluation_with_the_padding_collator_of_transformers(name: str, tmp_pat
     collator = DataCollatorWithPadding(model.processor)
     trainer = NumberTrainer(model, arguments(tmp_path), data_collator=collator, eval_dataset=rows)
     assert trainer.evaluate()["eval_numbers"] > 0
+
+
+def stock_file(model: Any, folder: Path, **options: Any) -> Path:
+    """What `save_model` of the stock Trainer writes."""
+    Trainer(model, arguments(folder), **options).save_model(str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("adapters", [False, True])
+def test_a_stock_checkpoint_of_a_classifier(adapters: bool, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    base_in(tmp_path / "base")
+    classifier: Any = AutoModelForSequenceClassification.from_pretrained(
+        tmp_path / "base", num_labels=5, attn_implementation="eager"
+    )
+    if adapters:
+        classifier = get_peft_model(classifier, LoraConfig(r=2, target_modules=["query"]))
+    model = numerate.attach(classifier, tokenizer_of("bert"))
+    again = numerate.from_pretrained(stock_file(model, tmp_path / "out"), attn_implementation="eager")
+    assert again.backbone.config.num_labels == 5
+    assert_same(model.eval(), again, "bert")
+
+
+def test_a_stock_checkpoint_of_an_encoder_without_pooling(tmp_path: Path) -> None:
+    base_in(tmp_path / "base")
+    encoder = AutoModel.from_pretrained(tmp_path / "base", add_pooling_layer=False, attn_implementation="eager")
+    model = numerate.attach(encoder, tokenizer_of("bert"), fit=TEXTS)
+    again = numerate.from_pretrained(stock_file(model, tmp_path / "out"), attn_implementation="eager")
+    assert again.backbone.pooler is None
+    assert_same(model.eval(), again, "bert")
+    NumberTrainer(model, arguments(tmp_path / "number")).save_model()
+    assert numerate.from_pretrained(tmp_path / "number").backbone.pooler is None
+
+
+def test_a_checkpoint_that_the_stock_trainer_saves_again(tmp_path: Path) -> None:
+    model = numerate.attach(base_in(tmp_path / "base"), tokenizer_of("bert"), fit=TEXTS)
+    train(model, tmp_path / "run", NumberTrainer, learning_rate=1e-2)
+    loaded = numerate.from_pretrained(tmp_path / "run" / "checkpoint-2", attn_implementation="eager")
+    folder = stock_file(loaded, tmp_path / "out", processing_class=loaded.processor)
+    shutil.rmtree(tmp_path / "run")
+    assert_same(model.eval(), numerate.from_pretrained(folder, attn_implementation="eager"), "bert")
+
+
+@pytest.mark.parametrize("key", ["num_hidden_layers", "attn_implementation", "auto_map"])
+def test_a_hostile_config_in_a_stock_checkpoint(key: str, tmp_path: Path) -> None:
+    model = numerate.attach(base_in(tmp_path / "base"), tokenizer_of("bert"), "luna")
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    text = json.loads(bytes(state["number_config"].tolist()))
+    value: Any = {"num_hidden_layers": 10**6, "attn_implementation": "evil/kernel", "auto_map": {"AutoModel": "a.B"}}
+    text["base"] |= {key: value[key], "model_type": "nosuch" if key == "auto_map" else "bert"}
+    state["number_config"] = torch.tensor(list(json.dumps(text).encode()), dtype=torch.uint8)
+    save_file(state, tmp_path / "model.safetensors")
+    with pytest.raises(ArtefactError):
+        numerate.from_pretrained(tmp_path)

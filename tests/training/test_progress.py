@@ -37,8 +37,9 @@ def test_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[
     trainer = trainer_of(tmp_path, disable_tqdm=True)
     trainer.train()
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[0] for line in lines] == ["step 2/4", "step 4/4", "step 4/4"]
+    assert [line.split("  ")[0] for line in lines] == ["step 2/4", "step 4/4", "step 4/4", "step 4/4"]
     assert lines[0].split("  ")[1].startswith("loss ") and "log MAE" in lines[2]
+    assert lines[3].split("  ")[1].startswith("mean loss "), "also of a run shorter than logging_steps"
 
 
 def test_only_the_main_process_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from numerate.training.sources import SourceError, Texts, format_of
+from numerate.training.sources import SourceError, Texts, format_of, rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,6 +97,15 @@ def test_messages_name_file_line_and_field(tmp_path: Path, name: str, content: b
         texts = Texts((str(tmp_path / name),))
         texts.check()
         list(texts)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "b": 2, "a": 3}', '{"text": {"x": [{"a": 1, "a": 1}]}}'])
+@pytest.mark.parametrize("name", ["my.jsonl", "my.json"])
+def test_a_key_that_occurs_twice_is_told(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(f'{{"a": 1}}\n{text}\n')
+    with pytest.raises(SourceError, match=rf"{name}:2: the key 'a' occurs twice in one object; rename or remove one"):
+        list(rows_of(str(path)))
 
 
 def test_missing_files_and_fields(tmp_path: Path) -> None:

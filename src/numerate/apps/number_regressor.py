@@ -177,7 +177,7 @@ class NumberRegressor:
             held = self._held(len(found))
             checks, order = sorted(order[:held]), sorted(order[held:])
             chosen, goals = [found[at] for at in order], targets[order]
-            backbone, tokenizer = network.load_backbone(self.model, self.tokenizer)
+            backbone, tokenizer = network.load_backbone(self.model, self.tokenizer, trained=not self.freeze)
             scale = TargetScale.of(goals)
             model = network.build_network(backbone, tokenizer, self.recipe, scale, self.components, chosen, goals)
             model.to(self._device())

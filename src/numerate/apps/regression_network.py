@@ -105,10 +105,11 @@ class TargetScale(Config):
         return np.clip(self.unit * np.sinh(np.clip(line, -_FARTHEST, _FARTHEST)), -1e308, 1e308)
 
 
-def load_backbone(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+def load_backbone(model: Any, tokenizer: Any, *, trained: bool = True) -> tuple[Any, Any]:
     """A copy of a model without its language model or classification head, and a copy of its tokenizer.
 
-    Both are Hugging Face objects, or the names or folders that they are loaded from.
+    Both are Hugging Face objects, or the names or folders that they are loaded from. A model of half precision that is
+    `trained` is copied in float32, because small steps would be rounded away; a quantised one stays as it is.
     """
     import transformers
 
@@ -118,6 +119,9 @@ def load_backbone(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         name = str(getattr(base_of(model).config, "_name_or_path", "") or "")
         # An adapter of PEFT stays around its model.
         backbone = copy.deepcopy(model if hasattr(model, "get_base_model") else model.base_model)
+        is_quantised = getattr(base_of(model), "hf_quantizer", None) is not None
+        if trained and not is_quantised and base_of(model).dtype in (torch.bfloat16, torch.float16):
+            backbone = backbone.float()
     if getattr(backbone.config, "is_encoder_decoder", False):
         raise TypeError(f"NumberRegressor needs an encoder or a decoder, got {type(backbone).__name__} with both")
     if tokenizer is None and not name:

@@ -42,6 +42,7 @@ _FROM_FOLDER = {
     ),
 }  # fmt: skip
 """All that `eval` takes from the `run.json` of a model's folder."""
+_FIELD = "; is data.text the right field?"
 _NAMES = {
     "loss": "loss", "numbers": "numbers predicted",
     "log_mae": "mean error in orders of magnitude", "mdape": "median error in percent",
@@ -93,7 +94,7 @@ def prepare(
         empty = f"; {meta['empty']} empty texts skipped" if meta["empty"] else ""
         typer.echo(f"{shards.folder}: {_counts(meta)}, {len(meta['shards'])} shards{empty}")
         if split == "train" and meta["numbers"] == 0:
-            typer.echo(f"{shards.folder}: no number found; is data.text the right field?")
+            typer.echo(f"{shards.folder}: no number found{_FIELD}")
 
 
 def train(
@@ -143,6 +144,8 @@ def _trained(plan: Run, name: str, folder: Path, resume: bool) -> dict[str, Any]
             trained, total = model.trainable_parameters()
             meta = trainer.train_dataset.meta  # type: ignore[union-attr]
             typer.echo(f"{_counts(meta)}; {trained:,} of {total:,} parameters are trained")
+            if meta["numbers"] == 0:
+                typer.echo(f"no number found in the training texts{_FIELD}")
         metrics = dict(trainer.train(resume_from_checkpoint=True if resume else None).metrics)
     # On all processes, which may each hold a part of the weights; and before anything else can fail.
     trainer.save_pretrained(folder, backbone=True)

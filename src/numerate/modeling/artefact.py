@@ -18,7 +18,7 @@ from numerate.modeling.folder_checks import ArtefactError, is_inside
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
@@ -120,7 +120,7 @@ class Artefact:
 
     `layout` has the type and shape of each tensor, from the header of the file `weights_name`; `from_hub` says that the
     user gave a Hub id and not a folder. The backbone's weights are in the same file if `is_checkpoint`: it is what a
-    Trainer wrote. `adapter_configs` are then those of PEFT.
+    Trainer wrote. `adapter_configs` are then those of PEFT, and `base_files` the backbone's JSON files by name.
     """
 
     folder: Path
@@ -130,6 +130,7 @@ class Artefact:
     weights_name: str = WEIGHTS_FILE
     is_checkpoint: bool = False
     adapter_configs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    base_files: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def tensors(self) -> dict[str, Tensor]:
         """Reads the weights."""
@@ -143,9 +144,10 @@ class Artefact:
 
 
 def save_artefact(
-    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = ""
-) -> None:
-    """Writes config, weights and model card into `folder`, which is created if it does not exist."""
+    folder: str | Path, config: NumberModelConfig, tensors: dict[str, Tensor], citation: str = "",
+    tags: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Writes config, weights and model card (with `tags`) into `folder`, which is created if it does not exist."""
     from safetensors.torch import save_file
 
     folder = Path(folder)
@@ -156,7 +158,7 @@ def save_artefact(
     # Clones: safetensors refuses tensors that share memory.
     save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
-    (folder / "README.md").write_text(_card(config, citation), encoding="utf-8")
+    (folder / "README.md").write_text(_card(config, citation, tags), encoding="utf-8")
 
 
 def config_text(config: NumberModelConfig) -> str:
@@ -314,6 +316,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _local(folder: str | Path) -> Path:
+    if not isinstance(folder, str | Path):
+        given = repr(folder)[:60] if folder is None or isinstance(folder, int | float) else type(folder).__name__
+        raise ArtefactError(f"from_pretrained takes a folder or a Hub id, got {given}")
     name = str(folder)
     if not name.isprintable() or len(name) > 4000:
         raise ArtefactError(f"{name[:80]!r} is neither a local folder nor a Hub id")
@@ -330,12 +335,15 @@ def _local(folder: str | Path) -> Path:
         patterns = [CONFIG_FILE, WEIGHTS_FILE, "model.safetensors", *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
-        raise ArtefactError(f"{name!r} cannot be fetched from the Hub: {error}") from None
+        raise ArtefactError(
+            f"there is no folder {name!r}, and no such model in the cache or on the Hub: {error}"
+        ) from None
 
 
-def _card(config: NumberModelConfig, citation: str) -> str:
+def _card(config: NumberModelConfig, citation: str, tags: Sequence[str]) -> str:
     base, recipe = config.base_model, config.recipe
-    front = ["---", "library_name: numerate", "tags: [numerate, numbers]"]
+    every = ["numerate", "numbers", *(json.dumps(tag) for tag in tags if tag not in ("numerate", "numbers"))]
+    front = ["---", "library_name: numerate", f"tags: [{', '.join(every)}]"]
     if _HUB_ID.fullmatch(base):
         front.append(f"base_model: {json.dumps(base)}")
     on = f"`{base}`" if _HUB_ID.fullmatch(base) else f"`{Path(base).name}`" if base else "a base model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,14 +15,15 @@ from numerate.objectives.masked import Masked
 from numerate.processing.number_table import ASKED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from torch import Tensor
 
     from numerate.modeling.number_model import NumberModel
     from numerate.processing.encoding import NumberBatch
 
-__all__ = ["asked_batch", "asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal", "warn_untrained"]
+__all__ = [
+    "asked_batch", "asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal", "text_list",
+    "warn_untrained",
+]  # fmt: skip
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +41,25 @@ def refusal(model: NumberModel) -> str | None:
             "learnt to copy them; train with joint=True"
         )
     return None
+
+
+def text_list(given: Any, what: str, *rows: type) -> list[Any]:
+    """One text or several as a list; `what` is the method that takes them, `rows` further types of an entry.
+
+    Raises:
+        TypeError: There is something else than texts in it.
+
+    Example:
+        >>> text_list("5 km", "predict"), text_list(("5 km", "6 km"), "predict")
+        (['5 km'], ['5 km', '6 km'])
+    """
+    if isinstance(given, str):
+        return [given]
+    texts = list(given) if isinstance(given, Iterable) and not isinstance(given, bytes | Mapping) else [given]
+    for text in texts:
+        if not isinstance(text, (str, *rows)) or text is given:
+            raise TypeError(f"{what} takes a text or a list of texts, got {repr(text)[:60]}")
+    return texts
 
 
 def asked_token(model: NumberModel) -> int:

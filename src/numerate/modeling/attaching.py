@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.fitting import fit_to_texts
@@ -11,7 +12,7 @@ from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
 from numerate.modeling.recipe import Recipe, current_name, load_recipe, recipe_names
 from numerate.modeling.saving import build_part, check_saveable
-from numerate.modeling.tokenizer_checks import check_tokenizer
+from numerate.modeling.tokenizer_checks import check_kind, check_tokenizer
 from numerate.processing.processor import NumberProcessor
 from numerate.reading import make_reader
 from numerate.registry import embedders, heads, near_names, notations, objectives
@@ -75,7 +76,11 @@ def attach(
     """
     known = [field.name for field in dataclasses.fields(AttachOptions)]
     if unknown := [name for name in options if name not in known]:
-        raise TypeError(f"attach: unknown option {unknown[0]!r}: {near_names(unknown[0], known)}")
+        every = [name for name in inspect.signature(attach).parameters if name != "options"] + known
+        raise TypeError(f"attach: unknown option {unknown[0]!r}: {near_names(unknown[0], every)}")
+    if isinstance(backbone, NumberModel):
+        raise TypeError("the backbone is a NumberModel already: use it as it is, or numerate.detach it first")
+    check_kind(tokenizer)
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if "head" in options and options["head"] is None:
         changes["head"] = None
@@ -118,6 +123,9 @@ def attach(
 
 def detach(model: NumberModel) -> PreTrainedModel:
     """Returns the backbone as it was before `attach`, apart from what training changed."""
+    if not isinstance(model, NumberModel):
+        kind = "None" if model is None else type(model).__name__
+        raise TypeError(f"detach takes the NumberModel that attach returned, got {kind}")
     model.last_state.remove()
     return model.freeze_backbone(False).backbone
 
@@ -125,6 +133,8 @@ def detach(model: NumberModel) -> PreTrainedModel:
 def _recipe(recipe: str | Recipe | None, changes: dict[str, Any]) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
+    if recipe is not None and not isinstance(recipe, str):
+        raise TypeError(f"recipe must be a name or a Recipe, got {recipe!r}")
     if recipe is None and ("notation" in changes or "embedder" in changes):
         return Recipe()
     return load_recipe(recipe or "in-place")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling import artefact
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig
-from numerate.modeling.folder_checks import check_base_folder
+from numerate.modeling.folder_checks import check_base_folder, check_links
 from numerate.modeling.introspection import BackboneInfo, first_free_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 __all__ = ["check_base", "load_base"]
@@ -41,41 +46,72 @@ def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
     from numerate.backbones import register_backbones
 
     register_backbones()  # so that the Auto classes know our own architectures
+    with _base_folder(saved) as inside:
+        return _load_from(inside, getattr(transformers, auto), auto, saved, options)
+
+
+@contextlib.contextmanager
+def _base_folder(saved: Artefact) -> Iterator[Path | None]:
+    """The folder of a backbone that was saved, or whose config was saved, with the model; None if there is none."""
     inside = saved.folder.resolve() / artefact.BASE_FOLDER
     has_base = not inside.is_symlink() and (inside / "config.json").is_file()
     if saved.config.base_included and not has_base:
         raise ArtefactError(
             f"{saved.folder} has no {artefact.BASE_FOLDER}/config.json, but its config says that it has"
         )
-    is_inside = saved.config.base_included or (saved.is_checkpoint and has_base)
-    if is_inside:
+    if saved.config.base_included or (saved.is_checkpoint and has_base):
+        yield inside
+    elif saved.base_files:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in saved.base_files.items():
+                (Path(folder) / name).write_text(json.dumps(content), encoding="utf-8")
+            yield Path(folder)
+    else:
+        yield None
+
+
+def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
+    import transformers
+
+    is_model, asked = auto != "AutoTokenizer", "quantization_config" in options
+    if not is_model and inside is not None and not saved.config.base_included and not _has_tokenizer(inside):
+        # Of a Trainer with a `processing_class`; otherwise that of the base model.
+        inside = saved.folder if _has_tokenizer(saved.folder) else None
+    if inside is not None:
         name = str(inside)
-        check_base_folder(name, auto, weights=saved.folder if saved.is_checkpoint else None)
+        if inside == saved.folder:
+            check_links(name)
+        else:
+            check_base_folder(name, auto, weights=saved.folder if saved.is_checkpoint else None, quantised=asked)
     else:
         name = artefact.checked_base(saved.config.base_model, folders=not saved.from_hub)
         if Path(name).is_dir():
-            check_base_folder(name, auto, links=False)
+            check_base_folder(name, auto, links=False, quantised=asked)
     is_local = Path(name).is_dir()
     options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
-    factory, is_model = getattr(transformers, auto), auto != "AutoTokenizer"
     try:
-        if is_model and saved.is_checkpoint and is_inside:  # its weights are in the checkpoint
+        if is_model and saved.is_checkpoint and inside is not None:  # its weights are in the checkpoint
             if options.get("device_map") not in (None, "cpu"):
                 raise ArtefactError(
                     "a Trainer's checkpoint is loaded without device_map: call model.to(...) afterwards"
                 )
             known = ("dtype", "attn_implementation", "trust_remote_code")
+            given = {key: options[key] for key in options if key in known}
             config = transformers.AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
-            base = factory.from_config(config, **{key: options[key] for key in options if key in known})
+            base = factory.from_config(config, **given)
+            if getattr(base, "pooler", None) is not None and not any(".pooler." in key for key in saved.layout):
+                base = factory.from_config(config, **given, add_pooling_layer=False)
             if (inside / "generation_config.json").is_file():
                 base.generation_config = transformers.GenerationConfig.from_pretrained(name, local_files_only=True)
+            if inside.parent != saved.folder.resolve():  # a temporary folder; its tokenizer is that of the base model
+                base.config._name_or_path = saved.config.base_model
             return base
         if not is_model:
             return factory.from_pretrained(name, **options)
         options["output_loading_info"] = True
         base, report = factory.from_pretrained(name, **options)
         missing = report["missing_keys"]
-        if is_inside and missing and all(key.startswith("pooler.") for key in missing):  # saved without a pooling layer
+        if inside is not None and missing and all(key.startswith("pooler.") for key in missing):  # saved without it
             base, report = factory.from_pretrained(name, **options, add_pooling_layer=False)
     except ArtefactError:
         raise
@@ -88,10 +124,14 @@ def load_base(auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
         raise ArtefactError(f"base model {name!r} cannot be loaded: {error}; pass backbone= and tokenizer=") from None
     # Weights that transformers draws anew would give other answers without a word. Weights that it does not need are
     # usual in a base model (the head of its pre-training), but not in what we have saved.
-    wrong = [*report["missing_keys"], *(report["unexpected_keys"] if is_inside else ())]
+    wrong = [*report["missing_keys"], *(report["unexpected_keys"] if inside is not None else ())]
     if wrong and not saved.is_checkpoint:
         raise ArtefactError(
             f"base model {name!r} has no weights for {sorted(wrong)[0]!r} or does not know them ({len(wrong)} in all): "
             "save with backbone=True, or pass backbone="
         )
     return base
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    return (folder / "tokenizer_config.json").is_file()

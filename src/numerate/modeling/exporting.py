@@ -94,7 +94,7 @@ class ExportableModel(nn.Module):
         embeddings = model.embed(model.backbone.get_input_embeddings(), fields, vectors)
         model.last_state.change = late_change(model, vectors)
         passed = {key: fields[key] for key in self.input_names if key in ("attention_mask", "token_type_ids")}
-        positions = model.info.position_ids(fields["input_ids"])
+        positions = model.info.position_ids(fields["input_ids"], fields.get("attention_mask"))
         passed |= {} if positions is None else {"position_ids": positions}
         output, hidden = run_with_embeddings(
             model.backbone, model.info, model.last_state, model._plain(fields), embeddings, return_dict=True, **passed

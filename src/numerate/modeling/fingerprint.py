@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Fingerprint", "fingerprint", "is_comparable", "is_same"]
+__all__ = ["Fingerprint", "fingerprint", "is_comparable", "is_same", "sample"]
 
 Fingerprint = dict[str, str]
 """`dtype`, the types of the weights, and one hash of the sample for each precision: `float32` and those it has more."""
@@ -46,7 +46,7 @@ def fingerprint(weights: Mapping[str, Tensor]) -> Fingerprint | None:
         if weight.device.type == "meta" or hasattr(weight, "full_tensor"):
             return None
         types.add(str(weight.dtype).removeprefix("torch."))
-        samples.append((tuple(weight.shape), _sample(weight)))
+        samples.append((tuple(weight.shape), sample(weight)))
     if not samples:
         return None
     on_cpu = _moved([values for _, values in samples])
@@ -64,17 +64,20 @@ def fingerprint(weights: Mapping[str, Tensor]) -> Fingerprint | None:
 def is_same(one: Fingerprint, other: Fingerprint) -> bool:
     """Whether two fingerprints can be those of the same weights, one of them perhaps in a lower precision.
 
+    Weights of equal types must be equal: a training in small steps from weights that were rounded to bfloat16 ends at
+    others that are rounded to the same ones.
+
     Example:
         >>> weights = {"a": torch.tensor([0.1, 0.2])}
         >>> one, half = fingerprint(weights), fingerprint({"a": weights["a"].bfloat16()})
         >>> is_same(one, half), is_same(one, fingerprint({"a": torch.tensor([0.1, 0.3])}))
         (True, False)
     """
+    if one.get("dtype") == other.get("dtype"):
+        return one.get("float32") == other.get("float32")
+    # In any of the precisions: models of several types keep some weights, such as norms, in float32.
     hashes = [{value for key, value in each.items() if key != "dtype"} for each in (one, other)]
-    if one.get("float32") in hashes[1] or other.get("float32") in hashes[0]:
-        return True
-    # Models of several types keep some weights, such as norms, in float32.
-    return one.get("dtype") != other.get("dtype") and not hashes[0].isdisjoint(hashes[1])
+    return not hashes[0].isdisjoint(hashes[1])
 
 
 def is_comparable(one: Fingerprint, other: Fingerprint) -> bool:
@@ -90,7 +93,7 @@ def is_comparable(one: Fingerprint, other: Fingerprint) -> bool:
     return not (halves[0] and halves[1] and halves[0] != halves[1])
 
 
-def _sample(weight: Tensor) -> Tensor:
+def sample(weight: Tensor) -> Tensor:
     """Evenly spaced values of a weight, as float32; integer arithmetic gives the same places on every device."""
     count, weight = weight.numel(), weight.detach()
     wanted = _LONG_SAMPLE if weight.dim() == 2 and len(weight) > _LONG else _SAMPLE

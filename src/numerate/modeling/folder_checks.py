@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["ArtefactError", "check_base_folder", "check_finite", "is_inside", "read_json"]
+__all__ = ["ArtefactError", "check_base_folder", "check_finite", "check_links", "is_inside", "read_json"]
 
 MAX_JSON_BYTES = 16 << 20
 MAX_REPEATED = 1024
@@ -29,6 +29,8 @@ _REPEATED = re.compile(r"(?:num|n)_(?:.*_)?(?:layer|block|expert|stage)s?|.*laye
 """Keys of configs that say how often a part is repeated: num_hidden_layers, n_layer, encoder_layers, num_experts."""
 _ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal", "experts_implementation")
 _SAFE_ATTENTION = (None, "eager", "sdpa")
+_BITSANDBYTES = re.compile(r"quant_method|_?load_in_[48]bit|bnb_4bit_\w+|llm_int8_\w+", re.ASCII)
+"""Options of `quantization_config` that a folder may have: they choose how numbers are stored, and nothing else."""
 _SLACK = 1 << 26
 """Parameters and buffers that a model may have besides four for each byte of its weights."""
 
@@ -70,20 +72,22 @@ def read_json(path: Path, place: Path | None = None) -> Any:
         raise ArtefactError(f"{path} cannot be read: {error}") from None
 
 
-def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weights: Path | None = None) -> None:
+def check_base_folder(
+    folder: str | Path, auto: str, *, links: bool = True, weights: Path | None = None, quantised: bool = False
+) -> None:
     """Refuses a folder of a base model that may not be loaded by the Auto class `auto` of transformers.
 
     Refused are: links that leave the folder (unless `links` is False), adapters (which name another model), attention
-    implementations that would be fetched from the Hub, weights in other folders, and a config of a model much larger
-    than the weights beside it (or in the folder `weights`).
+    implementations that would be fetched from the Hub, weights in other folders, quantised weights of other packages
+    than bitsandbytes (unless `quantised`), and a config of a model much larger than the weights beside it (or in the
+    folder `weights`).
 
     Raises:
         ArtefactError: The folder is refused.
     """
     place = Path(folder)
-    for path in place.iterdir() if links else ():
-        if path.is_symlink() and not is_inside(path, place):
-            raise ArtefactError(f"{path} links to a file outside of its folder")
+    if links:
+        check_links(place)
     if (place / "adapter_config.json").exists():
         raise ArtefactError(f"{place} is an adapter of another model: load that one, and pass backbone= and tokenizer=")
     for index in place.glob("*.index.json"):
@@ -94,6 +98,8 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weig
     config = read_json(place / "config.json")
     if not isinstance(config, dict):
         raise ArtefactError(f"{place / 'config.json'} is not a JSON object")
+    if not quantised:
+        _check_quantisation(place, config)
     stored, tensors = _stored(weights or place)
     for key, value in _leaves(config):
         if key in _ATTENTION and value not in _SAFE_ATTENTION:
@@ -102,6 +108,18 @@ def check_base_folder(folder: str | Path, auto: str, *, links: bool = True, weig
             _check_count(place, key, value, tensors)
     if auto != "AutoTokenizer":
         _check_size(place, auto, stored, tensors)
+
+
+def check_links(folder: str | Path) -> None:
+    """Refuses a folder with links that leave it.
+
+    Raises:
+        ArtefactError: The folder has such a link.
+    """
+    place = Path(folder)
+    for path in place.iterdir():
+        if path.is_symlink() and not is_inside(path, place):
+            raise ArtefactError(f"{path} links to a file outside of its folder")
 
 
 def check_finite(weights: Iterable[tuple[str, Tensor]], where: Any, *, infinite: bool = True) -> None:
@@ -116,6 +134,29 @@ def check_finite(weights: Iterable[tuple[str, Tensor]], where: Any, *, infinite:
         if bool(weight.isnan().any()) or (infinite and bool(weight.isinf().any())):
             what = "NaN" if bool(weight.isnan().any()) else "infinite"
             raise ArtefactError(f"{where}: tensor {key!r} has {what} values: the file is damaged, or training diverged")
+
+
+def _check_quantisation(place: Path, config: dict[str, Any]) -> None:
+    """Refuses quantised weights whose config would choose a package, or options that we do not know."""
+    stack: list[Any] = [config]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack += item
+        if not isinstance(item, dict):
+            continue
+        stack += item.values()
+        found = item.get("quantization_config")
+        if found is None:
+            continue
+        method = str(found.get("quant_method") if isinstance(found, dict) else found)[:60]
+        said = f"{place}: quantization_config of the method {method!r}"
+        if method == "bitsandbytes":
+            unknown = [name for name in found if not _BITSANDBYTES.fullmatch(str(name)[:100])]
+            if not unknown:
+                continue
+            said = f"{place}: quantization_config has the option {str(unknown[0])[:60]!r}, which"
+        raise ArtefactError(f"{said} is not loaded from a folder: load the base model yourself, and pass backbone=")
 
 
 def _check_count(place: Path, key: str, count: Any, tensors: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -91,7 +92,14 @@ class BackboneInfo:
         """
         inner = base_of(backbone)
         if not hasattr(inner, "get_input_embeddings") or not hasattr(inner, "config"):
-            raise BackboneError(f"backbone must be a Hugging Face model, got {type(backbone).__name__}")
+            given: Any = backbone
+            named = given is None or isinstance(given, str | Path)
+            said = f"backbone must be a Hugging Face model, got {repr(given)[:60] if named else type(given).__name__}"
+            raise BackboneError(
+                f"{said}: load it with AutoModelForMaskedLM.from_pretrained({str(given)[:60]!r})"
+                if given and named
+                else said
+            )
         check_class(inner)
         task, both, words = task_of(inner), has_decoder(inner), _word_embeddings(inner)
         if both:
@@ -118,12 +126,23 @@ class BackboneInfo:
             reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,
         )  # fmt: skip
 
-    def position_ids(self, ids: Tensor) -> Tensor | None:
-        """The position ids that the backbone would derive from the token ids; None if it does not derive them."""
-        if self.positions_after is None:
+    def position_ids(self, ids: Tensor, mask: Tensor | None = None) -> Tensor | None:
+        """The position ids of a batch that has none; None if the backbone makes them as it should.
+
+        Some backbones derive them from token ids. Others count from the left, and would count padding on the left, too:
+        a text would have other positions in a batch than alone.
+
+        Args:
+            ids: (B, T) token ids.
+            mask: (B, T) attention mask.
+        """
+        if self.positions_after is not None:
+            real = ids.ne(self.positions_after).int()
+            return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
+        if not self.takes_positions or self.task == "multimodal-lm" or mask is None or mask.shape != ids.shape:
             return None
-        real = ids.ne(self.positions_after).int()
-        return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
+        padding = mask.bool().cumsum(1).eq(0).sum(1, keepdim=True)
+        return (torch.arange(ids.shape[1], device=ids.device) - padding).clamp_min(0)
 
 
 def first_free_id(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:

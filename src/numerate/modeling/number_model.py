@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
 from numerate.modeling.answer_context import in_context
-from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, warn_untrained
+from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, text_list, warn_untrained
 from numerate.modeling.generation import generate, generate_ids
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -220,7 +220,7 @@ class NumberModel(PretrainedInterface):
             passed["labels"] = labels
         passed |= {name: fields[name] for name in ("attention_mask", "token_type_ids", "position_ids")}
         if passed["position_ids"] is None:
-            passed["position_ids"] = self.info.position_ids(fields["input_ids"])
+            passed["position_ids"] = self.info.position_ids(fields["input_ids"], fields["attention_mask"])
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         places = NumberPlaces.of(fields)
         numbers = number_vectors(self, fields, places)
@@ -264,7 +264,7 @@ class NumberModel(PretrainedInterface):
         head = self._needs_head()
         if said := refusal(self):
             raise ValueError(said)
-        texts = [text] if isinstance(text, str) else list(text)
+        texts = text_list(text, "predict")
         warn_untrained(self)
         if not texts:
             return head(torch.zeros(0, self.info.hidden_dim, device=self.device))

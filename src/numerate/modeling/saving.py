@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ from numerate.modeling.base_loading import check_base, load_base
 from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
 from numerate.modeling.folder_checks import check_finite
 from numerate.modeling.introspection import TASKS, base_of
+from numerate.modeling.named_checkpoint import difference, misfit
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import current_name, load_recipe, recipe_names
 from numerate.modeling.trainer_checkpoint import CONFIG_KEY
@@ -36,7 +38,10 @@ __all__ = [
     "build_part", "check_saveable", "describe", "fingerprint_of", "load_model", "own_state", "push_model", "save_model",
 ]  # fmt: skip
 
+_log = logging.getLogger(__name__)
+
 M = TypeVar("M", bound="NumberModel")
+_MEND = "set the options of backbone.config (num_hidden_layers, vocab_size, ...) to what the model has"
 _OWN_HEADS = ("sequence-classification", "token-classification", "question-answering")
 _BACKBONE = "backbone."
 """The prefix of the backbone's weights in a model's state dict."""
@@ -86,6 +91,8 @@ def check_saveable(model: NumberModel) -> None:
     except ConfigError:
         return
     artefact.config_text(describe(model))
+    if said := misfit(model.backbone):
+        _log.warning("%s, so that it cannot be saved: %s", said, _MEND)
 
 
 def own_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -117,14 +124,17 @@ def save_model(
         # The head of a base model that was not trained for the task is drawn when it is loaded: nobody else has it.
         is_quantised = getattr(base_of(model.backbone), "hf_quantizer", None) is not None
         backbone = backbone or (model.info.task in _OWN_HEADS and not is_quantised)
+        backbone = backbone or difference(model.backbone) is not None
     if backbone and names and getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
         raise ArtefactError("a quantised backbone with adapters cannot be saved: leave out backbone=True")
+    if backbone and (said := misfit(model.backbone)):
+        raise ArtefactError(f"{said}: {_MEND}")
     trained = has_trained_head(model)
     config = dataclasses.replace(
         describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
         fitted=model.fitted or trained, trained=trained,
     )  # fmt: skip
-    artefact.save_artefact(folder, config, own_state(whole), model.citation)
+    artefact.save_artefact(folder, config, own_state(whole), model.citation, model.model_tags or ())
     if names:
         adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
     if backbone:

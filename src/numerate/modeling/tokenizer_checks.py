@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.introspection import base_of
@@ -9,10 +10,25 @@ from numerate.modeling.introspection import base_of
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["check_tokenizer", "longest_text"]
+__all__ = ["check_kind", "check_tokenizer", "longest_text"]
 
 _SPECIAL = ("pad", "mask", "cls", "sep", "bos", "eos", "unk")
 _LENGTHS = ("max_position_embeddings", "n_positions")
+
+
+def check_kind(tokenizer: Any) -> None:
+    """Refuses what is no fast tokenizer: a name, a slow tokenizer, a processor.
+
+    Raises:
+        TypeError: It is none; the message says how to load one.
+    """
+    if getattr(tokenizer, "is_fast", False) and hasattr(tokenizer, "backend_tokenizer"):
+        return
+    named = tokenizer is None or isinstance(tokenizer, str | Path)
+    help_ = f"load it with AutoTokenizer.from_pretrained({str(tokenizer)[:60]!r})" if tokenizer and named else ""
+    help_ = help_ or ("pass processor.tokenizer" if hasattr(tokenizer, "tokenizer") else "load it with AutoTokenizer")
+    kind = repr(tokenizer)[:60] if named else type(tokenizer).__name__
+    raise TypeError(f"tokenizer must be a fast tokenizer, got {kind}: {help_}")
 
 
 def check_tokenizer(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -1,8 +1,8 @@
 """The model file of a Trainer's checkpoint, which describes itself.
 
 A Trainer writes the state dict of a `NumberModel` into `model.safetensors` and nothing else of it. So the state dict
-has one entry more, the config as bytes, and `numerate.from_pretrained` reads checkpoints of any Trainer.
-`NumberTrainer` adds the config of the backbone and the tokenizer, in a subfolder.
+has one entry more, the configs of the model, its backbone and its adapters as bytes, and `numerate.from_pretrained`
+reads checkpoints of any Trainer. `NumberTrainer` adds the backbone's config and the tokenizer, in a subfolder.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numerate.modeling import artefact
 from numerate.modeling.adapters import adapter_configs, adapter_names
 from numerate.modeling.artefact import Artefact, ArtefactError
 from numerate.modeling.folder_checks import is_inside
+from numerate.modeling.tasks import base_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,6 +30,8 @@ __all__ = ["CONFIG_KEY", "describe_in_state", "load_checkpoint", "save_base_file
 CONFIG_KEY = "number_config"
 """The entry of a state dict that holds the config: (N,) uint8, JSON in UTF-8."""
 MODEL_FILE = "model.safetensors"
+_FILES = {"base": "config.json", "generation": "generation_config.json"}
+"""Entries of the config in a state dict, and the files of the backbone that they stand for."""
 
 
 def describe_in_state(model: NumberModel) -> None:
@@ -43,10 +46,15 @@ def _add_config(model: Any, state: dict[str, Tensor], start: str, _: Any) -> Non
     if rows.device.type == "meta" or hasattr(rows, "full_tensor"):
         return  # Tools that spread weights over processes expect nothing but such weights.
     try:
-        described = {"model": model.describe().to_dict(), "adapters": adapter_configs(model.backbone)}
+        described: dict[str, Any] = {"model": model.describe().to_dict(), "adapters": adapter_configs(model.backbone)}
     except ConfigError:  # a part that is not registered cannot be saved, but can be trained
         return
     described["model"]["adapters"] = adapter_names(model.backbone) or None
+    base = base_of(model.backbone)
+    for key, config in (("base", base.config), ("generation", getattr(base, "generation_config", None))):
+        if config is not None:
+            described[key] = json.loads(config.to_json_string())
+    described["base"].pop("use_cache", None)  # a Trainer switches it off for the training only
     text = json.dumps(described, allow_nan=False).encode()
     state[start + CONFIG_KEY] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
@@ -57,8 +65,6 @@ def _drop_config(model: Any, state: dict[str, Tensor], start: str, *_: Any) -> N
 
 def save_base_files(model: NumberModel, folder: str | Path) -> None:
     """Writes the backbone's config and the tokenizer beside a checkpoint's weights, into the subfolder `backbone`."""
-    from numerate.modeling.introspection import base_of
-
     inside = str(Path(folder) / artefact.BASE_FOLDER)
     base: Any = base_of(model.backbone)
     base.config.save_pretrained(inside)
@@ -88,7 +94,10 @@ def load_checkpoint(place: Path) -> Artefact | None:
         with safe_open(path, framework="np") as file:
             described = json.loads(file.get_tensor(CONFIG_KEY).tobytes())
         text, adapters = json.dumps(described["model"]).encode(), dict(described["adapters"])
+        files = {name: described[key] for key, name in _FILES.items() if described.get(key) is not None}
     except (SafetensorError, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ArtefactError(f"{path}: the config cannot be read: {error}") from None
     config = artefact.read_config(text, f"{path}: config")
-    return Artefact(place, config, layout, weights_name=MODEL_FILE, is_checkpoint=True, adapter_configs=adapters)
+    return Artefact(
+        place, config, layout, weights_name=MODEL_FILE, is_checkpoint=True, adapter_configs=adapters, base_files=files
+    )

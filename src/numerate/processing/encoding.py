@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,15 +19,17 @@ from numerate.reading.plain import PlainReader
 from numerate.reading.records import RecordsReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
     from numerate.processing.scaling import Scaling
     from numerate.reading.base import Reader
 
-__all__ = ["BareSpans", "Found", "NumberBatch", "NumberCollator", "number_table", "reads_bare_spans"]
+__all__ = ["ENCODE", "BareSpans", "Found", "NumberBatch", "NumberCollator", "number_table", "reads_bare_spans"]
 
+ENCODE = "encode texts, as in [dict(model.processor(text)) for text in texts]"
+"""What errors about data sets of bare texts say."""
 _LABELS = frozenset({"label", "labels", "label_ids", "start_positions"})
 _PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
 
@@ -186,6 +189,9 @@ class NumberCollator:
 
     def __call__(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         """Makes one batch of examples with the same fields."""
+        for example in examples:
+            if not isinstance(example, Mapping) or "input_ids" not in example:
+                raise TypeError(f"NumberCollator needs processed texts, got {str(example)[:60]!r}: {ENCODE}")
         rows = [dict(example) for example in examples]
         for row in rows:
             row.setdefault("attention_mask", [1] * len(row["input_ids"]))

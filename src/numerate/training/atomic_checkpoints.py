@@ -93,7 +93,10 @@ class AtomicCheckpoints(Trainer):
         # Sharded weights are gathered by all processes.
         state = self.accelerator.get_state_dict(self.model) if self.is_fsdp_enabled else None
         if self.args.should_save:
-            self._bare(self.model).save_pretrained(folder, backbone=backbone, state_dict=state)
+            model = self._bare(self.model)
+            # A PeftModel around the whole model saves its adapters with our weights, and has no option `backbone`.
+            options = {"backbone": backbone} if model is self._numbers else {}
+            model.save_pretrained(folder, state_dict=state, **options)
         self.accelerator.wait_for_everyone()
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:

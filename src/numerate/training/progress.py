@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Lines", "Progress", "Throughput", "quiet_unless_terminal", "shown"]
 
 _SHOWN = {
-    "loss": "loss", "texts_per_second": "texts/s", "tokens_per_second": "tokens/s", "skipped_steps": "skipped",
+    "loss": "loss", "train_loss": "mean loss", "texts_per_second": "texts/s", "tokens_per_second": "tokens/s",
+    "skipped_steps": "skipped",
     "eval_loss": "dev loss", "eval_log_mae": "log MAE", "eval_mdape": "MdAPE", "eval_coverage_90": "in 90 %",
 }  # fmt: skip
 

@@ -197,13 +197,14 @@ def parsed_json(text: str, where: str, *, any_text: bool = False) -> Any:
     Args:
         text: The text.
         where: Its place in messages, such as `my.jsonl:17`.
-        any_text: Allow lone surrogates (`"\ud800"`), which no tokenizer and no file can hold, and any depth.
+        any_text: Allow lone surrogates (`"\ud800"`), which no tokenizer and no file can hold, any depth, and keys
+            that occur twice.
 
     Raises:
         SourceError: It is not JSON; `where` is quoted, and the line if there are several.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=None if any_text else _unique)
         if not any_text:
             _check_depth(value, text, where)
             if _SURROGATE.search(text):
@@ -215,8 +216,22 @@ def parsed_json(text: str, where: str, *, any_text: bool = False) -> Any:
     except json.JSONDecodeError as error:
         place = f"{where}:{error.lineno}" if "\n" in text else where
         raise SourceError(f"{place}: not JSON: {error.msg} at column {error.colno}") from None
+    except _KeyTwiceError as error:
+        key = repr(str(error))[:60]
+        raise SourceError(f"{where}: the key {key} occurs twice in one object; rename or remove one") from None
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{where}: not JSON: {error}") from None
+
+
+class _KeyTwiceError(Exception):
+    """A JSON object with two equal keys, of which one value would be lost."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _KeyTwiceError(next(key for index, (key, _) in enumerate(pairs) if key in dict(pairs[:index])))
+    return found
 
 
 def _check_depth(value: Any, text: str, where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,8 +13,9 @@ from transformers import set_seed
 from numerate.modeling.asking import has_trained_head, refusal
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
+from numerate.modeling.tasks import base_of
 from numerate.objectives.masked import Masked
-from numerate.processing.encoding import NumberCollator
+from numerate.processing.encoding import ENCODE, NumberCollator
 from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
@@ -51,7 +53,7 @@ class NumberTrainer(AtomicCheckpoints):
     - The log has `texts_per_second` and `tokens_per_second` without padding, evaluation and saving.
 
     Args:
-        model: A `NumberModel`, or any other model of the stock Trainer.
+        model: A `NumberModel`, one inside of `get_peft_model`, or any other model of the stock Trainer.
         args: `TrainingArguments`.
         data_collator: By default a `NumberCollator`.
         train_dataset: Processed texts; a column `sample_id` (integers) names them in the log of bad steps, and makes
@@ -83,12 +85,13 @@ class NumberTrainer(AtomicCheckpoints):
         callbacks: Sequence[Any] | None = None,
         **options: Any,
     ) -> None:
-        if data_collator is None and (processor := getattr(model, "processor", None)) is not None:
+        inner = base_of(model)  # PEFT may have wrapped the whole model
+        self._numbers = inner if isinstance(inner, NumberModel) else None
+        if data_collator is None and (processor := getattr(inner, "processor", None)) is not None:
             data_collator = NumberCollator(processor.tokenizer)
         if isinstance(data_collator, NumberCollator):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
-        self._numbers = model if isinstance(model, NumberModel) else None
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
         self.eval_seed, self.number_metrics = eval_seed, number_metrics
         self.number_learning_rate = number_learning_rate
@@ -122,6 +125,7 @@ class NumberTrainer(AtomicCheckpoints):
 
     def _train(self, resume_from_checkpoint: str | bool | None, *positional: Any, **options: Any) -> Any:
         folder = str(self.args.output_dir)
+        self._check_rows("train_dataset", self.train_dataset)
         if self.args.should_save:
             recover(folder)
         if resume_from_checkpoint is not None and resume_from_checkpoint is not False:
@@ -151,8 +155,20 @@ class NumberTrainer(AtomicCheckpoints):
             fit_parts(model, numbers)
         elif model.head is not None:
             _log.warning(
-                "the number head is not fitted: the first training example has no numbers; use attach(fit=texts)"
+                "the number head is not fitted: the first training texts have no numbers; use attach(fit=texts)"
             )
+
+    def _check_rows(self, name: str, rows: Any) -> None:
+        """Refuses a data set of texts, or of rows of a bare tokenizer; a collator of one's own may take any rows."""
+        model = self._numbers
+        can_look = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, Mapping)
+        if model is None or not isinstance(self.data_collator, NumberCollator) or not can_look or not len(rows):
+            return
+        row = rows[0]
+        if not hasattr(row, "keys") or "input_ids" not in row:
+            raise TypeError(f"{name}[0] is {str(row)[:60]!r}: {ENCODE}")
+        if "number_slots" not in row and (model.embedder is not None or model.head is not None):
+            raise TypeError(f"{name}[0] has no number_slots, as of a bare tokenizer: use dict(model.processor(text))")
 
     def create_optimizer(self, model: Any = None) -> Any:
         """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""
@@ -225,6 +241,7 @@ class NumberTrainer(AtomicCheckpoints):
 
     def evaluate(self, *positional: Any, **options: Any) -> dict[str, float]:
         """Evaluates; the time does not count for the training throughput."""
+        self._check_rows("eval_dataset", self.eval_dataset)
         with self.throughput.paused():
             return super().evaluate(*positional, **options)
 
@@ -235,7 +252,7 @@ class NumberTrainer(AtomicCheckpoints):
         with evaluation.fixed_draws(self.eval_seed, self.args.device):
             output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
         found, self._found = evaluation.gathered(self._found, self.accelerator), []
-        if self._measures(self._bare(self.model)) and len(found):
+        if self._measures(base_of(self._bare(self.model))) and len(found):
             scores = evaluation.measure(found)
             output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in scores.items()})
         return output
@@ -244,7 +261,7 @@ class NumberTrainer(AtomicCheckpoints):
         self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
     ) -> tuple[Any, Any, Any]:
         """The stock prediction step; the loss of a batch without labels is that of the objective."""
-        whole: Any = self._bare(model)
+        whole: Any = base_of(self._bare(model))
         if not isinstance(whole, NumberModel):
             inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
@@ -292,7 +309,7 @@ class NumberTrainer(AtomicCheckpoints):
     ) -> Any:
         """The loss; in evaluation, the numbers are kept that a model reading from left to right predicts."""
         # Unwrapping is slow.
-        if model.training or not (self._measures(whole := self._bare(model)) and _reads_on(whole)):
+        if model.training or not (self._measures(whole := base_of(self._bare(model))) and _reads_on(whole)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may remove labels
         with evaluation.watched(whole) as kept:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from numerate.modeling.asking import text_list
 from numerate.modeling.generation.rows import GeneratedNumber
 from numerate.modeling.generation.search import beam_search, token_search
 from numerate.modeling.generation.state import GenerationOptions, GenerationState
@@ -70,7 +72,7 @@ def generate(
     """
     check_can_generate(model)
     chosen = GenerationOptions(max_new_tokens=max_new_tokens, **options)
-    texts = [prompts] if isinstance(prompts, str) else list(prompts)
+    texts = text_list(prompts, "generate", Mapping)
     if not texts or max_new_tokens == 0:
         return Generation([""] * len(texts), [[] for _ in texts], [[] for _ in texts], [0.0] * len(texts))
     if model.info.pads_left or len(texts) == 1:
