@@ -159,6 +159,8 @@ class _Pair:
     """Two neighbouring numbers that belong together; `settle` gives both what they share."""
 
     __slots__ = ("_joint", "_text", "left", "lent", "right")
+    left: Record
+    right: Record
 
     def __init__(self, text: str, joint: str, left: Record, right: Record) -> None:
         self._text, self._joint, self.left, self.right, self.lent = text, joint, left, right, False
@@ -188,7 +190,8 @@ class _Pair:
 
     def _forget(self) -> None:
         """Removes unit and kind that the slow path has copied from one number to the other."""
-        left, right = self.left, self.right
+        left: Record = self.left
+        right: Record = self.right
         plain = "range" if self._joint == "dash" else "quantity"
         if left[UNIT] is not None and left[UNIT_SPAN][0] >= right[START]:
             left = (*left[:UNIT], None, None, *left[POWER:])
@@ -227,7 +230,8 @@ class _Pair:
 
     def _lend_money(self) -> None:
         """Gives the currency before the first number to the second: `$43-65 million`, `$5 to 10`."""
-        left, right, text, joint = self.left, self.right, self._text, self._joint
+        left, text, joint = self.left, self._text, self._joint
+        right: Record = self.right
         if left[KIND] != "money" or left[UNIT_SPAN][0] >= left[END] or right[POWER] < 0:
             return
         if joint not in _RANGES and joint not in ("or", "plus"):

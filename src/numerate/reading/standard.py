@@ -142,7 +142,7 @@ class StandardReader(Reader):
         leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
         blank, line_end = (" ", "\n") if self._leaders else (None, None)
         neighbours: list[int] = []  # indices of numbers that are close to the number before them
-        commas, ends = False, ENDS
+        commas, ends, cue = False, ENDS, ""
         last_end, last_kind, spaces = -NEAR, "", not ascii_only or "\n" in text or "\t" in text
         run = next_run(text, 0) if self._leaders else NO_RUN
         run_start, address = run[0], None

@@ -308,8 +308,8 @@ class NumberTrainer(AtomicCheckpoints):
         self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """The loss; in evaluation, the numbers are kept that a model reading from left to right predicts."""
-        # Unwrapping is slow.
-        if model.training or not (self._measures(whole := base_of(self._bare(model))) and _reads_on(whole)):
+        whole: Any = None if model.training else base_of(self._bare(model))  # unwrapping is slow
+        if whole is None or not (self._measures(whole) and _reads_on(whole)):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         given = dict(inputs)  # the stock Trainer may remove labels
         with evaluation.watched(whole) as kept:
