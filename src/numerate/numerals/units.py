@@ -86,8 +86,7 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
     if word not in UNIT_HEADS:
         return None
     start = match.start(1)
-    place = "attached" if start == position else _PLACES.get(text[position], "spaced")
-    if (attached_only and place != "attached") or (word in VETO and VETO[word](text, start)):
+    if (attached_only and start != position) or (word in VETO and VETO[word](text, start)):
         return None
     end = match.end()
     if word in SIMPLE_UNITS and not (
@@ -96,6 +95,7 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
         normal = SIMPLE_UNITS[word]
         if _alone(text, end) or (normal in CURRENCIES and unit_ends(text, end)):
             return normal, start, end
+    place = "attached" if start == position else _PLACES.get(text[position], "spaced")
     if word in _MARKS:
         return _prime_mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:

@@ -321,24 +321,20 @@ def _is_spoken_range(text: str, last: Record, record: Record) -> bool:
 
 
 def join_signed(text: str, records: list[Record], record: Record) -> Record:
-    """Makes a range of two numbers with a dash and a sign between them: `-10--5`, `−10–−5`."""
+    """Makes a range of two quantities with one dash and a sign between them: `-10--5`, `−10–−5`."""
     last = records[-1]
-    if not (record[START] - last[END] == 1 and last[KIND] == record[KIND] == "quantity"):
-        return record
-    if text[last[END]] not in DASHES or text[record[START]] not in DASHES:
+    if last[KIND] != "quantity" or text[last[END]] not in DASHES or text[record[START]] not in DASHES:
         return record
     records[-1] = (*last[:KIND], "range", *last[UNIT:])
     return (*record[:KIND], "range", *record[UNIT:])
 
 
 def share_with_partner(text: str, records: list[Record], record: Record) -> Record:
-    """Shares unit, money and percent between the two numbers of a range or of `±`.
+    """Shares unit, money and percent between two numbers with one of `PARTNER_JOINTS` between them.
 
     Updates the last of `records` and returns the updated `record`.
     """
     last = records[-1]
-    if record[START] - last[END] > 5 or text[last[END] : record[START]] not in PARTNER_JOINTS:
-        return record
     if last[KIND] in ("date", "time", "identifier", "version", "year", "ordinal"):
         return record
     kind, unit, span = last[KIND], record[UNIT], record[UNIT_SPAN]

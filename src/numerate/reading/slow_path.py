@@ -179,8 +179,9 @@ def read_number(
     elif confidence != "certain":
         record = extended(record, confidence)
     if records and (gap := first - records[-1][kinds.END]) <= 5:
-        record = kinds.share_with_partner(text, records, record)
-        if gap == 1:
+        if text[first - gap : first] in kinds.PARTNER_JOINTS:
+            record = kinds.share_with_partner(text, records, record)
+        if gap == 1 and record[kinds.KIND] == "quantity":
             record = kinds.join_signed(text, records, record)
     records.append(record)
     return max(stop, resume)
