@@ -55,7 +55,7 @@ _UNICODE = re.compile(
 )
 _match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.match, SIMPLE.fullmatch, CUE_KINDS.get
 _CUE_WINDOW = 24
-"""How many characters before a number are searched for a cue; no cue is longer than 20."""
+"""How many characters before a number are searched for a cue; the longest cue has 15."""
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
