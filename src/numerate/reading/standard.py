@@ -71,8 +71,10 @@ def _map_exotic(error: UnicodeError) -> tuple[str, int]:
     """Codec error handler: maps digits beyond Latin-1 to 0 and all other characters to spaces, one by one."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    run = error.object[error.start : error.end]
-    return "".join(["0" if char.isdecimal() or char in VULGAR else " " for char in run]), error.end
+    run, end = error.object[error.start : error.end], error.end
+    if len(run) == 1:  # most runs are one quotation mark or dash
+        return ("0" if run.isdecimal() or run in VULGAR else " "), end
+    return "".join(["0" if char.isdecimal() or char in VULGAR else " " for char in run]), end
 
 
 codecs.register_error("numerate-digits", _map_exotic)
