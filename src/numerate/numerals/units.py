@@ -24,7 +24,16 @@ from numerate.numerals.unit_tables import (
     UnitError,
 )
 
-__all__ = ["CURRENCIES", "CURRENCY_CUES", "UNIT_HEADS", "UnitError", "currency_before", "to_quantity", "unit_after"]
+__all__ = [
+    "CURRENCIES",
+    "CURRENCY_CUES",
+    "CURRENCY_LAST",
+    "UNIT_HEADS",
+    "UnitError",
+    "currency_before",
+    "to_quantity",
+    "unit_after",
+]
 
 _MARKS = "'\"’”′″"
 _SIGNS = "".join(CURRENCY_SIGNS)
@@ -56,6 +65,8 @@ CURRENCY_CUES = frozenset(
     [*tables.CODES, *_SIGNS, *tables.CURRENCY_ABBREVIATIONS, *(f"{letters}$" for letters in tables.DOLLAR_SIGNS)]
 )
 """All words and marks that can be a currency before a number."""
+CURRENCY_LAST = frozenset(cue[-1] for cue in CURRENCY_CUES)
+"""The last characters of all currencies before a number."""
 _CODES = tables.CODES | tables.CURRENCY_ABBREVIATIONS
 _LAST_LETTERS = frozenset(cue[-1] for cue in tables.CURRENCY_ABBREVIATIONS if len(cue) == 2)
 _PLACES = {"-": "hyphen", "\n": "wrapped"}
@@ -86,8 +97,7 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
     if word not in UNIT_HEADS:
         return None
     start = match.start(1)
-    place = "attached" if start == position else _PLACES.get(text[position], "spaced")
-    if (attached_only and place != "attached") or (word in VETO and VETO[word](text, start)):
+    if (attached_only and start != position) or (word in VETO and VETO[word](text, start)):
         return None
     end = match.end()
     if word in SIMPLE_UNITS and not (
@@ -96,6 +106,7 @@ def unit_after(text: str, position: int, attached_only: bool = False) -> tuple[s
         normal = SIMPLE_UNITS[word]
         if _alone(text, end) or (normal in CURRENCIES and unit_ends(text, end)):
             return normal, start, end
+    place = "attached" if start == position else _PLACES.get(text[position], "spaced")
     if word in _MARKS:
         return _prime_mark(text, start) if place == "attached" else None
     if word in CURRENCY_SIGNS:
@@ -139,6 +150,8 @@ def currency_before(text: str, position: int) -> tuple[str, int, int] | None:
     if end <= 0:
         return None
     last = text[end - 1]
+    if last not in CURRENCY_LAST:
+        return None
     if last == "$":
         if text[end - 2 : end - 1].isalpha() and (match := _dollar(text[max(0, end - 6) : end])):
             known = tables.DOLLAR_SIGNS.get(match[1])

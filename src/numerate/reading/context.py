@@ -98,12 +98,14 @@ def counts_things(word: str) -> bool:
 
 def word_before(text: str, begin: int) -> str:
     """The last 20 characters of the word that ends at `begin` or one space before it; empty if there is none."""
-    if begin and text[begin - 1] in BARRIERS:
-        return ""
-    if begin and text[begin - 1].isspace():
-        begin -= 1
-        if begin and text[begin - 1].isspace():
-            return ""  # another table cell or paragraph
+    if begin:
+        before = text[begin - 1]
+        if before in BARRIERS:
+            return ""
+        if before.isspace():
+            begin -= 1
+            if begin and text[begin - 1].isspace():
+                return ""  # another table cell or paragraph
     words = text[begin - 20 if begin > 20 else 0 : begin].split()
     return words[-1] if words else ""
 

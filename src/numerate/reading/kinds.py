@@ -18,6 +18,8 @@ START, END, VALUE, KIND, UNIT, UNIT_SPAN, POWER, POINT = range(8)
 PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " - ", " – ", "−", "±$"])
 """Text between two numbers that share unit and kind."""
 _PLAIN = ("quantity", "range", "ratio")
+_DATED = ("date", "ordinal")
+"""Kinds of a day, after which a date may go on."""
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
 _ENGINE = re.compile(
@@ -89,7 +91,13 @@ def kind_of(
         return "date"
     if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
         return "date"
-    if left and records and shape is None and _continues_date(text, records[-1], begin, digits, value):
+    if (
+        left
+        and records
+        and shape is None
+        and records[-1][KIND] in _DATED
+        and _continues_date(text, records[-1], begin, digits, value)
+    ):
         return "date"
     key = key_of(cue)
     whole = digits.isdecimal()
@@ -162,7 +170,7 @@ def _may_be_date(digits: str, value: float) -> bool:
 
 
 def _continues_date(text: str, last: Record, begin: int, digits: str, value: float) -> bool:
-    """Whether the number is the year after a day, `June 30, 2018`, or another day, `June 18 and 22`."""
+    """Whether the number after one of `_DATED` is a year, `June 30, 2018`, or another day, `June 18 and 22`."""
     if begin - last[END] > 24:
         return False
     gap = text[last[END] : begin]
@@ -171,8 +179,7 @@ def _continues_date(text: str, last: Record, begin: int, digits: str, value: flo
         day = digits.isdecimal() and 1 <= value <= 31 and not (follower and counts_things(follower[1]))
         return day and word_before(text, last[START]).rstrip(".,") in context.MONTHS
     return (
-        last[KIND] in ("date", "ordinal")
-        and len(digits) == 4
+        len(digits) == 4
         and _may_be_date(digits, value)
         and (gap in context.DATE_JOINTS or has_month(gap))
         and (last[KIND] == "date" or word_before(text, last[START]).rstrip(".,") in context.MONTHS)
@@ -321,24 +328,20 @@ def _is_spoken_range(text: str, last: Record, record: Record) -> bool:
 
 
 def join_signed(text: str, records: list[Record], record: Record) -> Record:
-    """Makes a range of two numbers with a dash and a sign between them: `-10--5`, `−10–−5`."""
+    """Makes a range of two quantities with one dash and a sign between them: `-10--5`, `−10–−5`."""
     last = records[-1]
-    if not (record[START] - last[END] == 1 and last[KIND] == record[KIND] == "quantity"):
-        return record
-    if text[last[END]] not in DASHES or text[record[START]] not in DASHES:
+    if last[KIND] != "quantity" or text[last[END]] not in DASHES or text[record[START]] not in DASHES:
         return record
     records[-1] = (*last[:KIND], "range", *last[UNIT:])
     return (*record[:KIND], "range", *record[UNIT:])
 
 
 def share_with_partner(text: str, records: list[Record], record: Record) -> Record:
-    """Shares unit, money and percent between the two numbers of a range or of `±`.
+    """Shares unit, money and percent between two numbers with one of `PARTNER_JOINTS` between them.
 
     Updates the last of `records` and returns the updated `record`.
     """
     last = records[-1]
-    if record[START] - last[END] > 5 or text[last[END] : record[START]] not in PARTNER_JOINTS:
-        return record
     if last[KIND] in ("date", "time", "identifier", "version", "year", "ordinal"):
         return record
     kind, unit, span = last[KIND], record[UNIT], record[UNIT_SPAN]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from numerate.reading.kinds import Record
 
-__all__ = ["NO_RUN", "list_records", "next_run", "run_records"]
+__all__ = ["MIN_TEXT", "NO_RUN", "list_records", "next_run", "run_records"]
 
 NO_RUN = (1 << 62, 1 << 62, "")
-_MIN_TEXT = 4096
+MIN_TEXT = 4096
 """Shorter texts are not searched for lists, because reading them is fast anyway."""
 # Items have one or two digits: three may be a group of thousands, four a year. Letters as separators make codes. The
 # separators `(`, `e+` and `+-` hardly occur in real lists; they limit the cost of adversarial texts. Dense text that is
@@ -28,7 +28,7 @@ _RUN = re.compile(r"(?<![\d.,:/'])(?<!(?<!\+)-)[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-
 
 def next_run(text: str, position: int) -> tuple[int, int, str]:
     """Start, end and separator of the next long list of small whole numbers; NO_RUN if there is none."""
-    if len(text) < _MIN_TEXT:
+    if len(text) < MIN_TEXT:
         return NO_RUN
     match = _RUN.search(text, position)
     return NO_RUN if match is None else (match.start(), match.end(), match[1])

@@ -49,7 +49,7 @@ _PLAIN = frozenset(["quantity", "range", "ratio"])
 _GIVERS = _PLAIN | {"money", "percent"}
 _PLAIN_OR_YEAR = _PLAIN | {"year"}
 _UNSETTLED = _PLAIN | {"year", "identifier"}
-_TAKERS = _GIVERS | {"year"}
+TAKERS = _GIVERS | {"year"}
 _ENDS_OF_RANGE = _GIVERS | {"year", "identifier"}
 _WITH_OWN_UNITS = _RANGES | {"and", "or", "plus", "comma", "last"}
 _BETWEEN = frozenset(["between", "zwischen", "entre", "tra", "fra"])
@@ -116,7 +116,7 @@ def _link(text: str, records: list[Record], index: int, joint: str, listed: bool
     """
     left, right = records[index], records[index + 1]
     kind, span, other = left[KIND], left[UNIT_SPAN], right[UNIT_SPAN]
-    if kind not in _TAKERS or (left[POWER] < 0 and joint != "plus") or _is_exponent(text, left[START]):
+    if kind not in TAKERS or (left[POWER] < 0 and joint != "plus") or _is_exponent(text, left[START]):
         return False
     if span is not None and other is not None and span[0] < right[START] and other[0] >= left[END]:
         # Both have a unit of their own.

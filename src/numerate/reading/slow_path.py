@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from numerate.numerals.style import VULGAR
-from numerate.numerals.units import CURRENCIES, currency_before, unit_after
+from numerate.numerals.unit_grammar import SPACES
+from numerate.numerals.units import CURRENCIES, CURRENCY_LAST, currency_before, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import (
     CALENDAR_MARKS,
@@ -42,8 +43,8 @@ _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
 _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
 """Words and marks after a number that need a rule of their own."""
-_NO_CURRENCY = frozenset("abcdefgijlmoqtuvwxyz0123456789,;:([=<>*\n")
-"""Characters that end no currency before a number."""
+_CURRENCY_ENDS = CURRENCY_LAST.union(SPACES)
+"""Characters before a number that may be the end of a currency."""
 _MINUS_ENDS = frozenset(["us ", "US ", "ve "])
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
 
@@ -91,7 +92,7 @@ def read_number(
     currency = None
     if left and first and text[first - 1] not in DASHES:
         last = text[first - 2 : first - 1] if text[first - 1] == " " else text[first - 1]
-        if last not in _NO_CURRENCY:
+        if last in _CURRENCY_ENDS:
             currency = _currency_before(text, first)
     # After the digits: exponent, percent sign, scale word, ordinal suffix, unit.
     stop = resume = end
@@ -179,8 +180,9 @@ def read_number(
     elif confidence != "certain":
         record = extended(record, confidence)
     if records and (gap := first - records[-1][kinds.END]) <= 5:
-        record = kinds.share_with_partner(text, records, record)
-        if gap == 1:
+        if text[first - gap : first] in kinds.PARTNER_JOINTS:
+            record = kinds.share_with_partner(text, records, record)
+        if gap == 1 and record[kinds.KIND] == "quantity":
             record = kinds.join_signed(text, records, record)
     records.append(record)
     return max(stop, resume)
@@ -312,6 +314,8 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
     close = _NEGATIVE_PERCENT.match(text, stop)
     if close is not None:
         return close.end(), -2
+    if digits.isdecimal() and not money:
+        return None
     separators = [char for char in digits if not char.isdecimal() and char != point and char not in "_/⁄"]
     opening = first - 1
     at_cell_start = opening == 0 or text[opening - 1] in "\n\t|" or text[max(0, opening - 2) : opening] == "  "

@@ -21,10 +21,11 @@ from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cl
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
 from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
+from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
-from numerate.reading.number_lists import NO_RUN, list_records, next_run, run_records
+from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
-from numerate.reading.sharing import ENDS, NEAR, share
+from numerate.reading.sharing import ENDS, NEAR, TAKERS, share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -52,6 +53,9 @@ _UNICODE = re.compile(
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
     rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}]))?"
 )
+_match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.match, SIMPLE.fullmatch, CUE_KINDS.get
+_CUE_WINDOW = 24
+"""How many characters before a number are searched for a cue; the longest cue has 15."""
 _WITH_VULGAR = re.compile(
     rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
 )
@@ -67,8 +71,10 @@ def _map_exotic(error: UnicodeError) -> tuple[str, int]:
     """Codec error handler: maps digits beyond Latin-1 to 0 and all other characters to spaces, one by one."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    run = error.object[error.start : error.end]
-    return "".join(["0" if char.isdecimal() or char in VULGAR else " " for char in run]), error.end
+    run, end = error.object[error.start : error.end], error.end
+    if len(run) == 1:  # most runs are one quotation mark or dash
+        return ("0" if run.isdecimal() or run in VULGAR else " "), end
+    return "".join(["0" if char.isdecimal() or char in VULGAR else " " for char in run]), end
 
 
 codecs.register_error("numerate-digits", _map_exotic)
@@ -133,19 +139,19 @@ class StandardReader(Reader):
         table lookups. `read_number` and `_read_cluster` are the slow path. A test checks that both paths agree.
         """
         records: list[kinds.Record] = []
+        append = records.append
+        neighbours: list[int] = []  # indices of numbers that may share a unit with the number before them
         ascii_only = text.isascii()
-        pattern = (_ASCII if ascii_only else _UNICODE).match
-        simple = SIMPLE.fullmatch if self.locale != "eu" else _RUN.fullmatch
+        pattern = _match_ascii if ascii_only else _match_unicode
         next_digit = text.encode("latin-1", "numerate-digits").translate(_DIGIT_MAP).find
-        find_back, append, follower = text.rfind, records.append, fast_path.easy_follower
-        busy, linking, links = fast_path.BUSY_FOLLOWERS, fast_path.LINKING_KINDS, fast_path.LINKS
-        leader_kind, cue_kind = self._leaders.get, CUE_KINDS.get
-        blank, line_end = (" ", "\n") if self._leaders else (None, None)
-        neighbours: list[int] = []  # indices of numbers that are close to the number before them
-        commas, ends, cue = False, ENDS, ""
+        busy = BUSY_FOLLOWERS
+        leaders, blank, line_end = self._leaders, " ", "\n"
+        run = next_run(text, 0) if len(text) >= MIN_TEXT else NO_RUN
+        if not leaders:  # every number takes the slow path
+            blank, line_end, run = None, None, NO_RUN
         last_end, last_kind, spaces = -NEAR, "", not ascii_only or "\n" in text or "\t" in text
-        run = next_run(text, 0) if self._leaders else NO_RUN
         run_start, address = run[0], None
+        commas, english, cue = False, self.locale != "eu", ""
         start = next_digit(b"0")
         while start >= 0:
             if start > run_start:  # the second number of a long list: read the rest of the list at once
@@ -163,8 +169,9 @@ class StandardReader(Reader):
             calm = attached is None and (spaced is None or spaced not in busy)
             # The text before the number gives its kind, None (no evidence) or "?" (take the slow path).
             if before == blank:
-                cue = text[find_back(" ", 0, start - 1) + 1 : start - 1]
-                kind = cue_kind(cue)
+                # Longer words than the window are no cues. `rpartition` is faster than `rfind` with limits.
+                cue = text[start - _CUE_WINDOW if start > _CUE_WINDOW else 0 : start - 1].rpartition(" ")[2]
+                kind = _cue_kind(cue)
                 if kind is None:
                     if spaces and not cue.isprintable():
                         kind = cue_after_line_end(cue)
@@ -186,7 +193,7 @@ class StandardReader(Reader):
                     run = next_run(text, address[1]) if run_start < address[1] else run
                     run_start = run[0]
                     continue
-                kind = leader_kind(before, "?")
+                kind = leaders.get(before, "?")
                 if kind == "open":
                     after = text[end : end + 1]
                     if after not in ")%":
@@ -217,16 +224,20 @@ class StandardReader(Reader):
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             gap = first - last_end
-            if gap <= 6 and last_kind in linking and kind != "date" and kind != "identifier":
+            if gap <= 6 and last_kind in LINKING_KINDS and kind != "date" and kind != "identifier":
                 if last_kind == "date":
-                    if end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
+                    if end - start == 4:
+                        if kind is None and text[last_end:start] in DATE_JOINTS:
+                            kind = "date"
+                    elif end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
                         kind = "?"
-                    elif kind is None and end - start == 4 and text[last_end:start] in DATE_JOINTS:
-                        kind = "date"
-                elif first != start or end - start == 4 or text[last_end:start] in links:
+                elif first != start or end - start == 4 or text[last_end:start] in LINKS:
                     kind = "?"
             whole = digits.isdecimal()
-            if (whole or simple(digits)) and (ascii_only or digits.isascii()):
+            # Most numbers that are not whole have one point; a pattern is slower than this test.
+            if (whole or (english and (digits.replace(".", "", 1).isdecimal() or _is_simple(digits)))) and (
+                ascii_only or digits.isascii()
+            ):
                 if kind == "?":
                     pass
                 elif calm:
@@ -236,7 +247,7 @@ class StandardReader(Reader):
                         elif (
                             before == " "
                             and cue == ","
-                            and text[find_back(" ", 0, start - 3) + 1 : start - 3] in MONTHS
+                            and text[text.rfind(" ", 0, start - 3) + 1 : start - 3] in MONTHS
                         ):
                             pass  # `March , 2007`
                         elif "1600" <= digits <= "2100":
@@ -245,33 +256,37 @@ class StandardReader(Reader):
                                 fields = YEAR_FIELDS[digits]
                                 if kind != "year":
                                     fields = (fields[0], kind, *fields[2:])
-                                if before != " " or text[end : end + 1] == ")" or (spaces and not cue.isprintable()):
+                                if (
+                                    before != " "
+                                    or (spaced is None and text[end : end + 1] == ")")
+                                    or (spaces and not cue.isprintable())
+                                ):
                                     sure = year_confidence(text, start, end)
                                     if sure == "certain":
                                         fields = None
                                     elif sure != fields[-1]:
                                         fields = (*fields[:-1], sure)
                                 if fields is not None:
-                                    append((start, end, *fields))
+                                    append((start, end) + fields)  # noqa: RUF005 (faster than a star)
                                     last_end, last_kind = end, kind
                                     start = next_digit(b"0", end)
                                     continue
                         else:
                             kind = kinds.four_digits(digits, spaced)
-                    elif kind == "date" and not (whole and fast_path.may_be_date(digits)):
+                    elif kind == "date" and not (whole and (end - start <= 2 or fast_path.may_be_date(digits))):
                         kind = None
                     if kind is not None:
                         value = float(digits if whole else digits.replace(",", ""))
                         if first != start and before != "+":
                             value = -value
-                        if start - last_end == 2:  # `98.8± 0.2`
+                        if start - last_end == 2 and (last_kind == "money" or text[last_end] == "±"):  # `98.8± 0.2`
                             neighbours.append(len(records))
                         append((first, end, value, kind, None, None, 0, "."))
                         last_end, last_kind = end, kind
                         start = next_digit(b"0", end)
                         continue
                 elif gap > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
-                    kind, stop, power, unit, unit_span = follower(text, end, digits, whole, kind, attached, spaced)
+                    kind, stop, power, unit, unit_span = easy_follower(text, end, digits, whole, kind, attached, spaced)
                     if kind is not None:
                         plain = digits if whole else digits.replace(",", "")
                         value = float(f"{plain}e{power}" if power else plain)
@@ -280,7 +295,11 @@ class StandardReader(Reader):
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
                         if end - start == 4 and whole and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
-                        if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
+                        if (
+                            start - last_end < NEAR
+                            and last_kind in TAKERS
+                            and (before != " " or text[start - 2] in ENDS)
+                        ):
                             neighbours.append(len(records))
                         append(record)
                         last_end, last_kind = stop, kind
@@ -290,8 +309,9 @@ class StandardReader(Reader):
             else:
                 one = False
                 commas = commas or ("," in digits and may_be_decimal(digits) is not None)
-            if start - last_end < NEAR and (before != " " or text[start - 2] in ends):
-                neighbours.append(len(records))
+            count = len(records)
+            if start - last_end < NEAR and last_kind in TAKERS and (before != " " or text[start - 2] in ENDS):
+                neighbours.append(count)
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
                 if one:
@@ -299,10 +319,10 @@ class StandardReader(Reader):
                 elif calm and kind is None and fast_path.read_pair(text, start, digits, records):
                     stop = end
                 else:
-                    count = len(records) + 1
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
-                    if len(records) - count < _LONGEST_SERIES:
-                        neighbours += range(count, len(records))
+                    size = len(records) - count
+                    if 2 < size <= _LONGEST_SERIES or (size == 2 and records[count][3] in TAKERS):
+                        neighbours += range(count + 1, len(records))
             last_end, last_kind = records[-1][1], records[-1][3]
             start = next_digit(b"0", stop if stop > end else end)
         if commas and self.locale == "auto" and has_decimal_commas(text):
