@@ -118,6 +118,8 @@ class _Trunk(Backbone):
     config_class = NumerateTrunkConfig
     base_model_prefix = "trunk"
     supports_gradient_checkpointing = True
+    counts_real_tokens = True
+    """Positions follow from the attention mask: numerate gives none of its own."""
     _supports_sdpa = True
     _no_split_modules: ClassVar[list[str]] = ["TrunkBlock"]  # type: ignore[misc]
 

@@ -64,7 +64,7 @@ class BackboneInfo:
         positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
         needs_ids: Whether it needs its own token ids beside our embeddings: causal classifiers find the last token of a
             text by them, and a few models do something else with embeddings than with ids.
-        takes_positions: Whether it takes `position_ids`, and does not derive them from token ids.
+        takes_positions: Whether it takes `position_ids`, and does not derive them from token ids or the attention mask.
         has_encoder: Whether it has an encoder (or decoder) below its head, whose last state can be changed.
         reads_state: Whether its head reads that state, and not a pooled vector that was made before.
         pads_left: Whether prompts of several lengths can be padded on the left: recurrent models read the padding.
@@ -121,7 +121,7 @@ class BackboneInfo:
         return cls(
             task=task, is_language_model=language_model, is_encoder_decoder=both, is_causal=causal,
             embedding_dim=embedding_dim, hidden_dim=hidden_dim, positions_after=after, needs_ids=needs_ids,
-            takes_positions=after is None and "position_ids" in takes,
+            takes_positions=after is None and "position_ids" in takes and not getattr(inner, "counts_real_tokens", False),
             has_encoder=bool(state_modules(inner)),
             reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,
         )  # fmt: skip
