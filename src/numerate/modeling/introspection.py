@@ -118,10 +118,11 @@ class BackboneInfo:
             causal, hidden_dim = causal and not found.sees_ahead, found.hidden_dim or hidden_dim
             needs_ids |= not found.takes_embeddings
         after = None if both else _positions_after(inner)
+        counts_real_tokens = getattr(inner, "counts_real_tokens", False)
         return cls(
             task=task, is_language_model=language_model, is_encoder_decoder=both, is_causal=causal,
             embedding_dim=embedding_dim, hidden_dim=hidden_dim, positions_after=after, needs_ids=needs_ids,
-            takes_positions=after is None and "position_ids" in takes and not getattr(inner, "counts_real_tokens", False),
+            takes_positions=after is None and "position_ids" in takes and not counts_real_tokens,
             has_encoder=bool(state_modules(inner)),
             reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,
         )  # fmt: skip

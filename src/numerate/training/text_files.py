@@ -223,7 +223,7 @@ def parsed_json(text: str, where: str, *, any_text: bool = False) -> Any:
         raise SourceError(f"{where}: not JSON: {error}") from None
 
 
-class _KeyTwiceError(NumerateError):
+class _KeyTwiceError(NumerateError, ValueError):
     """A JSON object with two equal keys, of which one value would be lost."""
 
 
