@@ -42,7 +42,7 @@ def strings_of(numbers: NumberTable) -> Tensor:
 
     Example:
         >>> from numerate import find
-        >>> texts_of(strings_of(NumberTable.of_numerals(find("+1,234.50, .5, 007, 3.2%, 1.5 billion and 1.5e300"))))
+        >>> texts_of(strings_of(NumberTable.of_numerals(find("+1,234.50; .5; 007; 3.2%; 1.5 billion; 1.5e300"))))
         ['1234.50', '0.5', '7', '0.032', '1500000000', '1.5e300']
     """
     values = numbers.values()

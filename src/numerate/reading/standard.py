@@ -316,7 +316,9 @@ class StandardReader(Reader):
             if stop is None:
                 if one:
                     stop = read_number(text, start, end, attached or spaced, records)
-                elif calm and kind is None and fast_path.read_pair(text, start, digits, records):
+                elif (
+                    calm and kind is None and digits[:3] != "10-" and fast_path.read_pair(text, start, digits, records)
+                ):
                     stop = end
                 else:
                     stop = self._read_cluster(text, start, digits, attached or spaced, records)
