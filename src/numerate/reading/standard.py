@@ -21,7 +21,7 @@ from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cl
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
 from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
-from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower, read_pair
+from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
