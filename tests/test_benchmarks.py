@@ -27,12 +27,14 @@ def on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """The scripts' folder can be imported from, and there is no shared data: texts are generated."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.setenv("NUMERATE_SHARED", str(tmp_path / "missing"))
-    before = set(sys.modules)
+    # Other tests may have imported scripts with the shared folder in sight.
+    imported = {name: sys.modules.pop(name) for name in list(sys.modules) if (BENCHMARKS / f"{name}.py").is_file()}
     yield
     gc.unfreeze()  # the harness froze all objects
-    for name in set(sys.modules) - before:
+    for name in list(sys.modules):
         if (BENCHMARKS / f"{name}.py").is_file():
             del sys.modules[name]
+    sys.modules.update(imported)
 
 
 def run(script: str, *arguments: object) -> None:
