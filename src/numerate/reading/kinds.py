@@ -20,6 +20,8 @@ PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " 
 _PLAIN = ("quantity", "range", "ratio")
 _DATED = ("date", "ordinal")
 """Kinds of a day, after which a date may go on."""
+_SCORE_WORD = re.compile(rf"\b(?:un)?(?:{'|'.join(context.SCORE_WORDS)})").search
+"""A word of a score begins here: not the `tie` of `patient`."""
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
 _ENGINE = re.compile(
@@ -225,7 +227,7 @@ def _is_reference(
 def pair_in_context(text: str, begin: int, shape: str) -> str:
     """The kind of a pair: `ratio` if words around it indicate a score (`a 3-13 record`), else `shape`."""
     window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
-    return "ratio" if shape == "range" and any(cue in window for cue in context.SCORE_WORDS) else shape
+    return "ratio" if shape == "range" and _SCORE_WORD(window) else shape
 
 
 def pair_confidence(text: str, begin: int, cluster: str, kind: str | None) -> str:

@@ -302,7 +302,8 @@ class _Pair:
         if right[KIND] in ("identifier", "year") or left[KIND] == "year":
             kind = "quantity"
         if joint in _RANGES and left[KIND] in _PLAIN_OR_YEAR and right[KIND] in _UNSETTLED:
-            same = left[UNIT] == right[UNIT] and left[KIND] != "ratio" and left[VALUE] < right[VALUE]
+            score = left[KIND] == "ratio" and (joint != "dash" or left[UNIT] is None)  # `lost 10-14 kg` is no score
+            same = left[UNIT] == right[UNIT] and not score and left[VALUE] < right[VALUE]
             rich = left[UNIT] is not None or left[POWER] or right[POWER]
             if joint == "between":
                 rich = rich or self._text[right[START]] not in "+-−("
