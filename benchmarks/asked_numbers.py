@@ -114,6 +114,8 @@ def new_model(options: Namespace) -> numerate.NumberModel:
     import transformers as hf
 
     plan, checkpoint = dict(SYSTEMS[options.system]), str(options.model)
+    if options.head:
+        plan["head"] = HEAD | json.loads(options.head)
     tokenizer = hf.AutoTokenizer.from_pretrained(checkpoint)
     torch.manual_seed(options.seed)
     if options.system == "gpt":
@@ -340,6 +342,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--fresh", type=float, default=None, help="learning rate of the new parts; by default that of `NumberTrainer`"
     )
+    parser.add_argument("--head", default=None, help="further options of the number head, as JSON")
     parser.add_argument("--epochs", type=float, default=6, help="epochs")
     parser.add_argument("--batch", type=int, default=512, help="sentences per step")
     parser.add_argument("--limit", type=int, default=None, help="use only so many sentences")
