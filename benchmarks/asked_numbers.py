@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 KINDS = ("quantity", "percent", "money", "ratio", "range", "year", "ordinal")
 TRAINED, ASKED, PLAIN = 190_000, 9_005, 4_000
 """Sentences of Wikipedia for training, sentences with an asked number, number-free test sentences."""
-HEAD = {"kind": "mixture", "ratios": True, "components": 32}
+HEAD = {"kind": "mixture", "ratios": True, "components": 32, "dropout": 0.2}
 BOTH = {"kinds": KINDS, "relations": 1, "late_reach": 2, "head": HEAD, "embedder": "log-fourier", "placement": "add"}
 KEEP = BOTH | {"notation": {"kind": "keep", "slot": True}}
 SYSTEMS: dict[str, dict[str, Any]] = {

@@ -1,7 +1,9 @@
 """Styles: `render` reproduces a numeral's text, and writes other values in the same way."""
 
 import dataclasses
+import json
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -145,3 +147,24 @@ def test_an_ordinal_of_another_script_has_the_suffix_of_its_value():
 def test_shared_style_of_a_text(text: str, value: float, written: str) -> None:
     style = shared_style(numeral.style for numeral in find(text))
     assert render(dataclasses.replace(style, decimals=1), value) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "written"),
+    [
+        ("($0x4)", -4.0, "($0x4)"), ("1'000^2", 1000.0, "1'000"), ("2/10^30", 0.2, "2/10"), ("-0x0", -0.0, "-0x0"),
+    ],
+)  # fmt: skip
+def test_rare_forms_are_read_rendered_and_exact(text: str, value: float, written: str) -> None:
+    found = find(text)[0]
+    assert (found.text, repr(found.value), found.exact) == (written, repr(value), Fraction(str(value)))
+    assert render(found.style, found.value) == written
+
+
+def test_records_keep_the_sign_of_a_hexadecimal_zero() -> None:
+    assert repr(find("-0x0", reader="records")[0].value) == "-0.0"
+
+
+def test_an_infinite_uncertainty_is_json() -> None:
+    found = find("6±6e838")[0]
+    assert found.uncertainty == math.inf and json.loads(json.dumps(found.to_dict(), allow_nan=False))["uncertainty"]

@@ -63,7 +63,7 @@ class NumberRegressor:
         epochs: Passes over the training texts; by default 3, or as many as make 300 steps (at most 30).
         batch_size: Texts in a step.
         learning_rate: Learning rate of the backbone.
-        number_learning_rate: Learning rate of all new weights; by default ten times `learning_rate`, at most 3e-4.
+        number_learning_rate: Learning rate of all new weights; by default ten times `learning_rate`, at most 1e-3.
         freeze: Train only the new weights, not the backbone.
         max_length: Longest text in tokens; longer ones are cut.
         held_out: Share of the training texts that is held out for the calibration; 0 for no calibration.

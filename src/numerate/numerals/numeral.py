@@ -147,7 +147,8 @@ class Numeral:
         style = self.style
         anchor = style.anchor
         if style.family == "radix":
-            digits = self.text.lower().partition("0" + style.slash.lower())[2].removesuffix(style.suffix.lower())
+            text = self.text.lower().removesuffix(")").removesuffix(style.suffix.lower())
+            digits = text.partition("0" + style.slash.lower())[2]
             return None if len(digits) > MAX_EXACT_DIGITS else self._signed(Fraction(int(f"0{style.slash}{digits}", 0)))
         if style.family == "fraction":
             scaled = Fraction(repr(abs(self.value))) / Fraction(10) ** self.power
@@ -188,7 +189,7 @@ class Numeral:
         defaults = {"path": "", "shared": False, "uncertainty": None, "confidence": "certain"}
         names += [name for name, default in defaults.items() if getattr(self, name) != default]
         row = {name: getattr(self, name) for name in names}
-        return row | {key: repr(row[key]) for key in ("value", "written") if not math.isfinite(row[key])}
+        return row | {k: repr(v) for k, v in row.items() if isinstance(v, float) and not math.isfinite(v)}
 
     @property
     def _exponent(self) -> int:

@@ -20,6 +20,7 @@ _BARE = re.compile(r"10([-−])([1-9][0-9]?)").fullmatch
 _RELATION = re.compile(r"[<>~≈∼≤≥×][ ]?$").search
 _OTHER_POWER = re.compile(r"10−[0-9]").search
 _BASE = re.compile(r"\^([{(]?)([-+−]?)([0-9]{1,4})([})]?)(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.[0-9])").match
+_PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+").fullmatch
 _BRACKET = re.compile(r"\(([0-9]{1,4})\)(?![0-9(])").match
 
 
@@ -71,7 +72,7 @@ def base_power(text: str, end: int, digits: str) -> tuple[int, float] | None:
     if match is None or (match[1], match[4]) not in (("", ""), ("{", "}"), ("(", ")")):
         return None
     plain = digits.replace(",", "")
-    if len(plain) > 12 or not plain.isascii() or (match[1] and match[2] == "+"):
+    if len(plain) > 12 or not _PLAIN(plain) or (match[1] and match[2] == "+"):
         return None
     base, exponent = Fraction(plain), int(_signed(match[2], match[3]))
     if base == 0 or abs(exponent) * len(plain) > 1000:

@@ -230,8 +230,9 @@ def _value(written: str) -> float:
     try:
         return float(written)
     except ValueError:  # hexadecimal
-        number = int(written, 16)
+        size = written.lstrip("+-")
     try:
-        return float(number)
+        number = float(int(size, 16))
     except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        number = math.inf
+    return -number if written[0] == "-" else number

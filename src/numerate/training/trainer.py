@@ -63,7 +63,7 @@ class NumberTrainer(AtomicCheckpoints):
         number_metrics: Whether evaluation computes number metrics. A model that attends to both sides needs a forward
             pass over a text for each of its numbers.
         number_learning_rate: Learning rate of the embedder, the head and all other weights outside of the backbone;
-            "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 3e-4 (and not below
+            "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 1e-3 (and not below
             `learning_rate`): these weights are new, those of the backbone are trained. The schedule scales both alike.
         nonfinite_limit: Number of consecutive bad steps that ends the run.
         callbacks: Callbacks of the stock Trainer.
