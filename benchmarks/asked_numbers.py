@@ -32,6 +32,7 @@ from numerate import metrics
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.objectives.hiding import hide_numbers
 from numerate.processing.encoding import NumberCollator
+from numerate.processing.number_table import given_value
 from numerate.reading import make_reader
 from numerate.training import NumberTrainer
 from numerate.training.device_batches import BatchesByLength, the_batch
@@ -104,7 +105,7 @@ def _numerals(reader: Any, text: str) -> list[Numeral]:
 def _asked(source: str, text: str, numeral: Numeral, reader: Any) -> dict[str, Any]:
     suffix = numeral.style.suffix if numeral.power and numeral.text.endswith(numeral.style.suffix) else ""
     return {
-        "source": source, "text": text, "start": numeral.start, "end": numeral.end, "value": numeral.value,
+        "source": source, "text": text, "start": numeral.start, "end": numeral.end, "value": given_value(numeral),
         "written": numeral.written, "suffix": suffix, "numbers": len(_numerals(reader, text)),
     }  # fmt: skip
 

@@ -327,6 +327,23 @@ def test_what_is_trained_is_what_is_asked(name: str) -> None:
             assert output.loss.item() == pytest.approx(nats.item(), rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [("It sold between 2 and 2.5 million copies.", "2.5 million"), ("It cost $43-65 million.", "43")],
+)
+def test_a_shared_scale_stays_at_its_number(text: str, asked: str) -> None:
+    """Of `2 and 2.5 million`, the 2 that is given does not tell that millions are hidden."""
+    model = attached()
+    rows = model.processor([text], padding=True, return_tensors="pt")
+    wanted = torch.tensor([[n.text == asked for n in rows.numerals[0]]])
+    hidden = hide(model.processor, rows, wanted)
+    literal = model.processor([text.replace(asked, "[NUM]")], padding=True, return_tensors="pt")
+    assert torch.equal(
+        hidden.inputs["number_bits"].masked_fill(wanted, 0), literal["number_bits"].masked_fill(wanted, 0)
+    )
+    assert hidden.targets.values()[wanted].tolist() == [2.5e6 if "million" in asked else 43.0]
+
+
 def test_left_padding_gives_positions_by_the_mask() -> None:
     model = attached(objective={"kind": "masked", "what": "numbers", "scale_in_sight": 0.0})
     rows = model.processor(NUMBERS, padding=True, padding_side="left", return_tensors="pt")

@@ -174,7 +174,7 @@ class RatioPredictor(nn.Module):
 
     def __init__(self, dim: int, hidden: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)
         self.own = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden))
         self.other = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, hidden, bias=False))
         self.says = nn.Sequential(nn.GELU(), nn.Linear(hidden, 3))
@@ -184,6 +184,6 @@ class RatioPredictor(nn.Module):
         own = run_wide(self.own, hidden, double=False)
         other = run_wide(self.other, context.read_states, double=False)
         # Not `other[rows]`, whose gradient needs a sort.
-        both = functional.dropout(own[:, None] + other.index_select(0, context.rows), self.dropout, self.training)
+        both = self.dropout(own[:, None] + other.index_select(0, context.rows))
         logarithm, certainty, score = run_wide(self.says, both).unbind(-1)
         return logarithm, certainty, score

@@ -13,7 +13,16 @@ import torch
 from transformers import BatchEncoding
 
 from numerate.numerals.numeral import Numeral
-from numerate.processing.number_table import ASKED, GIVEN, PADDING, Written, clipped_precision, padded_table, precisions
+from numerate.processing.number_table import (
+    ASKED,
+    GIVEN,
+    PADDING,
+    Written,
+    clipped_precision,
+    given_value,
+    padded_table,
+    precisions,
+)
 from numerate.reading.luna import LunaReader
 from numerate.reading.plain import PlainReader
 from numerate.reading.records import RecordsReader
@@ -243,7 +252,7 @@ def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) 
     lists = [row.numerals() if isinstance(row, BareSpans) else row for row in rows]
     given = np.array([ASKED if n is None else GIVEN for row in lists for n in row], dtype=np.uint8)
     flat = [n for row in lists for n in row if n is not None]
-    numbers = np.array([n.written if written else n.value for n in flat], dtype=np.float64)
+    numbers = np.array([given_value(n, written) for n in flat], dtype=np.float64)
     if scaling is not None:
         numbers = scaling.apply(flat, numbers)  # type: ignore[arg-type]
     present = given == GIVEN

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
-    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "float_values", "padded_table",
+    "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "float_values", "given_value",
+    "padded_table",
     "precisions",
 ]  # fmt: skip
 
@@ -130,6 +131,17 @@ def precisions(numerals: Sequence[Numeral]) -> np.ndarray:
     return result
 
 
+def given_value(numeral: Numeral, written: bool = False) -> float:
+    """The number that a model is given or asked for: the value, or the `written` number.
+
+    A scale that stands at another number is not applied: 43 of `$43-65 million`. A model that is asked for
+    `$[NUM]-65 million` has the scale word in sight, and `$43-[NUM]` tells nothing of a scale, so that the value of 43
+    must not show that millions were hidden.
+    """
+    elsewhere = numeral.shared and not numeral.style.suffix  # of `$43-65 million`, 65 shares the currency only
+    return numeral.written if written or elsewhere else numeral.value
+
+
 def clipped_precision(numeral: Numeral) -> int:
     """A numeral's precision, clipped to int16."""
     return max(-30_000, min(30_000, numeral.precision))
@@ -200,7 +212,7 @@ class NumberTable:
     @classmethod
     def of_numerals(cls, numerals: Sequence[Numeral], written: bool = False) -> NumberTable:
         """A table of a reader's numerals; `written` takes the written number (1.5 of `1.5 billion`), not the value."""
-        values = [n.written if written else n.value for n in numerals]
+        values = [given_value(n, written) for n in numerals]
         texts = [n.text for n in numerals]
         bits, characters = bit_patterns(np.array(values, dtype=np.float64)), character_rows(texts)
         given = np.full(len(texts), GIVEN, dtype=np.uint8)
