@@ -73,7 +73,7 @@ def test_planets_beside_the_paper() -> None:
     text = error_table("xval-table5", grid, results, {"mean": {"test a1": figure_of(0.5)}}).markdown()
     rows = {line.split(" | ")[0].strip("| "): line for line in text.splitlines() if line.startswith("| ")}
     assert rows["p10"].startswith("| p10 | **0.002 (1 % invalid)** | 0.00076 | – (100 % invalid) | 0.0076 | – | 0.2")
-    assert rows["float+mixture"].startswith("| float+mixture | **0.002 ± 0.0127** |")  # Student's interval
+    assert rows["float+mixture"].startswith("| float+mixture | **0.002 ± 0.0127 (0 % invalid)** |")  # Student's interval
     assert rows["mean"].startswith("| mean | 0.5 | – |") and "the first 4 times" in text and "5%" in text
     trust = trust_table("xval-table5", grid, results)
     assert trust is not None and "| float+mixture | 88.1 %, 0.0123 |" in trust.markdown()
@@ -89,16 +89,16 @@ def test_temperatures_by_budget() -> None:
     results = {"xval+scalar": {variant: [run_of] for variant in grid.variants}}
     simple = {"yesterday": {"test last": figure_of(0.25)}}
     text = error_table("xval-table4", grid, results, simple).markdown()
-    assert "| xval+scalar | **0.2 (0.1 to 0.3)** | 1.75 | **0.2 (0.1 to 0.3)** |" in text
+    assert "| xval+scalar | **0.2 (0.1 to 0.3) (0 % invalid)** | 1.75 | **0.2 (0.1 to 0.3) (0 % invalid)** |" in text
     assert "| yesterday | 0.25 | – | 0.25 | 0.25 | 0.25 |" in text and "era5.npz" in text and "folder" not in text
     kelvin = error_table("xval-table4", grid, results, simple, "mse_kelvin").markdown()
-    assert "| xval+scalar | **0.8** | **0.8** | **0.8** | **0.8** |" in kelvin and "paper" not in kelvin
+    assert "| xval+scalar | **0.8 (0 % invalid)** | **0.8 (0 % invalid)** |" in kelvin and "paper" not in kelvin
     assert "hours (paper)" in cost_table("xval-table4", grid, results, {"xval+scalar": 1e-3}).markdown()
     # Where centred records alone were trained, the paper's figures stand beside those.
     grid = grid_for("xval-table4", "small", ("xval+scalar", "p10"))
     results = {name: {"centred-samples": [trained(**{"test last": figure_of(0.2)})]} for name in grid.encodings}
     text = error_table("xval-table4", grid, results, simple).markdown()
-    assert "| xval+scalar | **0.2** | 1.75 |" in text and "| p10 | **0.2** | 73 |" in text
+    assert "| xval+scalar | **0.2 (0 % invalid)** | 1.75 |" in text and "| p10 | **0.2 (0 % invalid)** | 73 |" in text
 
 
 def columns() -> dict[str, dict[str, torch.Tensor]]:
@@ -198,13 +198,19 @@ def test_temperatures_from_end_to_end(tmp_path: Path) -> None:
 def test_the_best_rate_misses_least(tmp_path: Path) -> None:
     grid = grid_for("xval-table5", "small", ("p10",))
     tries: Any = grid.tries("p10")
-    assert [trial.amount for trial in tries.values()] == [24_000.0] * 3
+    assert [trial.amount for trial in tries.values()] == [120_000.0] * 3
     (tmp_path / grid.name).mkdir()
     for trial, (mse, invalid) in zip(tries.values(), ((None, 1.0), (0.5, 0.2), (0.5, 0.0)), strict=True):
         one = {"mse": {"value": mse}, "invalid": {"value": invalid}, "variance": {"value": 2.0}}
         content = json.dumps({"figures": {"dev": {"a1": one, "m1": one}}})
         (tmp_path / grid.name / f"{trial.name}.json").write_text(content)
     assert best_rate(grid, tmp_path, "p10") == list(tries)[2]
+
+
+def test_rates_of_records_are_chosen_on_half_of_the_budget() -> None:
+    for table in ("xval-table4", "xval-table5"):
+        for scale in ("tiny", "small", "paper"):
+            assert grid_for(table, scale).rate_share >= 0.5
 
 
 def test_bad_names_are_one_line(tmp_path: Path) -> None:

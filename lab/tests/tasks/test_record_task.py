@@ -142,8 +142,38 @@ def test_what_is_missed_of_several_questions() -> None:
     assert math.exp(missed_variance({"a": half})) == pytest.approx(0.25, rel=1e-5)
     assert math.exp(missed_variance({"a": none})) == pytest.approx(1.0)
     assert math.exp(missed_variance({"a": some})) == pytest.approx(0.5)
+    # With a charge, an answer that is no number is worse than a wrong one of the usual size.
+    silent = scores(torch.full((4,), float("nan")), gold, charge=9.0)
+    for guess in (2.5, 4.0, 5.5):
+        wrong = scores(torch.full((4,), guess), gold, charge=9.0)
+        assert missed_variance({"a": silent}) > missed_variance({"a": wrong})
+    assert math.exp(missed_variance({"a": silent})) == pytest.approx(9.0 / 5.0)
+    some = scores(torch.tensor([1.0, 4.0, float("nan"), float("nan")]), gold, charge=9.0)
+    assert math.exp(missed_variance({"a": some})) == pytest.approx((0.5 * 0.5 + 0.5 * 9.0) / 5.0)
     # One that is exact counts for much, but others still count.
     assert math.exp(missed_variance({"a": exact, "b": half})) == pytest.approx((1e-6 * 0.25) ** 0.5, rel=1e-5)
+
+
+def test_answers_that_are_no_numbers_cost_the_farthest_training_target() -> None:
+    figures = []
+    for encoding in ("p10", "xval+scalar"):
+        task = SomeRecords(dataclasses.replace(TRIAL, encoding=encoding))
+        columns = dict(task.ask(task.build().cpu(), "dev"))
+        columns["a_predicted"] = np.full_like(columns["a_predicted"], np.nan)
+        figures.append(task.score("dev", columns)["dev"])
+    targets = some_records().gold("a")
+    farthest = ((targets - targets.mean()) ** 2).max()
+    for found in figures:  # the same for all encodings
+        assert found["a"]["charge"]["value"] == pytest.approx(farthest, rel=1e-12)
+        assert found["a"]["invalid"]["value"] == 1.0
+        share = math.exp(missed_variance({"a": found["a"]}))
+        assert share == pytest.approx(farthest / found["a"]["variance"]["value"])
+
+
+def test_every_cell_has_its_share_of_invalid_answers() -> None:
+    shown = SomeRecords(TRIAL).shown()
+    for ask in ("m", "a", "both"):
+        assert [column.metric for column in shown if column.split == f"test {ask}"] == ["mse", "invalid"]
 
 
 def test_joined_answers_weigh_their_scores() -> None:

@@ -44,7 +44,7 @@ def add_commands(app: typer.Typer) -> None:
         budget: Annotated[str | None, _help("What is equal: samples, tokens or seconds.")] = None,
         amount: Annotated[float | None, _help("How much of it, for each training.")] = None,
         rates: Annotated[str, _help("Learning rates to choose from on dev.")] = "3e-4,1e-3,3e-3",
-        rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.25,
+        rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.5,
         seeds: Annotated[int, _help("Trainings of each encoding.")] = 3,
         scale: Annotated[str, _help("Size of trunk, data and budget: tiny or small.")] = "small",
         option: Annotated[Names, _help("A setting of every training, as width=128; repeatable.")] = None,

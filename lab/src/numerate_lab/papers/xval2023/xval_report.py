@@ -114,7 +114,7 @@ def _of_columns(name: str, grid: Grid, of: Mapping[str, Sequence[Figures]]) -> d
 
 
 def error_table(name: str, grid: Grid, results: Results, simple: Mapping[str, Any], metric: str = "mse") -> Table:
-    """Mean squared errors, invalid answers in brackets, the paper's beside ours, and baselines below."""
+    """Mean squared errors, each with its share of invalid answers, the paper's beside ours, and baselines below."""
     labels, paper = paper_figures(name)
     shown = [labels[key] for key in labels if grid.task == "planets" or key in grid.variants]
     rows: dict[str, dict[str, Any]] = {}
@@ -122,9 +122,10 @@ def error_table(name: str, grid: Grid, results: Results, simple: Mapping[str, An
         rows[row] = {label: _error(found, metric) for label, found in _of_columns(name, grid, of).items()}
     for row, figures in simple.items():
         if grid.task == "temperature":
-            rows[row] = dict.fromkeys(shown, _error([figures["test last"]], metric))
+            rows[row] = dict.fromkeys(shown, _error([figures["test last"]], metric, trained=False))
         else:
-            rows[row] = {label: _error([figures[key]], metric) for key, label in labels.items() if key in figures}
+            known = {label: figures[key] for key, label in labels.items() if key in figures}
+            rows[row] = {label: _error([one], metric, trained=False) for label, one in known.items()}
     options: dict[str, Any] = {"best": "min", "corner": "encoding"}
     if metric == "mse_kelvin":
         return table(rows, dict.fromkeys(shown, _FORM), title=f"{name}: mean squared error, K²", **options)
@@ -140,15 +141,14 @@ def error_table(name: str, grid: Grid, results: Results, simple: Mapping[str, An
     return table(rows, dict.fromkeys(shown, _FORM), **options)
 
 
-def _error(found: Sequence[Mapping[str, Any]], metric: str) -> Cell:
+def _error(found: Sequence[Mapping[str, Any]], metric: str, trained: bool = True) -> Cell:
     cell = figure_cell([one[metric]["value"] for one in found], _FORM)
     mark = cell.mark
     ends = found[0].get("interval") if len(found) == 1 and metric == "mse" else None
     if ends is not None and ends["low"] is not None:
         mark += f" ({ends['low']:{_FORM}} to {ends['high']:{_FORM}})"
-    invalid = _mean(found, "invalid") if found else 0.0
-    if invalid > 0:
-        mark += f" ({100 * invalid:.3g} % invalid)"
+    if found and trained:  # also where it is 0: errors are of the other answers alone
+        mark += f" ({100 * _mean(found, 'invalid'):.3g} % invalid)"
     return Cell(cell.value, mark)
 
 

@@ -60,10 +60,13 @@ class Predictions:
         return Predictions(values, ends, sum((part.crps or 0.0) * part.count for part in parts) / max(1, count), count)
 
 
-def scores(values: Tensor, gold: Tensor, predicted: Predictions | None = None) -> dict[str, Any]:
+def scores(
+    values: Tensor, gold: Tensor, predicted: Predictions | None = None, charge: float | None = None
+) -> dict[str, Any]:
     """The figures of some answers: `mse` in written units, `invalid` share, and with intervals `coverage` and `crps`.
 
-    `variance` of the truth is there to compare with: it is the error of who knows the mean.
+    `variance` of the truth is there to compare with: it is the error of who knows the mean. `charge`, where it is
+    given, is the squared error that an answer counts with which is no number: see `missed_variance`.
 
     Example:
         >>> found = scores(torch.tensor([1.0, float("nan")]), torch.tensor([1.5, 2.0]))
@@ -73,6 +76,8 @@ def scores(values: Tensor, gold: Tensor, predicted: Predictions | None = None) -
     found = {"mse": mean_squared_error(values, gold)}
     found["invalid"] = Score(float(values.isnan().double().mean()) if len(values) else math.nan, len(values))
     found["variance"] = Score(float(gold.var(correction=0)) if len(gold) else math.nan, len(gold))
+    if charge is not None:
+        found["charge"] = Score(charge, len(values))
     if predicted is not None and predicted.intervals is not None and predicted.crps is not None:
         found["coverage"] = metrics.coverage(predicted.intervals[:, 0], predicted.intervals[:, 1], gold)
         found["crps"] = Score(predicted.crps, predicted.count)
@@ -80,7 +85,11 @@ def scores(values: Tensor, gold: Tensor, predicted: Predictions | None = None) -
 
 
 def missed_variance(dev: dict[str, Any]) -> float:
-    """The log of the share of the truth's variance that is missed, mean over questions; invalid answers miss all.
+    """The log of the share of the truth's variance that is missed, mean over questions.
+
+    An answer that is no number counts with the squared error `charge`: the largest squared distance of a training target
+    from the targets' mean, the error of the mean where it is most wrong. Results before task version 2 have no charge;
+    their rates were chosen with the variance in its place, which a wrong answer easily exceeds.
 
     A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
     `dev` has the figures of `scores` by question.
@@ -93,7 +102,8 @@ def missed_variance(dev: dict[str, Any]) -> float:
     logs = []
     for found in dev.values():
         mse, invalid, variance = found["mse"]["value"], found["invalid"]["value"], found["variance"]["value"]
-        error = variance if mse is None else (1 - invalid) * mse + invalid * variance
+        charge = found.get("charge", found["variance"])["value"]
+        error = charge if mse is None or math.isnan(mse) else (1 - invalid) * mse + invalid * charge
         logs.append(math.log(max(error / max(variance, 1e-30), 1e-6)))
     return sum(logs) / len(logs)
 

@@ -98,6 +98,7 @@ def record_encoding(name: str) -> Encoding:
 class RecordsTask(TrunkTask):
     """A task of records; a subclass makes them in `make_records`, and names the questions in `questions`."""
 
+    version: ClassVar[int] = 2
     Trial: ClassVar[type[TrialConfig]] = RecordsTrial
     keeps_best: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-4  # results of version 0.2.0 keep float32
@@ -183,16 +184,29 @@ class RecordsTask(TrunkTask):
         return make() if split == "train" else self.workspace.once(("rows", self.records_key(split)), make)
 
     def ask(self, model: NumberModel, split: str) -> Columns:
-        """For each question its `predicted` and `gold` numbers, ends of 90 % intervals, and mean CRPS and count."""
+        """For each question its `predicted` and `gold` numbers, ends of 90 % intervals, and mean CRPS and count.
+
+        Also its `charge`: see `missed_variance`.
+        """
         records, rows, columns = self.examples(split), self._rows(model, split), {}
         for ask in self.asks(split):
             predicted = _in_order(model, records, rows, ask)
             columns |= {f"{ask}_predicted": predicted.values.numpy(), f"{ask}_gold": records.gold(ask)}
+            columns[f"{ask}_charge"] = np.array([self.charge(ask)])
             if predicted.intervals is not None:
                 low, high = predicted.intervals.T.numpy()
                 crps = np.array([predicted.crps, predicted.count], dtype=np.float64)
                 columns |= {f"{ask}_low": low, f"{ask}_high": high, f"{ask}_crps": crps}
         return columns
+
+    def charge(self, ask: str) -> float:
+        """The largest squared distance of a training target from the targets' mean; the same for all encodings."""
+
+        def farthest() -> float:
+            targets = self.examples("train").gold(ask)
+            return float(np.square(targets - targets.mean()).max())
+
+        return self.workspace.once(("charge", ask, self.records_key("train")), farthest)
 
     def score(self, split: str, columns: Columns) -> Figures:
         """`{split} {question}` -> figures; on dev `dev` -> question -> figures."""
@@ -203,16 +217,17 @@ class RecordsTask(TrunkTask):
             intervals = torch.stack([given["low"], given["high"]], dim=1) if "low" in given else None
             crps, count = given["crps"].tolist() if "crps" in given else (None, 0)
             predicted = Predictions(given["predicted"], intervals, crps, int(count))
-            found[ask] = self.measured(split, predicted, given["gold"])
+            charge = float(columns[f"{ask}_charge"][0]) if f"{ask}_charge" in columns else None
+            found[ask] = self.measured(split, predicted, given["gold"], charge)
         return {"dev": found} if split == "dev" else {f"{split} {ask}": one for ask, one in found.items()}
 
-    def measured(self, split: str, predicted: Predictions, gold: Tensor) -> Figures:
+    def measured(self, split: str, predicted: Predictions, gold: Tensor, charge: float | None = None) -> Figures:
         """The figures of one question."""
         del split
-        return scores(predicted.values, gold, predicted)
+        return scores(predicted.values, gold, predicted, charge)
 
     def error(self, figures: Mapping[str, Any]) -> float:
-        """The mean log share of the variance that is missed on dev."""
+        """The mean log share of the variance that is missed on dev; answers that are no numbers cost the charge."""
         return missed_variance(figures["dev"])
 
     def looked(self, figures: Figures) -> Figures:
@@ -220,9 +235,13 @@ class RecordsTask(TrunkTask):
         return {ask: one["mse"]["value"] for ask, one in figures["dev"].items()}
 
     def shown(self) -> list[Column]:
-        """The mean squared error of each question of each test set."""
+        """The mean squared error of each question of each test set, and the share of answers that are no numbers."""
         asked = [(split, ask) for split, asks in self.questions.items() for ask in asks]
-        return [Column(f"{split} {ask}", "mse", f"{ask}, {split}", table="mean squared error") for split, ask in asked]
+        shown = [Column(f"{split} {ask}", "mse", f"{ask}, {split}", table="mean squared error") for split, ask in asked]
+        for split, ask in asked:
+            title = f"{ask}, {split}"
+            shown.append(Column(f"{split} {ask}", "invalid", title, ".2f", factor=100.0, table="invalid answers, %"))
+        return shown
 
 
 def encode_records(model: NumberModel, records: Records, device: torch.device) -> list[Rows]:

@@ -89,9 +89,9 @@ class Temperature(RecordsTask):
         """Centred records are others."""
         return f"{super().records_key(split)}{'-centred' if self.config.centred else ''}"
 
-    def measured(self, split: str, predicted: Predictions, gold: Tensor) -> Figures:
+    def measured(self, split: str, predicted: Predictions, gold: Tensor, charge: float | None = None) -> Figures:
         """Also in kelvin, and for the test set intervals that draw whole days, also of the difference to yesterday."""
-        found = super().measured(split, predicted, gold)
+        found = super().measured(split, predicted, gold, charge)
         value = found["mse"]["value"]
         found["mse_kelvin"] = found["mse"] | {"value": None if value is None else value * self.source.kelvin**2}
         if split == "test":
