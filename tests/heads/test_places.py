@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from numerate.heads.bit_probabilities import BitsDistribution, BitsHead
-from numerate.heads.fourier_digits import DigitsDistribution, FourierDigitsHead
+from numerate.heads.fourier_digits import ComplementDistribution, DigitsDistribution, FourierDigitsHead
 
 from .examples import FINITE, f64, fresh, states, table
 
 
-def small(rows: int = 3) -> DigitsDistribution:
-    head = fresh("fourier-digits", integer_digits=2, fraction_digits=1)
+def small(rows: int = 3, complement: bool = False) -> DigitsDistribution:
+    head = fresh("fourier-digits", integer_digits=2, fraction_digits=1, complement=complement)
     distribution = head(states(rows)[:, :12])
     assert isinstance(distribution, DigitsDistribution)
     return distribution
@@ -30,13 +30,16 @@ def enumerated(distribution: DigitsDistribution, row: int) -> dict[float, float]
     chances = distribution.log_digits[row].exp().tolist()
     for sign, a, b, c in itertools.product((1, -1), range(10), range(10), range(10)):
         value = sign * float(f"{a}{b}.{c}") + 0.0
+        if isinstance(distribution, ComplementDistribution):  # -0.1 is a minus sign and 99.9
+            value = (100 * a + 10 * b + c - (1000 if sign < 0 else 0)) / 10
         chance = (plus if sign > 0 else 1 - plus) * chances[0][a] * chances[1][b] * chances[2][c]
         result[value] = result.get(value, 0.0) + chance
     return result
 
 
-def test_digits_equal_enumeration() -> None:
-    distribution = small()
+@pytest.mark.parametrize("complement", [False, True])
+def test_digits_equal_enumeration(complement: bool) -> None:
+    distribution = small(complement=complement)
     for row in range(3):
         masses = enumerated(distribution, row)
         values = sorted(masses)
@@ -51,24 +54,53 @@ def test_digits_equal_enumeration() -> None:
         for p in (0.01, 0.3, 0.5, 0.9):
             smallest = next(v for v, total in zip(values, cdf.tolist(), strict=True) if total >= p)
             assert one.quantile(p).item() == smallest
-        whole = table([7.0, -7.0, 0.0, 42.0, 98.0])
+        whole = table([7.0, -7.0, 0.0, 42.0, 98.0, -1.0, -99.0])
         for value, mass in zip(whole.values().tolist(), one.scores(whole)[0], strict=True):
             inside = math.fsum(m for v, m in masses.items() if value - 0.5 < v <= value + 0.5)
             assert one.log_mass(table([value])).exp().item() == pytest.approx(inside, rel=1e-9)
             assert mass.exp().item() == pytest.approx(masses[value])
 
 
-def test_digit_scores_and_loss_follow_the_formula() -> None:
-    head = fresh("fone", integer_digits=2, fraction_digits=1)
+@pytest.mark.parametrize(
+    ("complement", "number", "digits"),
+    [(False, -40.7, (4, 0, 7)), (True, -40.7, (5, 9, 3)), (True, -0.1, (9, 9, 9)), (False, 40.7, (4, 0, 7)),
+     (True, 40.7, (4, 0, 7))],
+)  # fmt: skip
+def test_digit_scores_and_loss_follow_the_formula(
+    complement: bool, number: float, digits: tuple[int, int, int]
+) -> None:
+    head = fresh("fone", integer_digits=2, fraction_digits=1, complement=complement)
     assert isinstance(head, FourierDigitsHead)
     outputs = head.layers(states(1))[0].tolist()
     loss = 0.0
-    for place, digit in enumerate((4, 0, 7)):
+    for place, digit in enumerate(digits):
         a, b = outputs[2 * place : 2 * place + 2]
         scores = [a * math.cos(2 * math.pi * j / 10) + b * math.sin(2 * math.pi * j / 10) for j in range(10)]
         loss += math.log(sum(map(math.exp, scores))) - scores[digit]
-    sign = math.log1p(math.exp(outputs[6]))  # of the minus sign
-    assert head.loss(states(1), table([-40.7])).item() == pytest.approx(loss / 3 + sign, rel=1e-5)
+    sign = math.log1p(math.exp(outputs[6] if number < 0 else -outputs[6]))
+    # The sign is one more place: it weighs as much as a digit, not as much as all of them.
+    assert head.loss(states(1), table([number])).item() == pytest.approx((loss + sign) / 4, rel=1e-5)
+
+
+def test_sign_of_zero() -> None:
+    for complement in (False, True):
+        head = fresh("fone", integer_digits=2, fraction_digits=1, complement=complement)
+        outputs = head.layers(states(1))[0].tolist()
+        loss = math.log1p(math.exp(-outputs[6])) if complement else 0.0  # a complement has one zero, which is positive
+        for a, b in zip(outputs[:6:2], outputs[1:6:2], strict=True):
+            scores = [a * math.cos(2 * math.pi * j / 10) + b * math.sin(2 * math.pi * j / 10) for j in range(10)]
+            loss += math.log(sum(map(math.exp, scores))) - scores[0]
+        assert head.loss(states(1), table([0.0])).item() == pytest.approx(loss / 4, rel=1e-5)
+
+
+def test_complements_of_extremes() -> None:
+    distribution = small(complement=True)[0]
+    cdf = distribution.cdf(f64([[-math.inf, -1e308, -100.1, -100.0, 99.9, 1e308, math.inf]]))[0]
+    minus_digits = distribution.log_digits[0, :, 0].sum().exp() * distribution.plus_logit.neg().sigmoid()[0]
+    assert cdf[:3].tolist() == [0.0] * 3 and cdf[4:].tolist() == pytest.approx([1.0] * 3)
+    assert cdf[3].item() == pytest.approx(minus_digits.item())
+    drawn = distribution.sample(200, generator=torch.Generator().manual_seed(0))
+    assert bool((drawn.min() >= -100) & (drawn.max() <= 99.9)) and drawn.min() < 0 < drawn.max()
 
 
 def test_digits_beyond_the_range_are_clamped() -> None:
@@ -82,8 +114,9 @@ def test_digits_beyond_the_range_are_clamped() -> None:
     assert zero == pytest.approx(head.loss(states(1), table([-0.04])).item())
 
 
-def test_digits_are_memorised() -> None:
-    head = fresh("fourier-digits", integer_digits=4, fraction_digits=2)
+@pytest.mark.parametrize("complement", [False, True])
+def test_digits_are_memorised(complement: bool) -> None:
+    head = fresh("fourier-digits", integer_digits=4, fraction_digits=2, complement=complement)
     hidden, values = states(6), f64([3.14, -1987.0, 0.0, 9999.99, 12.5, -0.01])
     optimizer = torch.optim.Adam(head.parameters(), lr=0.1)
     for _ in range(150):

@@ -45,5 +45,7 @@ def test_digits_follow_the_numbers() -> None:
     fitted = encoding_of("fourier").for_digits(7, 2).options
     assert fitted["embedder"] == {"kind": "fourier", "integer_digits": 7, "fraction_digits": 2}
     assert fitted["head"] == {"kind": "fourier-digits", "integer_digits": 7, "fraction_digits": 2}
+    complement = encoding_of("fourier+complement-digits").for_digits(7, 2).options["head"]
+    assert complement == fitted["head"] | {"complement": True}
     assert encoding_of("fourier").for_digits(20, 9).options["head"]["integer_digits"] == 15, "all that a float64 holds"
     assert encoding_of("float").for_digits(7, 2) == encoding_of("float")

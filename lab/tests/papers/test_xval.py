@@ -73,7 +73,8 @@ def test_planets_beside_the_paper() -> None:
     text = error_table("xval-table5", grid, results, {"mean": {"test a1": figure_of(0.5)}}).markdown()
     rows = {line.split(" | ")[0].strip("| "): line for line in text.splitlines() if line.startswith("| ")}
     assert rows["p10"].startswith("| p10 | **0.002 (1 % invalid)** | 0.00076 | – (100 % invalid) | 0.0076 | – | 0.2")
-    assert rows["float+mixture"].startswith("| float+mixture | **0.002 ± 0.0127 (0 % invalid)** |")  # Student's interval
+    # Student's interval.
+    assert rows["float+mixture"].startswith("| float+mixture | **0.002 ± 0.0127 (0 % invalid)** |")
     assert rows["mean"].startswith("| mean | 0.5 | – |") and "the first 4 times" in text and "5%" in text
     trust = trust_table("xval-table5", grid, results)
     assert trust is not None and "| float+mixture | 88.1 %, 0.0123 |" in trust.markdown()

@@ -1,4 +1,4 @@
-"""Head over independent decimal digits, each scored by its angle on a circle (FoNE)."""
+"""Head over independent decimal digits and a sign, each digit scored by its angle on a circle (FoNE)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numerate.heads.places import below, log_between, log_equal
 from numerate.heads.values import half_unit
 from numerate.registry import heads
 
-__all__ = ["DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]
+__all__ = ["ComplementDistribution", "DigitsDistribution", "FourierDigitsConfig", "FourierDigitsHead"]
 
 
 def _powers(places: int, device: torch.device) -> Tensor:
@@ -68,9 +68,13 @@ class DigitsDistribution(ValueDistribution):
         logit = torch.where(values < 0, -self.plus_logit[:, None], self.plus_logit[:, None])
         return functional.logsigmoid(logit).masked_fill(self._nearest(values.abs()) == 0, 0.0)
 
+    def _target_digits(self, values: Tensor) -> Tensor:
+        """The digits that a number is trained on: int64 (N, C, P)."""
+        return self._digits(self._nearest(values.abs()))
+
     def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
         del precision
-        return log_equal(self.log_digits, self._digits(self._nearest(values.abs()))) + self._log_sign(values)
+        return log_equal(self.log_digits, self._target_digits(values)) + self._log_sign(values)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
         size, half = values.abs(), half_unit(precision)
@@ -107,18 +111,86 @@ class DigitsDistribution(ValueDistribution):
         return torch.where(self.plus_logit < 0, -size, size).masked_fill(zero, 0.0) + 0.0
 
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        integers, plus = self._drawn(count, generator)
+        return torch.where(plus, 1.0, -1.0) * self._value(integers) + 0.0
+
+    def _drawn(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """Integers of drawn digits, and whether the sign is plus: (count, N) each."""
         chances = self.log_digits.exp().reshape(-1, 10)
         digits = torch.multinomial(chances, count, replacement=True, generator=generator).T
         integers = (digits.reshape(count, -1, self.places) * _powers(self.places, self.device)).sum(-1)
         chance = torch.rand(integers.shape, generator=generator, dtype=torch.float64, device=self.device)
-        return torch.where(chance < self.plus_logit.sigmoid(), 1.0, -1.0) * self._value(integers) + 0.0
+        return integers, chance < self.plus_logit.sigmoid()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComplementDistribution(DigitsDistribution):
+    """Independent digits of x mod 10^P and a sign: a negative number has the digits of its ten's complement.
+
+    In units of 10^-n, the digits are those of x where x >= 0, and of 10^P + x where x < 0. So the digits of a
+    difference a - b do not depend on which of the two is larger. The range is -10^P to 10^P - 1; 0 is positive, and has
+    one mass.
+    """
+
+    def _units(self, values: Tensor) -> Tensor:
+        """The nearest multiple within the range: int64."""
+        scaled = (values.clamp(-1e300, 1e300) * 10.0**self.fraction_digits).round()
+        return scaled.clamp(-(10.0**self.places), 10.0**self.places - 1).to(torch.int64)
+
+    def _target_digits(self, values: Tensor) -> Tensor:
+        return self._digits(self._units(values) % 10**self.places)
+
+    def _log_sign(self, values: Tensor) -> Tensor:
+        logit = self.plus_logit[:, None]
+        return functional.logsigmoid(torch.where(self._units(values) < 0, -logit, logit))
+
+    def _last(self, values: Tensor) -> Tensor:
+        """The last multiple at or below a value: int64, from -10^P - 1, which is below the range."""
+        units = self._units(values)
+        return torch.where(self._value(units) <= values, units, units - 1)
+
+    def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
+        half, nearest = half_unit(precision), self._units(values)
+        first = (self._last((values - half).clamp_min(-1e300)) + 1).minimum(nearest)
+        last = self._last((values + half).clamp_max(1e300)).maximum(nearest)
+        ends = (self._digits(end % 10**self.places) for end in (first, last))
+        one_sign = log_between(self.log_digits, *ends) + self._log_sign(values)
+        both_signs = ValueDistribution._log_mass(self, values, precision)
+        return torch.where((first < 0) == (last < 0), one_sign, both_signs)
+
+    def _cdf(self, values: Tensor) -> Tensor:
+        after = self._last(values.clamp(-1e300, 1e300)) + 1
+        minus, plus = (-self.plus_logit).sigmoid()[:, None], self.plus_logit.sigmoid()[:, None]
+        below_zero = minus * self._below(after + 10**self.places)
+        return torch.where(after <= 0, below_zero, minus + plus * self._below(after))
+
+    def mean(self) -> Tensor:
+        """Expected value: (N,)."""
+        digits = (self.log_digits.exp() * torch.arange(10, device=self.device)).sum(-1)
+        units = (digits * _powers(self.places, self.device)).sum(-1) - (-self.plus_logit).sigmoid() * 10.0**self.places
+        return units / 10.0**self.fraction_digits
+
+    def mode(self) -> Tensor:
+        """Most probable value: (N,)."""
+        integers = (self.log_digits.argmax(-1) * _powers(self.places, self.device)).sum(-1)
+        return self._value(torch.where(self.plus_logit < 0, integers - 10**self.places, integers))
+
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        integers, plus = self._drawn(count, generator)
+        return self._value(torch.where(plus, integers, integers - 10**self.places))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FourierDigitsConfig(DigitsConfig):
-    """Options of `fourier-digits`: those of `DigitsConfig`."""
+    """Options of `fourier-digits`: those of `DigitsConfig`, and `complement`.
+
+    Attributes:
+        complement: Digits of x mod 10^P instead of those of |x|, for numbers that may be negative: -1 is a minus sign
+            and 9...99. The last digits of a difference are then the same whichever operand is larger.
+    """
 
     kind: ClassVar[str] = "fourier-digits"
+    complement: bool = False
 
 
 @heads.register("fourier-digits", "fone")
@@ -126,9 +198,10 @@ class FourierDigitsHead(Head):
     """Two coordinates for each decimal place, which score the ten digits by their angles (FoNE, Zhou et al. 2025).
 
     Layer norm and a linear layer give (a, b) for each place; digit j scores a · cos(2πj/10) + b · sin(2πj/10). The loss
-    is the mean cross-entropy of the digits. Our additions: a logit for the sign, whose cross-entropy is added unless
-    all digits are 0; numbers with too many digits are trained on as the highest number (`clamped`). NaN and the
-    infinities are not targets.
+    is the mean cross-entropy of the digits and the sign. Our additions: a logit for the sign, which counts as one more
+    place (unless all digits are 0, where there is no sign to learn); the digits of the ten's complement (`complement`);
+    numbers with too many digits are trained on as the highest number (`clamped`). NaN and the infinities are not
+    targets.
 
     Shape: `(N, dim)` to N distributions over ±(m + n) digits.
 
@@ -152,7 +225,8 @@ class FourierDigitsHead(Head):
         angles = 2 * math.pi / 10 * torch.arange(10, dtype=torch.float64, device=outputs.device)
         circle = torch.stack([angles.cos(), angles.sin()])
         scores = outputs[:, :-1].reshape(-1, self.places, 2) @ circle
-        return DigitsDistribution(scores.log_softmax(-1), outputs[:, -1], self.config.fraction_digits)
+        made = ComplementDistribution if self.config.complement else DigitsDistribution
+        return made(scores.log_softmax(-1), outputs[:, -1], self.config.fraction_digits)
 
     def clamped(self, numbers: NumberTable) -> Tensor:
         """Numbers with too many digits before the point: (N,) bool."""
@@ -161,5 +235,6 @@ class FourierDigitsHead(Head):
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         distribution = self.forward(hidden)
         values = numbers.values()[:, None]
-        digits = distribution._digits(distribution._nearest(values.abs()))
-        return -(log_equal(distribution.log_digits, digits) / self.places + distribution._log_sign(values))[:, 0]
+        digits = log_equal(distribution.log_digits, distribution._target_digits(values))
+        # A sign that weighed as much as all digits together would be learnt first, and the digits hardly at all.
+        return -(digits + distribution._log_sign(values))[:, 0] / (self.places + 1)

@@ -33,6 +33,8 @@ once, the number of tokens would tell the answer's length."""
 _SLOTS = ("marker", "addback", "prefix", "drop")
 """Notations that write no digits: an embedder or nothing stands for the number."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits", "residues": "residues"}
+_HEAD_VARIANTS: dict[str, dict[str, Any]] = {"complement-digits": {"kind": "fourier-digits", "complement": True}}
+"""Names behind the `+` that stand for a head with options."""
 _MADE_OF_OTHERS = ("sum", "concat", "rescaled")
 _DIGITS = ("fourier", "fourier-digits", "residues")
 _MOST_DIGITS = 15
@@ -131,12 +133,16 @@ def encoding_of(name: str) -> Encoding:
         raise UnknownNameError(f"unknown encoding {first!r}: {near_names(first, encoding_names())}")
     if first != "xval" and first not in embedders:
         return _of_recipe(name, first, head)
-    chosen = heads.name_of(head or _USUAL_HEADS.get(first, "mixture"))
-    options: dict[str, Any] = {"notation": {"kind": "marker"}, "placement": "add", "head": {"kind": chosen}}
+    given = _head_of(head or _USUAL_HEADS.get(first, "mixture"))
+    options: dict[str, Any] = {"notation": {"kind": "marker"}, "placement": "add", "head": given}
     if first == "xval":
         options |= {"embedder": {"kind": "scaled-value"}, "placement": "scale"}
         return Encoding(name, scaled=True, options=options)
-    return Encoding(name, scaled=chosen == "scalar", options=options | {"embedder": {"kind": first}})
+    return Encoding(name, scaled=given["kind"] == "scalar", options=options | {"embedder": {"kind": first}})
+
+
+def _head_of(name: str) -> dict[str, Any]:
+    return dict(_HEAD_VARIANTS[name]) if name in _HEAD_VARIANTS else {"kind": heads.name_of(name)}
 
 
 def _of_notation(name: str) -> Encoding:
@@ -163,7 +169,7 @@ def _of_recipe(name: str, first: str, head: str) -> Encoding:
     parts: dict[str, Any] = {"notation": recipe.notation, "embedder": recipe.embedder, "placement": recipe.placement}
     parts |= {
         "gated": recipe.gated,
-        "head": {"kind": heads.name_of(head)} if head else recipe.head or {"kind": "mixture"},
+        "head": _head_of(head) if head else recipe.head or {"kind": "mixture"},
     }
     return Encoding(name, scaled=parts["head"]["kind"] == "scalar", options=parts)
 

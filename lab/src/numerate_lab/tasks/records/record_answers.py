@@ -87,9 +87,9 @@ def scores(
 def missed_variance(dev: dict[str, Any]) -> float:
     """The log of the share of the truth's variance that is missed, mean over questions.
 
-    An answer that is no number counts with the squared error `charge`: the largest squared distance of a training target
-    from the targets' mean, the error of the mean where it is most wrong. Results before task version 2 have no charge;
-    their rates were chosen with the variance in its place, which a wrong answer easily exceeds.
+    An answer that is no number counts with the squared error `charge`: the largest squared distance of a training
+    target from the targets' mean, the error of the mean where it is most wrong. Results before task version 2 have no
+    charge; their rates were chosen with the variance in its place, which a wrong answer easily exceeds.
 
     A share below a millionth counts as that: a question that is always answered exactly would outweigh all others.
     `dev` has the figures of `scores` by question.
