@@ -150,9 +150,13 @@ def test_random_words_are_not_special_tokens() -> None:
 def test_slot_can_be_masked_as_in_luna() -> None:
     options: dict[str, Any] = {"ratio": 0.0, "number_ratio": 1.0, "hide_slot": True}
     task = objectives["masked"].build(**options).prepare(dict(BEHIND), SIZED)
-    assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 11, 3, 0, 0]] and (task.labels == -100).all()
+    assert task.inputs["input_ids"].tolist() == [[2, 10, 4, 11, 3, 0, 0]]
+    assert task.labels.tolist() == [[-100, -100, 100, -100, -100, -100, -100]], "[NUM] is to be predicted, as in xVal"
     task = objectives["masked"].build(**options, joint=False).prepare(dict(BEHIND), SIZED)
     assert task.inputs["input_ids"].tolist() == [[2, 10, 20, 21, 4, 11, 3]] and task.scored.tolist() == [[True]]
+    assert (task.labels != 100).all(), "not so in LUNA"
+    luna = objectives["distillation"].build(**options).prepare(dict(BEHIND), SIZED)
+    assert luna.inputs["input_ids"].tolist() == [[2, 10, 4, 11, 3, 0, 0]] and (luna.labels == -100).all()
     stays = objectives["masked"].build(**options, joint=False, replace=[0.0, 0.0]).prepare(dict(BEHIND), SIZED)
     assert torch.equal(stays.inputs["input_ids"], BEHIND["input_ids"]) and stays.scored.tolist() == [[True]]
     assert stays.inputs["number_given"].tolist() == [[GIVEN]]

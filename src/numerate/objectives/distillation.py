@@ -69,6 +69,7 @@ class Distillation(Masked):
     Config = DistillationConfig
     config: DistillationConfig
     reads_logits = True
+    learns_slots: ClassVar[bool] = False  # LUNA's cross-entropy leaves [NUM] out
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
+from torch.nn import functional
 
 from numerate.embedders.option_checks import check_option, check_within
 from numerate.objectives.base import Objective, ObjectiveConfig, Task, Vocabulary
@@ -43,6 +44,8 @@ class MaskedConfig(ObjectiveConfig):
         joint: Hide a number with all its tokens. Without it the sub-words of a masked number are treated as words (as
             in LUNA's paper), and the number can be read from them.
         hide_slot: Write [MASK] instead of [NUM] for a hidden number, so that the input does not show that it is one.
+            The token head then learns it: the label of a hidden number is [NUM], as in xVal. Not so with `joint=False`
+            and in `distillation`, as in LUNA, where only the number head learns from numbers.
         scale_in_sight: Share of the hidden numbers with a percent sign or scale word whose sign or word stays in the
             text, as in `rose [NUM]%`; then the written number is predicted (3.2), otherwise the value (0.032).
         seed: Seed of the masks of batches with a `sample_id`, which also depend on `epoch` and the sample.
@@ -70,10 +73,11 @@ class MaskedConfig(ObjectiveConfig):
 class Masked(Objective):
     """Hides numbers and replaces words by [MASK]; the model predicts both.
 
-    A hidden number is one [NUM], whatever its notation: see `numerate.objectives.hiding`. Its head predicts it there;
-    its sub-words have left the sequence and are not predicted. A model without a number head hides no numbers, unless
-    its notation spells them in tokens that the token head predicts (`p10`, `digits`): those are masked one by one, so
-    that a number's length is seen. Padding and special tokens are never masked.
+    A hidden number is one [NUM], whatever its notation: see `numerate.objectives.hiding`. Its head predicts it there,
+    and with `hide_slot` the token head predicts that there is a number; its sub-words have left the sequence and are
+    not predicted. A model without a number head hides no numbers, unless its notation spells them in tokens that the
+    token head predicts (`p10`, `digits`): those are masked one by one, so that a number's length is seen. Padding and
+    special tokens are never masked.
 
     A batch may have two more fields: `number_wanted` (B, M), the numbers to hide instead of random ones (made by
     `wanted_numbers`), and `sample_id` (B,), which makes the masks independent of the batch (see `draws.py`).
@@ -81,6 +85,8 @@ class Masked(Objective):
 
     Config = MaskedConfig
     config: MaskedConfig
+    learns_slots: ClassVar[bool] = True
+    """Whether [NUM] is the label of a number whose slot is hidden."""
 
     def shown(self, vocabulary: Vocabulary) -> str:
         """What the input shows of a masked number: "nothing", "its length" or "the number"."""
@@ -131,7 +137,15 @@ class Masked(Objective):
         plain = batch | {"input_ids": seen, "number_slots": slots, "labels": labels}
         hidden = hide_numbers(plain, given, vocabulary, token=token, in_sight=in_sight)
         labels = hidden.inputs.pop("labels")
+        if self.learns_slots and config.hide_slot and config.joint:
+            labels = self._with_slots(labels, hidden.inputs, masked, vocabulary)
         return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table)
+
+    def _with_slots(self, labels: Tensor, inputs: dict[str, Any], masked: Tensor, vocabulary: Vocabulary) -> Tensor:
+        """Labels with [NUM] at each masked number: at the token that hides it, or at a [NUM] that was kept."""
+        slots = inputs["number_slots"].clamp_min(0)
+        asked, drawn = (functional.pad(of, (1, 0)).gather(1, slots) for of in (inputs["number_given"] == ASKED, masked))
+        return labels.masked_fill(drawn & (asked | (inputs["input_ids"] == vocabulary.num_id)), vocabulary.num_id)
 
     def _one_by_one(
         self, batch: dict[str, Any], vocabulary: Vocabulary, draws: Draws, slots: Tensor, words: Tensor,
