@@ -1,4 +1,7 @@
-"""Models saved by version 0.1.0 load and give the outputs they gave then; tests/saved_models/make.py wrote them."""
+"""Models saved by version 0.1.0 load and give the outputs they gave then; tests/saved_models/make.py wrote them.
+
+`bittokens-added` and `bittokens-released` are of version 0.2.0; `bittokens` is the first, under its name of 0.1.0.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from numerate.config import ConfigError
 from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places
 from numerate.embedders.gated import GatedCharsEmbedder
 from numerate.processing.number_table import NumberTable, encode_characters
+from numerate.registry import embedders
 
 from .examples import table
 
@@ -113,3 +115,21 @@ def test_invalid_options_are_quoted() -> None:
     ):
         with pytest.raises(ConfigError, match=message):
             build()
+
+
+def test_framed_characters() -> None:
+    """As in the code of 2018: the LSTM reads a start sign, the characters and an end sign."""
+    torch.manual_seed(0)
+    embedder: Any = embedders["gated-chars"].build(8, hidden=8, framed=True)
+    numbers = NumberTable.of_values([12.5, 7.0])
+    plain: Any = embedders["gated-chars"].build(8, hidden=8)
+    assert embedder.characters.num_embeddings == plain.characters.num_embeddings + 2
+    start, end = plain.characters.num_embeddings, plain.characters.num_embeddings + 1
+    token = embedder.tokens.weight[0]
+    for row, text in enumerate(("12.5", "7")):
+        ids = torch.tensor([start, *encode_characters(text), end])
+        _, (last, _) = embedder.lstm(embedder.characters(ids)[None])
+        written = last[0, 0]
+        gate = torch.sigmoid(embedder.gate(torch.cat([token, written])))
+        expected = (1 - gate) * token + gate * written
+        torch.testing.assert_close(embedder(numbers)[row], expected, rtol=1e-5, atol=1e-6)

@@ -83,3 +83,27 @@ def test_invalid_options_are_quoted() -> None:
     ):
         with pytest.raises(ConfigError, match=message):
             build()
+
+
+def test_bittokens_as_released() -> None:
+    """Bits of x and 1/x as -1 and 1, padded with zeros, times sqrt(d / columns): the mean square is 1."""
+    values, dim = [3.0, -0.1, 1e-7, 65536.0, 12345.678], 300
+    embedder = BitsEmbedder.build(dim, map="pad", reciprocal=True, scaled=True)
+    found = embedder(table(values)).double()
+    for row, value in zip(found, values, strict=True):
+        signs = [2.0 * int(bit) - 1 for bit in by_struct(value, 64) + by_struct(1 / value, 64)]
+        expected = [math.sqrt(dim / 128) * sign for sign in signs] + [0.0] * (dim - 128)
+        assert row.tolist() == pytest.approx(expected, rel=1e-6)
+        assert row.square().mean().item() == pytest.approx(1.0, rel=1e-6)
+    assert not list(embedder.parameters())
+
+
+def test_bits_are_padded_where_there_is_room() -> None:
+    wide = BitsEmbedder.build(128, map="auto", reciprocal=True, scaled=True)
+    assert wide.project is None and torch.equal(
+        wide(table([2.5])), BitsEmbedder.build(128, map="pad", reciprocal=True, scaled=True)(table([2.5]))
+    )
+    narrow = BitsEmbedder.build(127, map="auto", reciprocal=True, scaled=True)
+    assert narrow.project is not None and narrow.project.in_features == 128
+    with pytest.raises(ConfigError, match="scaled needs map='pad' or 'auto', got"):
+        BitsEmbedder.build(128, scaled=True)

@@ -10,6 +10,7 @@ import mpmath
 import pytest
 import torch
 
+from numerate.config import ConfigError
 from numerate.heads.bit_probabilities import BitsDistribution, BitsHead
 from numerate.heads.fourier_digits import ComplementDistribution, DigitsDistribution, FourierDigitsHead
 
@@ -125,6 +126,21 @@ def test_digits_are_memorised(complement: bool) -> None:
         optimizer.step()
     assert torch.equal(head(hidden).mode(), values)
     assert torch.equal(head(hidden).median(), values)
+
+
+def test_weight_of_bits() -> None:
+    head, heavy = fresh("bits"), fresh("bits", weight=10.0)
+    numbers = table([3.0, -0.25])
+    logits = head.layers(states(2)).double()
+    for row, value in enumerate((3.0, -0.25)):
+        pattern = f"{struct.unpack('>Q', struct.pack('>d', value))[0]:064b}"
+        each = [
+            math.log1p(math.exp(-x if bit == "1" else x)) for x, bit in zip(logits[row].tolist(), pattern, strict=True)
+        ]
+        assert head.loss(states(2), numbers)[row].item() == pytest.approx(math.fsum(each) / 64, rel=1e-5)
+        assert heavy.loss(states(2), numbers)[row].item() == pytest.approx(10 * math.fsum(each) / 64, rel=1e-5)
+    with pytest.raises(ConfigError, match="weight must be positive, got 0"):
+        fresh("bits", weight=0.0)
 
 
 def bits_for(values: list[float], logit: float = 4.0) -> BitsDistribution:

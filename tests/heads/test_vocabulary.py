@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import torch
@@ -13,13 +13,13 @@ from numerate.config import ConfigError
 from numerate.heads.enumerated import Support
 from numerate.heads.number_strings import hashes_of, packed, strings_of_texts
 from numerate.heads.numeral_vocabulary import KnownNumerals
-from numerate.heads.spelling_lstm import SYMBOLS, SpellingLSTM
+from numerate.heads.spelling_lstm import EDGE, SYMBOLS, SpellingLSTM
 from numerate.heads.vocabulary import HSoftmaxHead, SoftmaxHead, SoftmaxRNNHead
 from numerate.numerals.numeral import Numeral
 from numerate.processing.number_table import NumberTable
 from numerate.registry import heads
 
-from .examples import DIM, f64, states, table
+from .examples import DIM, f64, fresh, states, table
 
 FOUR = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn")
 TEXTS = ["1.5", "1.50", "10", "7", "1.5", "10", "10", "-3", "2,000", "2000", "007", "1e9"]
@@ -201,3 +201,21 @@ def test_invalid_options_are_quoted() -> None:
         SoftmaxHead.build(DIM, size=0)
     with pytest.raises(ConfigError, match="gate"):
         HSoftmaxHead.build(DIM, gate="open")
+
+
+def test_framed_spelling() -> None:
+    """As in the code of 2018: the character LSTM reads a start sign, the characters and an end sign."""
+    torch.manual_seed(0)
+    lstm = SpellingLSTM(6, framed=True)
+    strings = strings_of_texts(["1.5", "70"])
+    assert lstm.symbols.num_embeddings == SpellingLSTM(6).symbols.num_embeddings + 1
+    cell = lstm.cell()
+    for row, text in enumerate(("1.5", "70")):
+        state = torch.zeros(1, 6)
+        memory = torch.zeros(1, 6)
+        for symbol in (EDGE, *(SYMBOLS.index(char) for char in text), EDGE + 1):
+            state, memory = cell.step(torch.tensor([symbol]), state, memory)
+        torch.testing.assert_close(lstm(strings)[row], state[0])
+    for name in ("softmax-rnn", "h-softmax-rnn"):
+        head: Any = fresh(name, size=3, framed=True)
+        assert head.spelling.framed and head(states(2)).log_masses.shape == (2, 4)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from pathlib import Path
 
 import pytest
-from tiny_models import backbone_of, tokenizer_of
+import torch
+from tiny_models import backbone_of, new_backbone, tokenizer_of
 
 import numerate
 from numerate.registry import UnknownNameError
@@ -30,7 +33,8 @@ DESIGN = {
     "digits": ("luna", "digits", None, None),
     "numerals-2018": ("plain", "marker", "replace gated-chars", "mog"),
     "fone": ("standard", "marker", "add fourier", "fourier-digits"),
-    "bittokens": ("standard", "marker", "add bits", "bits"),
+    "bittokens": ("standard", "marker", "replace bits", "bits"),
+    "bittokens-added": ("standard", "marker", "add bits", "bits"),
     "value-prefix": ("standard", "prefix", "replace value", None),
     "in-place": ("standard", "keep", "add log-fourier", "mixture"),
 }
@@ -96,3 +100,23 @@ def test_a_saved_config_with_the_old_name_loads_without_a_warning(tmp_path: Path
     file = tmp_path / "number_config.json"
     file.write_text(file.read_text().replace('"recipe": "subwords"', '"recipe": "default"'))
     assert numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert")).recipe == "subwords"
+
+
+def test_bittokens_is_as_released() -> None:
+    """Bits of x and 1/x are the number's whole vector, and its loss weighs 10; `bittokens-added` is our variant."""
+    sizes = {"hidden_size": 160, "num_hidden_layers": 1, "intermediate_size": 8}
+    model = numerate.attach(new_backbone("bert", **sizes), tokenizer_of("bert"), "bittokens").eval()
+    assert model.head.config.weight == 10.0 and not list(model.embedder.parameters())
+    seen: list[torch.Tensor] = []
+    hook = model.backbone.register_forward_pre_hook(
+        lambda _, __, given: seen.append(given["inputs_embeds"]), with_kwargs=True
+    )
+    with torch.no_grad():
+        batch = model.processor(["It is -12.5 now."], return_tensors="pt")
+        model(**batch, return_loss=False)
+    hook.remove()
+    pattern = "".join(f"{byte:08b}" for value in (-12.5, 1 / -12.5) for byte in struct.pack(">d", value))
+    expected = [math.sqrt(160 / 128) * (2 * int(bit) - 1) for bit in pattern] + [0.0] * 32
+    assert seen[0][batch["number_slots"] == 1][0].tolist() == pytest.approx(expected, rel=1e-6)
+    ours = numerate.load_recipe("bittokens-added")
+    assert ours.embedder == {"kind": "bits"} and ours.head == {"kind": "bits"}

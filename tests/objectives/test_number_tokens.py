@@ -184,6 +184,21 @@ def test_mass_correction_by_hand() -> None:
     assert float(NumberTokenLoss(LETTERS, correct_mass=True).terms(text, ids("0"))) > 9
 
 
+def test_mass_of_a_whole_number_is_that_of_its_first_digit() -> None:
+    """As in `ntloss`: the mass of number tokens where the number begins, whatever its other digits have."""
+    text = "x12 7x905"
+    labels = ids(text)
+    logits = noise(labels).double()
+    plain = NumberTokenLoss(LETTERS, "number").terms(logits, labels).tolist()
+    found = NumberTokenLoss(LETTERS, "number", correct_mass=True).terms(logits, labels).tolist()
+    assert len(found) == 3
+    for start, term, corrected in zip((1, 4, 6), plain, found, strict=True):
+        chances = [math.exp(float(score)) for score in logits[0, start]]
+        mass = sum(chances[IDS[digit]] for digit in "0123456789") / sum(chances)
+        assert corrected == pytest.approx(mass * term + 1.01 * (1 - mass), rel=1e-6)
+    assert NumberTokenLoss(LETTERS, "number", correct_mass=True).count(labels) == 3
+
+
 # Losses of whole numbers
 
 NUMBER = re.compile(r"(?:(?<![0-9A-Za-z)%])([-+]))?([0-9]+)(?:\.([0-9]+))?(?:[eE]([-+]?)([0-9]+))?")
@@ -445,14 +460,15 @@ def test_squash_against_the_package(package: object) -> None:
 def test_whole_numbers_against_the_package(package: object) -> None:
     # Both agree for numbers without sign and point in a vocabulary without a minus.
     tokenizer = copy.deepcopy(make_tokenizer("bpe"))  # the package adds digits to it
-    other = package.NumberLevelLoss(tokenizer, reweigh=False)  # type: ignore[attr-defined]
     digits = {str(digit): tokenizer.convert_tokens_to_ids(str(digit)) for digit in range(10)}
     word = tokenizer.convert_tokens_to_ids("x")
     labels = torch.tensor([[digits[char] if char != " " else word for char in "12 7 9030 5 44"]])
     logits = noise(labels, len(tokenizer))
-    loss = NumberTokenLoss(NumberVocabulary.of_vocabulary(digits), "number", weight=1.0)
-    assert len(loss.terms(logits, labels)) == 5
-    assert float(loss(logits, labels)) == pytest.approx(float(other(logits, labels)), rel=1e-5)
+    for mass in (False, True):
+        other = package.NumberLevelLoss(tokenizer, reweigh=mass)  # type: ignore[attr-defined]
+        loss = NumberTokenLoss(NumberVocabulary.of_vocabulary(digits), "number", weight=1.0, correct_mass=mass)
+        assert len(loss.terms(logits, labels)) == 5
+        assert float(loss(logits, labels)) == pytest.approx(float(other(logits, labels)), rel=1e-5), mass
 
 
 # Use in training

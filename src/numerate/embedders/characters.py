@@ -22,6 +22,7 @@ __all__ = [
     "CharLSTMConfig",
     "CharLSTMEmbedder",
     "digit_places",
+    "framed",
     "read_characters",
     "recurrent_summary",
 ]
@@ -38,6 +39,17 @@ def read_characters(numbers: NumberTable) -> tuple[Tensor, Tensor]:
     if characters.shape[-1] == 0:
         characters = nn.functional.pad(characters, (0, 1))
     return characters, (characters != 0).sum(-1).clamp_min(1)
+
+
+def framed(characters: Tensor, lengths: Tensor, start: int, end: int) -> tuple[Tensor, Tensor]:
+    """Ids (N, L + 2) and lengths of sequences with a start sign before and an end sign after them.
+
+    Example:
+        >>> framed(torch.tensor([[5, 6], [7, 0]]), torch.tensor([2, 1]), 20, 21)[0].tolist()
+        [[20, 5, 6, 21], [20, 7, 21, 0]]
+    """
+    wide = nn.functional.pad(nn.functional.pad(characters, (1, 0), value=start), (0, 1))
+    return wide.scatter(1, lengths[:, None] + 1, end), lengths + 2
 
 
 def digit_places(characters: Tensor) -> Tensor:

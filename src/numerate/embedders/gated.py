@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from numerate.config import Config
 from numerate.embedders.base import INITIAL_STD, Embedder, NumberTable, as_bits
-from numerate.embedders.characters import N_CHARACTERS, read_characters, recurrent_summary
+from numerate.embedders.characters import N_CHARACTERS, framed, read_characters, recurrent_summary
 from numerate.embedders.option_checks import check_option, check_positive
 from numerate.registry import embedders
 
@@ -27,11 +27,14 @@ class GatedCharsConfig(Config):
     Attributes:
         known: Number of values, the most frequent ones, that get a vector of their own in `fit`.
         hidden: Width of the character LSTM (50 in the paper), mapped to `dim` where it differs.
+        framed: Whether the LSTM reads a start sign before and an end sign after the characters, as in the released
+            code.
     """
 
     kind: ClassVar[str] = "gated-chars"
     known: int = 0
     hidden: int = 50
+    framed: bool = False
 
     def __post_init__(self) -> None:
         check_option(self.known >= 0, self, "known must not be negative", "known")
@@ -65,7 +68,8 @@ class GatedCharsEmbedder(Embedder):
         self.register_buffer("known_bits", torch.full((config.known,), _FREE))
         self.tokens = nn.Embedding(config.known + 1, dim)
         nn.init.normal_(self.tokens.weight, std=INITIAL_STD)
-        self.characters = nn.Embedding(N_CHARACTERS, config.hidden)
+        self.framed = config.framed
+        self.characters = nn.Embedding(N_CHARACTERS + 2 * config.framed, config.hidden)
         self.lstm = nn.LSTM(config.hidden, config.hidden, batch_first=True)
         self.widen = nn.Identity() if config.hidden == dim else nn.Linear(config.hidden, dim)
         self.gate = nn.Linear(2 * dim, dim)
@@ -90,6 +94,8 @@ class GatedCharsEmbedder(Embedder):
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
         characters, lengths = read_characters(numbers)
+        if self.framed:
+            characters, lengths = framed(characters, lengths, N_CHARACTERS, N_CHARACTERS + 1)
         token = self.tokens(self.token_ids(numbers))
         written = self.widen(recurrent_summary(self.lstm, self.characters(characters), lengths))
         gate = torch.sigmoid(self.gate(torch.cat([token, written.to(token.dtype)], dim=-1)))

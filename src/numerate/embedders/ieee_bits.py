@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -113,13 +114,20 @@ class BitsConfig(Config):
     Attributes:
         bits: Size of the IEEE format: 64 (the paper's), 32 or 16.
         reciprocal: Append the bits of 1/x, which helps division.
-        map: "linear", a learned matrix; "pad", the bits padded with zeros, without weights.
+        map: "linear", a learned matrix; "pad", the bits padded with zeros, without weights, as released; "auto", "pad"
+            where the vector has room for all bits, otherwise "linear".
+        scaled: Multiply padded bits by sqrt(dim / columns), as released, so that their mean square is 1.
     """
 
     kind: ClassVar[str] = "bits"
     bits: Literal[16, 32, 64] = 64
     reciprocal: bool = False
-    map: Literal["linear", "pad"] = "linear"
+    map: Literal["linear", "pad", "auto"] = "linear"
+    scaled: bool = False
+
+    def __post_init__(self) -> None:
+        wrong = self.scaled and self.map == "linear"
+        check_option(not wrong, self, "scaled needs map='pad' or 'auto'", "map")
 
 
 @embedders.register("bits")
@@ -129,6 +137,8 @@ class BitsEmbedder(Embedder):
     With 64 bits every float64 has a vector of its own. 0 is all -1 (not the zero vector), -0 and negatives have the
     sign bit, infinities have their IEEE pattern, every NaN is the canonical one. 1/0, and 1/x for |x| < 5.6e-309, is
     infinity. Formats of 16 and 32 bits clamp finite overflow to their largest finite number.
+
+    As released: `map="pad"`, `scaled`, `reciprocal`, and the placement `replace` (the recipe `bittokens`).
 
     Shape: N numbers to `(N, dim)`; with `map="pad"` dim must be at least 64 (128 with `reciprocal`).
 
@@ -146,7 +156,9 @@ class BitsEmbedder(Embedder):
         self.reciprocal = config.reciprocal
         columns = config.bits * (2 if config.reciprocal else 1)
         check_dim(dim, columns if config.map == "pad" else 1)
-        self.project = nn.Linear(columns, dim, bias=False) if config.map == "linear" else None
+        linear = config.map == "linear" or (config.map == "auto" and dim < columns)
+        self.project = nn.Linear(columns, dim, bias=False) if linear else None
+        self.size = math.sqrt(dim / columns) if config.scaled else 1.0
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
@@ -156,5 +168,5 @@ class BitsEmbedder(Embedder):
             bits = torch.cat([bits, ieee_bits(values.reciprocal(), self.bits)], dim=-1)
         signs = self._cast(2 * bits - 1)
         if self.project is None:
-            return nn.functional.pad(signs, (0, self.dim - signs.shape[-1]))
+            return nn.functional.pad(self.size * signs, (0, self.dim - signs.shape[-1]))
         return self.project(signs)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.config import Config
+from numerate.embedders.option_checks import check_positive
 from numerate.heads.base import LARGEST, Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.places import below, log_between, log_equal
 from numerate.heads.values import half_unit
@@ -148,17 +149,25 @@ class BitsDistribution(ValueDistribution):
 
 @dataclass(frozen=True, kw_only=True)
 class BitsConfig(Config):
-    """Options of `bits`: none."""
+    """Options of `bits`.
+
+    Attributes:
+        weight: Factor of the loss; 10 in BitTokens' released code, where it is added to the loss of words.
+    """
 
     kind: ClassVar[str] = "bits"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, "weight")
 
 
 @heads.register("bits", "bittokens")
 class BitsHead(Head):
     """Linear layer with a logit for each of the 64 bits of a float64 (BitTokens, Kreitner et al. 2026).
 
-    The loss is the mean binary cross-entropy of the bits, so -0 differs from 0. NaN and the infinities are not targets
-    and are never predicted: the distribution is conditional on a finite number.
+    The loss is the mean binary cross-entropy of the bits, times `weight`, so -0 differs from 0. NaN and the infinities
+    are not targets and are never predicted: the distribution is conditional on a finite number.
 
     Shape: `(N, dim)` to N distributions over all finite float64.
 
@@ -169,6 +178,7 @@ class BitsHead(Head):
     """
 
     Config = BitsConfig
+    config: BitsConfig
 
     def __init__(self, dim: int, config: BitsConfig) -> None:
         super().__init__(dim, config)
@@ -180,4 +190,5 @@ class BitsHead(Head):
 
     def _loss(self, hidden: Tensor, numbers: NumberTable) -> Tensor:
         bits, logits = _bits_of(numbers.bits, 64).to(torch.float64), run_wide(self.layers, hidden)
-        return functional.binary_cross_entropy_with_logits(logits, bits, reduction="none").mean(-1)
+        each = functional.binary_cross_entropy_with_logits(logits, bits, reduction="none")
+        return self.config.weight * each.mean(-1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from numerate.embedders.characters import framed
 from numerate.processing.number_table import CHARACTERS
 
 __all__ = ["EDGE", "SYMBOLS", "SpellingCell", "SpellingDecoder", "SpellingLSTM", "to_symbols"]
@@ -35,7 +36,7 @@ class SpellingCell:
     """The weights of a `SpellingLSTM` in the type that it runs in, for single steps.
 
     Shape:
-        inputs: (14, 4 · width), contribution of each symbol to the gates.
+        inputs: (14 or, framed, 15, 4 · width), contribution of each symbol to the gates.
         recurrent: (width, 4 · width).
     """
 
@@ -107,6 +108,8 @@ class SpellingDecoder(SpellingCell):
 class SpellingLSTM(nn.Module):
     """Symbol embedding and one LSTM layer whose forget gates start open (bias 1, as in 2018).
 
+    With `framed` it reads a start sign before and an end sign after the characters, as in the released code of 2018.
+
     Shape: strings (N, 32) of character ids, none empty to `(N, width)`, the states after their last characters.
 
     Example:
@@ -115,9 +118,10 @@ class SpellingLSTM(nn.Module):
         torch.Size([2, 6])
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, framed: bool = False) -> None:
         super().__init__()
-        self.symbols = nn.Embedding(len(SYMBOLS) + 1, width)
+        self.framed = framed
+        self.symbols = nn.Embedding(len(SYMBOLS) + 1 + framed, width)
         self.input = nn.Linear(width, 4 * width)
         self.recurrent = nn.Linear(width, 4 * width, bias=False)
         with torch.no_grad():
@@ -134,4 +138,7 @@ class SpellingLSTM(nn.Module):
 
     def forward(self, strings: Tensor) -> Tensor:
         """States after the last character of each of (N, 32) strings: (N, width)."""
-        return self.cell().last(to_symbols(strings), (strings != 0).sum(-1))
+        symbols, lengths = to_symbols(strings), (strings != 0).sum(-1)
+        if self.framed:
+            symbols, lengths = framed(symbols, lengths, EDGE, EDGE + 1)
+        return self.cell().last(symbols, lengths)

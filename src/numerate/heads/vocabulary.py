@@ -85,9 +85,14 @@ class SoftmaxConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class SoftmaxRNNConfig(SoftmaxConfig):
-    """Options of `softmax-rnn`: those of `softmax`."""
+    """Options of `softmax-rnn`: those of `softmax`, and `framed`.
+
+    Attributes:
+        framed: Whether the character LSTM reads a start and an end sign around a numeral, as in the released code.
+    """
 
     kind: ClassVar[str] = "softmax-rnn"
+    framed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +110,14 @@ class HSoftmaxConfig(SoftmaxConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HSoftmaxRNNConfig(HSoftmaxConfig):
-    """Options of `h-softmax-rnn`: those of `h-softmax`."""
+    """Options of `h-softmax-rnn`: those of `h-softmax`, and `framed`.
+
+    Attributes:
+        framed: Whether the character LSTM reads a start and an end sign around a numeral, as in the released code.
+    """
 
     kind: ClassVar[str] = "h-softmax-rnn"
+    framed: bool = False
 
 
 @heads.register("softmax")
@@ -188,9 +198,9 @@ class SoftmaxRNNHead(SoftmaxHead):
 
     Config = SoftmaxRNNConfig
 
-    def __init__(self, dim: int, config: SoftmaxConfig) -> None:
+    def __init__(self, dim: int, config: SoftmaxRNNConfig | HSoftmaxRNNConfig) -> None:
         super().__init__(dim, config)
-        self.spelling = SpellingLSTM(dim)
+        self.spelling = SpellingLSTM(dim, config.framed)
 
     def _raw_scores(self, hidden: Tensor) -> Tensor:
         vectors = self.spelling(self.known.strings())

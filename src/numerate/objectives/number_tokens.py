@@ -38,8 +38,8 @@ class NumberTokenLossConfig(Config):
         multi_digit: Whether tokens of several digits are number tokens, too.
         squash: For `was`: ratio of the largest to the smallest distance after compression. For vocabularies with tokens
             from 0 to 999, whose largest distances would otherwise dominate.
-        correct_mass: Whether probability outside the number tokens costs more than the worst number token; not for
-            `del`.
+        correct_mass: Whether probability outside the number tokens costs more than the worst number token, as in
+            ntloss; for `number`, at the number's first digit. Not for `del`.
         ignore_index: Label of positions that are not predicted.
     """
 
@@ -196,9 +196,10 @@ class NumberTokenLoss:
         )
         terms = (1 - flipped) * same + flipped * other
         if self.config.correct_mass:
-            tokens = torch.ones_like(scale)
-            mass = nothing.index_add(0, runs, self._mass(logits, at, scores).to(torch.float64))
-            terms = number_losses.corrected_for_mass(terms, mass / nothing.index_add(0, runs, tokens).clamp_min(1), 1.0)
+            # The mass where the number begins, as in ntloss: it decides between a number and text.
+            first = torch.cat([runs.new_ones(1), runs[1:] != runs[:-1]]).bool()[: len(runs)]
+            mass = nothing.index_add(0, runs[first], self._mass(logits, at[first], scores[first]).to(torch.float64))
+            terms = number_losses.corrected_for_mass(terms, mass, 1.0)
         return terms[1:][~spans.is_exponent[1:]].to(scores.dtype)
 
     def _wrong_sign(self, logits: Tensor, spans: NumberSpans, table: NumberVocabulary) -> Tensor:
