@@ -15,8 +15,9 @@ from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
-from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.context import BARRIERS, CONNECTORS, COUNTED_AFTER, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.evidence import extended, year_confidence
+from numerate.reading.names import may_name
 from numerate.reading.sharing import JOINTS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ DIGITS = frozenset("0123456789")
 COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is not a year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE", "z"}
+BUSY_FOLLOWERS |= COUNTED_AFTER | {"http", "https"}
 """Words that may belong to the number before them, up to a letter with an accent: `z` of `zł`."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
@@ -155,6 +157,8 @@ def easy_follower(
                 return found
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
+                if plain == "quantity" and whole and may_name(text, end - len(digits), end):
+                    plain = None
                 return plain, end, 0, None, None
         if kind is None and word in COUNTED:
             return "quantity", end, 0, None, None
