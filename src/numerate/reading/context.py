@@ -88,7 +88,10 @@ def _written_forms(words: frozenset[str]) -> frozenset[str]:
 CUE_KINDS: dict[str, str] = (
     dict.fromkeys(_written_forms(VERSION_WORDS | DOUBTFUL_LABELS), "?")
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
-    | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
+    | {
+        cue: "?" if cue[-1] == ":" or (cue[-1] == "." and len(cue) > 5 and cue.islower()) else "identifier"
+        for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)
+    }
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
     | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")

@@ -49,6 +49,7 @@ SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n"])
+_PERCENT_STARTS = frozenset(["%", "p"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -74,7 +75,7 @@ def is_reference(text: str, start: int, end: int) -> bool:
     if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or text[start - 3] in CURRENCY_ENDS:
         return False
     following = text[end + 1 : end + 3]
-    return following[:1] in _AFTER_REFERENCE and not following[1:].isdecimal()
+    return following[:1] in _AFTER_REFERENCE and following[1:] not in _PERCENT_STARTS and not following[1:].isdecimal()
 
 
 def may_be_date(digits: str) -> bool:

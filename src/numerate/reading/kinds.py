@@ -91,7 +91,7 @@ def kind_of(
     cue = word_before(text, begin) if left else ""
     if cue == "," or cue == ".":  # a text with spaces before its marks: `March , 2007`, `No . 7`
         cue = word_before(text, begin - 2) + cue
-    if cue.rstrip(".,") in context.MONTHS and _may_be_date(digits, value):
+    if cue.rstrip(".,") in context.MONTHS and (_may_be_date(digits, value) or _is_early_year(text, begin, digits, records)):
         return "date"
     if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
         return "date"
@@ -107,8 +107,8 @@ def kind_of(
     whole = digits.isdecimal()
     if key in context.VERSION_WORDS and record[UNIT] is None and not (whole and _looks_like_year(digits, value)):
         return "version"
-    season = shape is not None and key == "season" and shape != "year"  # finished the season 16-17
-    if record[UNIT] is None and not season and _is_reference(text, begin, end, digits, key, cue, records, left):
+    no_label = shape is not None and key == "season" and _is_no_label(text, begin, digits)
+    if record[UNIT] is None and not no_label and _is_reference(text, begin, end, digits, key, cue, records, left):
         return "identifier"
     if shape is not None:
         if shape == "range" and (text[begin - 1 : begin] == "/" or text[end : end + 1] == "/"):
@@ -174,6 +174,12 @@ def _may_be_date(digits: str, value: float) -> bool:
     return (len(digits) <= 2 and value <= 99) or (len(digits) == 4 and 1000 <= value <= 2199)
 
 
+def _is_early_year(text: str, begin: int, digits: str, records: list[Record]) -> bool:
+    """Whether three digits after a day and a month are a year: `10 April 238`."""
+    dated = len(digits) == 3 and digits.isdecimal() and records and records[-1][KIND] == "date"
+    return bool(dated) and text[records[-1][END] : begin].strip() in context.MONTHS
+
+
 def _continues_date(text: str, last: Record, begin: int, digits: str, value: float) -> bool:
     """Whether the number after one of `_DATED` is a year, `June 30, 2018`, or another day, `June 18 and 22`."""
     if begin - last[END] > 24:
@@ -215,7 +221,9 @@ def _is_reference(
             return True  # commit 8432178
         if key in context.STATUTES and _looks_like_year(digits, float(digits)):
             return False  # Companies Act 2006
-    if key in context.LABELS or (key == "p" and cue.endswith(".")):
+    if (key in context.LABELS and not (cue[-1] == "." and len(key) > 4 and cue.islower())) or (
+        key == "p" and cue.endswith(".")
+    ):  # not the end of a sentence: `in all cases. 13 of them`
         if cue[-1] in ":," and len(digits) == 4 and "1600" <= digits <= "2100":
             return False  # Note: 1986 includes
         if key not in context.DOUBTFUL_LABELS or cue[:1].isupper() or cue[-1] == ".":
@@ -230,6 +238,11 @@ def _is_reference(
     if before == "[" and digits.isdecimal() and len(digits) <= 3 and digits != "0":
         return after in "],;–-"
     return before == "(" and after == ")" and digits.isdecimal() and len(digits) <= 2
+
+
+def _is_no_label(text: str, begin: int, digits: str) -> bool:
+    """Whether `season` before a pair of numbers is no label: `finished the season 16-17`, `season 1997/1998`."""
+    return len(digits) == 4 or word_before(text, begin - len("season ")) in ("the", "their", "its", "his", "regular")
 
 
 def _counts(text: str, end: int) -> bool:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.numerals.units import unit_after
-from numerate.reading.context import counts_things, word_set
+from numerate.reading.context import MONTHS, counts_things, word_set
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -33,7 +33,7 @@ _house = re.compile(
     r"| (?:Squadron|Commando|Regiment|Battalion|Brigade)(?![\w'’-])"
 ).match
 _words = re.compile(r" ([A-Za-z]++)(?: ([A-Za-z]++))?").match
-_no_title = re.compile(r" (?:[0-9%±×=+*/'’^]|- ?[0-9]|\( ?[0-9]{1,3}(?![0-9])|x )").match
+_no_title = re.compile(r" (?:[0-9%±×=+*/'’^]|- ?[0-9]|\( ?(?:[0-9]{1,3}(?![0-9])|same|nil|unq)|x )").match
 _other_item = re.compile(r" ?,? (?:and )?([A-Z][A-Za-z]*+) [0-9]").match
 _second = re.compile(r" ?,? (?:and|or|&) [0-9]{1,3}(?![\w%]|[.,][0-9])").match
 _after_item = re.compile(r"[0-9] ?,? (?:and )?$").search
@@ -130,7 +130,7 @@ def _ends_title(text: str, begin: int, end: int, records: list[Record]) -> bool:
         cue = cue.lstrip("(“\"'")
     cue = cue.split()[-1] if cue.strip() else ""
     capital = cue.rpartition("-")[2]
-    if not capital[:1].isupper() or not cue.replace("-", "").isalpha() or cue.lower() in _NO_TITLES:
+    if not capital[:1].isupper() or not cue.replace("-", "").isalpha() or cue in MONTHS or cue.lower() in _NO_TITLES:
         return False
     place = begin - 1 - len(cue)
     if place == 0 or text[place - 2 : place] in (". ", "\n ") or text[place - 1] == "\n":
