@@ -61,6 +61,10 @@ YEAR_NOUNS = word_set("year_nouns")
 """Plurals that are not counted by four digits from 1850 to 2035 before them: `1986 results`."""
 COUNTED_AFTER = word_set("counted_after")
 """Words between four digits and the plural that they count: `1700 training sentences`."""
+NO_TITLES = word_set("no_titles")
+"""Words that may begin with a capital letter and are no end of a title: `The`, `Over`, `Monday`, `Sales`."""
+APPROXIMATIONS = word_set("approximations")
+"""Words after which four digits before a noun are a count: `nearly 1900 small firms`."""
 SCORE_WORDS = tuple(_TABLES["score_words"].split())
 NAME_PREFIXES = word_set("name_prefixes")
 """Words before a hyphen that do not make the number part of a name: `mid-1990s`, `top-5`."""
@@ -98,6 +102,7 @@ CUE_KINDS: dict[str, str] = (
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
     | {".": "?"}
+    | dict.fromkeys(APPROXIMATIONS, "?")
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide."""
 

@@ -91,7 +91,9 @@ def kind_of(
     cue = word_before(text, begin) if left else ""
     if cue == "," or cue == ".":  # a text with spaces before its marks: `March , 2007`, `No . 7`
         cue = word_before(text, begin - 2) + cue
-    if cue.rstrip(".,") in context.MONTHS and (_may_be_date(digits, value) or _is_early_year(text, begin, digits, records)):
+    if cue.rstrip(".,") in context.MONTHS and (
+        _may_be_date(digits, value) or _is_early_year(text, begin, digits, records)
+    ):
         return "date"
     if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):
         return "date"
@@ -291,6 +293,11 @@ def settle_confidence(records: list[Record], first: int, cluster: str, confidenc
             records[index] = extended(records[index], confidence)
 
 
+def _names_counted(word: str | None, spaced: bool) -> bool:
+    """Whether the word after a number may be a noun or an adjective."""
+    return spaced and word is not None and word[0].islower() and word not in context.NO_TITLES
+
+
 _COUNT_CUES = frozenset(["of", "about", "over", "than", "nearly", "approximately", "least", "most"])
 
 
@@ -312,6 +319,8 @@ def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: s
         return key not in _COUNT_CUES  # 1986 results
     if spaced and word in context.COUNTED_AFTER and key not in context.YEAR_CUES and _counts(text, end + 1 + len(word)):
         return False  # 1700 training sentences
+    if word in ("dim", "dimensional", "randomly") or (key in context.APPROXIMATIONS and _names_counted(word, spaced)):
+        return False  # a 2048-dim vector, nearly 1900 small firms
     if value < 1600:
         return key in context.YEAR_CUES and not counts
     if key in context.STATUTES:
@@ -373,6 +382,7 @@ def _is_spoken_range(text: str, last: Record, record: Record) -> bool:
         and text[last[END] : record[START]] == " to "
         and (cue := word_before(text, last[START])) not in ("from", "From")
         and not (cue in context.CHANGE_VERBS and _ends_change(text, record[END]))
+        and not (cue == "by" and last[POWER] and word_before(text, last[START] - len("by ")) in context.CHANGE_VERBS)
     )
 
 

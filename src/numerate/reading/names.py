@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.numerals.units import unit_after
-from numerate.reading.context import MONTHS, counts_things, word_set
+from numerate.reading.context import MONTHS, NO_TITLES, counts_things, word_set
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -21,8 +21,6 @@ _LONGEST_TITLE = 3
 _LONGEST_HOUSE = 5
 _WINDOW = 24
 """How many characters before a number are searched for the last word of a title."""
-_NO_TITLES = word_set("no_titles")
-"""Words that may begin with a capital letter and are no end of a title: `The`, `Over`, `Monday`, `Sales`."""
 _COUNT_FOLLOWERS = word_set("count_followers")
 """Words after a number that is a count or a score: `2 to 1`, `5 of them`."""
 _ABBREVIATIONS = word_set("abbreviations_before_numbers")
@@ -77,9 +75,10 @@ def names_thing(text: str, begin: int, end: int, records: list[Record]) -> bool:
             or (following == "]" and _note(text[max(0, begin - 16) : begin]) is not None)
         ):
             return True
-    elif size <= 2 and after and after in ".)" and _is_list_label(text, begin, end, before, after):
-        return True
-    elif after == "]" and size <= 3 and _note(text[max(0, begin - 16) : begin]) is not None:
+    elif after == "]":
+        if size <= 3 and _note(text[max(0, begin - 16) : begin]) is not None:
+            return True
+    elif size <= 2 and (after == "." or after == ")") and _is_list_label(text, begin, end, before, after):
         return True
     return size <= _LONGEST_TITLE and before == " " and _ends_title(text, begin, end, records)
 
@@ -130,12 +129,12 @@ def _ends_title(text: str, begin: int, end: int, records: list[Record]) -> bool:
         cue = cue.lstrip("(“\"'")
     cue = cue.split()[-1] if cue.strip() else ""
     capital = cue.rpartition("-")[2]
-    if not capital[:1].isupper() or not cue.replace("-", "").isalpha() or cue in MONTHS or cue.lower() in _NO_TITLES:
+    if not capital[:1].isupper() or not cue.replace("-", "").isalpha() or cue in MONTHS or cue.lower() in NO_TITLES:
         return False
     place = begin - 1 - len(cue)
-    if place == 0 or text[place - 2 : place] in (". ", "\n ") or text[place - 1] == "\n":
-        if cue.endswith(("ing", "ed", "ly")):  # the first word of a sentence
-            return False
+    begins = place == 0 or text[place - 2 : place] in (". ", "\n ") or text[place - 1] == "\n"
+    if begins and cue.endswith(("ing", "ed", "ly")):  # the first word of a sentence: `Using 10 states`
+        return False
     return (
         _is_end_of_name(text, end, cue)
         and _scored(text[max(0, begin - 40) : begin]) is None
@@ -163,7 +162,7 @@ def _is_end_of_name(text: str, end: int, cue: str) -> bool:
         return not (first.isupper() and len(first) > 3 and first[-1] == "S")
     if counts_things(first) or first in _COUNT_FOLLOWERS:
         return False
-    return first in _NO_TITLES or second is None or not counts_things(second)
+    return first in NO_TITLES or second is None or not counts_things(second)
 
 
 def _is_counted(text: str, end: int) -> bool:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_tables import CURRENCY_SIGNS, LENGTHS
 from numerate.numerals.units import CURRENCIES
-from numerate.reading.context import MONEY_SUFFIXES, MONTHS, counts_things, word_before
+from numerate.reading.context import CHANGE_VERBS, MONEY_SUFFIXES, MONTHS, counts_things, word_before
 from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
 from numerate.reading.suffixes import word_at
 
@@ -333,9 +333,12 @@ class _Pair:
             self.right = (*right[:KIND], kind, *right[UNIT:])
 
     def _is_change(self) -> bool:
-        """Whether `from` and a verb of change precede the first number: `rose from 5 to 7 km`."""
+        """Whether the first number is a change or follows one: `rose from 5 to 7 km`, `rose by 2 km to 7 km`."""
         text, begin = self._text, self.left[START]
-        if _word_before(text, self.left) not in _FROM:
+        cue = _word_before(text, self.left)
+        if not self.lent and cue in CHANGE_VERBS:
+            return True  # climbed 1.8 billion to 133.8 billion
+        if cue not in _FROM and (self.lent or cue != "by"):
             return False
         before = text[begin - 60 if begin > 60 else 0 : begin].lower()
         return any(stem in before for stem in _CHANGES)

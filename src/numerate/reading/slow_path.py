@@ -117,7 +117,7 @@ def read_number(
         elif (found := suffixes.suffix_after(text, start, place, word, digits, currency is not None)) is not None:
             stop, power, exponent, suffix_kind, radix = found
             if suffix_kind is not None:
-                kind = kind or suffix_kind
+                kind = suffix_kind if suffix_kind == "date" and kind == "range" else kind or suffix_kind  # 6-8 August
                 if suffix_kind == "ordinal":
                     first, negative = begin, False  # `2nd -5th` is a range
                     kind = "date" if is_ordinal_day(text, begin, stop, digits) else kind
