@@ -17,7 +17,7 @@ def word_set(key: str) -> frozenset[str]:
 
 
 MONTHS = frozenset(form for name in word_set("months") for form in (name, name.upper())).union(
-    "january february april june july august september october november december".split()
+    ["january", "february", "april", "june", "july", "august", "september", "october", "november", "december"]
 )
 """Month names; in lower case without "may 5 people" and "march 3 miles", which are not dates."""
 SCALE_WORDS = {

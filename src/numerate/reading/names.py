@@ -14,7 +14,7 @@ from numerate.reading.context import MONTHS, NO_TITLES, counts_things, word_set
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["is_house_number", "may_name", "names_thing"]
+__all__ = ["LABEL_ENDS", "is_house_number", "may_name", "names_thing"]
 
 _LONGEST_TITLE = 3
 """Maximum number of digits after a title: `Boeing 747`."""
@@ -26,7 +26,7 @@ _COUNT_FOLLOWERS = word_set("count_followers")
 _ABBREVIATIONS = word_set("abbreviations_before_numbers")
 _NAME = r"(?:[A-Z][A-Za-z'’.-]{0,20} |of |the |de |la ){1,4}?"
 _house = re.compile(
-    rf" {_NAME}(?:(?:Street|Avenue|Road|Drive|Lane|Boulevard|Terrace|Crescent|Square|Parkway|Plaza|Quay|Mews)(?![\w'’-])"
+    rf" {_NAME}(?:(?:Street|Avenue|Road|Drive|Lane|Boulevard|Terrace|Crescent|Square|Parkway|Plaza|Quay)(?![\w'’-])"
     r"|(?:St|Ave|Rd|Blvd|Dr|Ln)(?=\.?(?:[,;)\n]|$)))"
     r"| (?:Squadron|Commando|Regiment|Battalion|Brigade)(?![\w'’-])"
 ).match
@@ -41,6 +41,8 @@ _scored = re.compile(
 ).search
 _note = re.compile(r"\[ ?[A-Za-z]{1,12} $").search
 _heading = re.compile(r"\. [A-Z]{3,}(?![a-z])").match
+LABEL_ENDS = frozenset([". ", ".\n", ") ", ")\n", " ]", "]", "] ", "].", "],"])
+"""Two characters after a number that may be the label of a list or a note."""
 _NAMED_BEFORE = frozenset(["identifier", "year", "date", "ordinal"])
 
 
@@ -65,22 +67,19 @@ def names_thing(text: str, begin: int, end: int, records: list[Record]) -> bool:
     size = end - begin
     if size > _LONGEST_HOUSE or text[begin] == "0":
         return False
-    before, after = text[begin - 1 : begin], text[end : end + 1]
-    if after == " ":
-        following = text[end + 1 : end + 2]
-        if "@" < following < "[" and is_house_number(text, end):
+    following = text[end : end + 2]
+    if following in LABEL_ENDS:
+        if following[0] == "." or following[0] == ")":
+            if size <= 2 and _is_list_label(text, begin, end, following[0]):
+                return True
+        elif size <= 3 and _note(text[begin - 16 if begin > 16 else 0 : begin]) is not None:
             return True
-        if size <= 3 and (
-            (following == "h" and text.startswith(("http://", "https://"), end + 1))
-            or (following == "]" and _note(text[max(0, begin - 16) : begin]) is not None)
-        ):
+    elif " @" < following < " [":
+        if is_house_number(text, end):
             return True
-    elif after == "]":
-        if size <= 3 and _note(text[max(0, begin - 16) : begin]) is not None:
-            return True
-    elif size <= 2 and (after == "." or after == ")") and _is_list_label(text, begin, end, before, after):
+    elif following == " h" and size <= 3 and text.startswith(("http://", "https://"), end + 1):
         return True
-    return size <= _LONGEST_TITLE and before == " " and _ends_title(text, begin, end, records)
+    return size <= _LONGEST_TITLE and text[begin - 1 : begin] == " " and _ends_title(text, begin, end, records)
 
 
 def is_house_number(text: str, end: int) -> bool:
@@ -97,15 +96,16 @@ def _last_word(text: str, begin: int) -> str:
     return text[begin - _WINDOW if begin > _WINDOW else 0 : begin - 1].rpartition(" ")[2]
 
 
-def _is_list_label(text: str, begin: int, end: int, before: str, after: str) -> bool:
+def _is_list_label(text: str, begin: int, end: int, after: str) -> bool:
     """Whether the number begins an item of a list: `mode. 4. If the`, `and 2) it`."""
+    before = text[begin - 1 : begin]
     line = before == "" or before == "\n"
-    if not (line or before == " ") or text[end + 1 : end + 2] not in (" ", "\n"):
+    if not line and before != " ":
         return False
     if after == ")":  # without an opening bracket
-        return text.rfind("(", max(0, begin - 300), begin) <= text.rfind(")", max(0, begin - 300), begin) or (
-            "(" not in text[max(0, begin - 300) : begin]
-        )
+        window = begin - 300 if begin > 300 else 0
+        opened = text.rfind("(", window, begin)
+        return opened < 0 or text.rfind(")", opened, begin) >= 0
     if not text[end + 2 : end + 3].isupper():
         return False
     cue = _last_word(text, begin)
@@ -123,11 +123,12 @@ def _is_list_label(text: str, begin: int, end: int, before: str, after: str) -> 
 def _ends_title(text: str, begin: int, end: int, records: list[Record]) -> bool:
     """Whether the number is the end of a title or name: `Fatal Fury 2`, `the Big 12 Conference`."""
     cue = _last_word(text, begin)
-    if not "@" < cue < "[":
-        if not cue < "[":
-            return False
-        cue = cue.lstrip("(“\"'")
-    cue = cue.split()[-1] if cue.strip() else ""
+    if not cue < "[":
+        return False
+    if cue <= "@":
+        cue = cue.lstrip("(\"'")
+    if not cue.isalpha():
+        cue = cue.split()[-1] if cue.strip() else ""
     capital = cue.rpartition("-")[2]
     if not capital[:1].isupper() or not cue.replace("-", "").isalpha() or cue in MONTHS or cue.lower() in NO_TITLES:
         return False

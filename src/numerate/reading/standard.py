@@ -23,7 +23,7 @@ from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_l
 from numerate.reading.evidence import LIKELY_FIELDS, SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
 from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
-from numerate.reading.names import names_thing
+from numerate.reading.names import LABEL_ENDS, names_thing
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.sharing import ENDS, NEAR, TAKERS, share
@@ -246,7 +246,10 @@ class StandardReader(Reader):
                         if end - start != 4 or not whole:
                             kind = "quantity"
                             if (
-                                (spaced is None or spaced < "[" or (before == " " and cue < "["))
+                                (
+                                    (spaced < "[" if spaced is not None else text[end : end + 2] in LABEL_ENDS)
+                                    or (before == " " and cue < "[")
+                                )
                                 and whole
                                 and names_thing(text, start, end, records)
                             ):
