@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from numerate.numerals.unit_tables import CURRENCIES
 from numerate.numerals.units import unit_after
-from numerate.reading.context import LABELS, SCORE_WORDS, key_of, word_before
+from numerate.reading.context import LABELS, key_of, word_before
 
 __all__ = ["bare_power", "base_power", "bracket_after", "flattened_power"]
 
@@ -18,10 +18,6 @@ _FLAT = re.compile(
 _MANTISSA = re.compile(r"[1-9](?:\.[0-9]++)?").fullmatch
 _BARE = re.compile(r"10([-−])([1-9][0-9]?)").fullmatch
 _RELATION = re.compile(r"[<>~≈∼≤≥×][ ]?$").search
-_POWER_CUE = re.compile(
-    r"(?:[=∈] ?|\b(?:of|to|below|above|than|be|is|was|as|at|rate|between|value|tolerance|threshold|parameter) )$"
-).search
-_SCORE = re.compile(rf"\b(?:{'|'.join(SCORE_WORDS)})").search
 _OTHER_POWER = re.compile(r"10−[0-9]").search
 _BASE = re.compile(r"\^([{(]?)([-+−]?)([0-9]{1,4})([})]?)(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.[0-9])").match
 _PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+").fullmatch
@@ -61,8 +57,6 @@ def bare_power(text: str, start: int, cluster: str) -> tuple[int, str] | None:
         return exponent, "likely" if minus else "guess"
     if minus and (_OTHER_POWER(text[max(0, start - 12) : start]) or _OTHER_POWER(text[end : end + 12])):
         return exponent, "likely"  # a list of powers: 10−5, 10−4, 10−3
-    if minus and _POWER_CUE(text[max(0, start - 14) : start]) and not _SCORE(text[max(0, start - 40) : start].lower()):
-        return exponent, "likely"  # a learning rate of 10−4
     unit = unit_after(text, end)
     if unit is None or unit[0] in CURRENCIES or text[end : end + 1] == "-":
         return None
