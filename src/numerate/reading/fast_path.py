@@ -163,6 +163,9 @@ def easy_follower(
                 return plain, end, 0, None, None
         if kind is None and word in COUNTED:
             return "quantity", end, 0, None, None
+        if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
+            named = whole and may_name(text, end - len(digits), end)
+            return (None if named else "quantity"), end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
