@@ -15,8 +15,9 @@ from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
-from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.context import BARRIERS, CONNECTORS, COUNTED_AFTER, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
 from numerate.reading.evidence import extended, year_confidence
+from numerate.reading.names import may_name
 from numerate.reading.sharing import JOINTS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ DIGITS = frozenset("0123456789")
 COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is not a year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE", "z"}
+BUSY_FOLLOWERS |= COUNTED_AFTER | {"http", "https"}
 """Words that may belong to the number before them, up to a letter with an accent: `z` of `zł`."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
@@ -47,6 +49,7 @@ SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n"])
+_PERCENT_STARTS = frozenset(["%", "p"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -72,7 +75,7 @@ def is_reference(text: str, start: int, end: int) -> bool:
     if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or text[start - 3] in CURRENCY_ENDS:
         return False
     following = text[end + 1 : end + 3]
-    return following[:1] in _AFTER_REFERENCE and not following[1:].isdecimal()
+    return following[:1] in _AFTER_REFERENCE and following[1:] not in _PERCENT_STARTS and not following[1:].isdecimal()
 
 
 def may_be_date(digits: str) -> bool:
@@ -155,9 +158,14 @@ def easy_follower(
                 return found
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
+                if plain == "quantity" and whole and may_name(text, end - len(digits), end):
+                    plain = None
                 return plain, end, 0, None, None
         if kind is None and word in COUNTED:
             return "quantity", end, 0, None, None
+        if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
+            named = whole and may_name(text, end - len(digits), end)
+            return (None if named else "quantity"), end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():

@@ -20,9 +20,10 @@ from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
-from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
+from numerate.reading.evidence import LIKELY_FIELDS, SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
 from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
+from numerate.reading.names import LABEL_ENDS, names_thing
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.sharing import ENDS, NEAR, TAKERS, share
@@ -244,6 +245,18 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
+                            if (
+                                (
+                                    (spaced < "[" if spaced is not None else text[end : end + 2] in LABEL_ENDS)
+                                    or (before == " " and cue < "[")
+                                )
+                                and whole
+                                and names_thing(text, start, end, records)
+                            ):
+                                append((start, end, float(digits), "identifier", *LIKELY_FIELDS))
+                                last_end, last_kind = end, "identifier"
+                                start = next_digit(b"0", end)
+                                continue
                         elif (
                             before == " "
                             and cue == ","
