@@ -45,6 +45,8 @@ _RATIO_BEFORE = re.compile(
     r"(?:ratios?|dilut\w{0,4}|scales?|odds|proportions?|mixed|split|stoichiometry|mixture)"
     r"(?: (?:of|at|to|in|is|was|a))?[ :(]*$"
 ).search
+_RATIO_STEMS = ("ratio", "dilut", "scale", "odds", "proportion", "mix", "split", "stoich")
+"""One of them is in every match of `_RATIO_BEFORE`; the search takes ten times as long as this test."""
 _TIME_CUES = word_set("time_cues")
 _PAIR = re.compile(r"([0-9]{1,2}):([0-9]{2})").fullmatch
 
@@ -127,7 +129,8 @@ def colon_reading(text: str, start: int, cluster: str) -> tuple[str, str] | None
     pair = _PAIR(cluster)
     if pair is None or clock:
         return None
-    if _RATIO_AFTER(text, end) or _RATIO_BEFORE(text[max(0, start - 28) : start].lower()):
+    before = text[start - 28 if start > 28 else 0 : start].lower()
+    if _RATIO_AFTER(text, end) or (any(map(before.__contains__, _RATIO_STEMS)) and _RATIO_BEFORE(before)):
         return "ratio", "certain"
     if pair[1] == pair[2] and int(pair[1]) > 24:
         return "ratio", "likely"  # 50:50

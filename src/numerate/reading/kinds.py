@@ -226,16 +226,23 @@ def _is_reference(
 
 def pair_in_context(text: str, begin: int, shape: str) -> str:
     """The kind of a pair: `ratio` if words around it indicate a score (`a 3-13 record`), else `shape`."""
-    window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
-    return "ratio" if shape == "range" and _SCORE_WORD(window) else shape
+    if shape != "range":
+        return shape
+    window = _score_window(text, begin)
+    return "ratio" if window is not None and _SCORE_WORD(window) else shape
 
 
 def pair_confidence(text: str, begin: int, cluster: str, kind: str | None) -> str:
     """How sure the kind of two numbers with a hyphen is: `3-1` may be a score, a range or a difference."""
     if kind != "ratio" or not ("-" in cluster or "–" in cluster or "−" in cluster):
         return "certain"
+    return "guess" if _score_window(text, begin) is None else "certain"
+
+
+def _score_window(text: str, begin: int) -> str | None:
+    """The text around a pair in lower case; None if it contains no word of a score, which most texts do not."""
     window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
-    return "certain" if any(cue in window for cue in context.SCORE_WORDS) else "guess"
+    return window if any(map(window.__contains__, context.SCORE_WORDS)) else None
 
 
 def settle_confidence(records: list[Record], first: int, cluster: str, confidence: str) -> None:
