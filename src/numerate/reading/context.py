@@ -80,13 +80,15 @@ CUE_KINDS: dict[str, str] = (
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
     | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
+    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "equals"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
     | {".": "?"}
 )
-"""Word before a number -> kind of the number; "?" if the slow path has to decide."""
+"""Word before a number -> kind of the number; "?" if the slow path has to decide; or one of `_BY_PLACE`."""
+_BY_PLACE = frozenset(["to", "and", "dash", "equals"])
+"""Cues whose meaning depends on the number before them, or on the number of digits."""
 
 
 def counts_things(word: str) -> bool:
@@ -122,4 +124,4 @@ def cue_after_line_end(cue: str) -> str | None:
     if cue == "" or cue[-1].isspace():
         return None
     kind = CUE_KINDS.get(cue.split()[-1])
-    return "?" if kind in ("to", "and") else kind
+    return "?" if kind in _BY_PLACE else kind

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
-from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
+from numerate.numerals.units import CURRENCIES, UNIT_HEADS, currency_before, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 LEADER_KINDS: dict[str, str | None] = (
     # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
-    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
+    dict.fromkeys(string.ascii_letters, "identifier")
+    | dict.fromkeys("sSDPRFYKNOCZLBTAGM", "letter")
+    | dict.fromkeys("vVxX", "?")
     | dict.fromkeys(["", *(BARRIERS - {":"})])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
@@ -46,7 +48,7 @@ _MONTH_STARTS = frozenset("oJFMASOND")
 SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
-_AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n"])
+_AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n", ")", "]"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -67,12 +69,17 @@ def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) ->
     return (None if leader in "+-−" and not text[start - 3 : start - 2].isdecimal() else "?"), start
 
 
-def is_reference(text: str, start: int, end: int) -> bool:
-    """Whether one or two digits in parentheses are a reference: `in (12)`, not `(5)%`, `$ (62)`, `(12) 345 678`."""
-    if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or text[start - 3] in CURRENCY_ENDS:
-        return False
+def kind_in_brackets(text: str, start: int, end: int, digits: str) -> str:
+    """The kind of a reference, `in (12)`, or year, `Smith (2011)`; "?" for `(5)%`, `$ (62)`, `(12) 345 678`."""
+    reference = end - start <= 2
+    if not (reference or (end - start == 4 and "1600" <= digits <= "2100")) or not digits.isdecimal():
+        return "?"
+    if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or currency_before(text, start - 1):
+        return "?"
     following = text[end + 1 : end + 3]
-    return following[:1] in _AFTER_REFERENCE and not following[1:].isdecimal()
+    if following[:1] not in _AFTER_REFERENCE or following[1:].isdecimal():
+        return "?"
+    return "identifier" if reference else "year"
 
 
 def may_be_date(digits: str) -> bool:

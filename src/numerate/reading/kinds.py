@@ -123,7 +123,7 @@ def kind_of(
         and _is_year(text, begin, end, digits, value, word, key)
     ):
         return "year"
-    if _RATE.match(text, end) and digits == "1" and word == "in":
+    if digits == "1" and word == "in" and _RATE.match(text, end):
         return "ratio"
     if records and records[-1][KIND] == "ratio" and key == "in" and _FORMER.search(text[max(0, begin - 6) : begin]):
         return "ratio"

@@ -11,7 +11,7 @@ from typing import Any
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_context import is_inches
-from numerate.numerals.units import unit_after
+from numerate.numerals.units import currency_before, unit_after
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
@@ -43,15 +43,15 @@ _CALENDAR = "".join(sorted(CALENDAR_MARKS))
 _RARE_MARKS = r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
-# directly after it.
+# directly after it. An empty last branch, `(?:...|)`, is faster than `(?:...)?`.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)"
-    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
+    r"([0-9]++(?:[.,:/'\-][0-9]++(?:[.,:/'\-][0-9]++)*+|))"
+    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS})|)"
 )
 _UNICODE = re.compile(
-    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
+    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++(?:[{_SEPARATORS}]\d++)*+|)[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
-    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}]))?"
+    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}])|)"
 )
 _match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.match, SIMPLE.fullmatch, CUE_KINDS.get
 _CUE_WINDOW = 24
@@ -181,6 +181,11 @@ class StandardReader(Reader):
                     kind = None
                     if last_kind == "quantity" and start - last_end == 5:  # between 5 and 10
                         neighbours.append(len(records))
+                elif kind == "equals":
+                    kind = "?" if end - start == 4 else None  # four digits are no year here
+                elif kind == "dash":
+                    dates = last_kind == "date" and start - last_end == 3 and attached is None and spaced in MONTHS
+                    kind = None if dates else "?"  # 3 May 1918 - 5 June 1990
             elif before == line_end:
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
             else:
@@ -198,10 +203,8 @@ class StandardReader(Reader):
                     after = text[end : end + 1]
                     if after not in ")%":
                         kind = None
-                    elif end - start <= 2 and fast_path.is_reference(text, start, end) and digits.isdecimal():
-                        kind = "identifier"
                     else:
-                        kind = "?"
+                        kind = fast_path.kind_in_brackets(text, start, end, digits)
                 elif (
                     before == "["
                     and end - start <= 3
@@ -215,6 +218,8 @@ class StandardReader(Reader):
                         calm = True
                     else:
                         kind = "?"
+                elif kind == "letter":
+                    kind = "identifier" if calm and currency_before(text, start) is None else "?"
                 elif kind == "sign":
                     kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
             if not calm and attached is None:
