@@ -15,9 +15,18 @@ from numerate.numerals.units import CURRENCIES, UNIT_HEADS, currency_before, uni
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import is_ordinal_day
 from numerate.reading.clusters import pair_kind
-from numerate.reading.context import BARRIERS, CONNECTORS, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.context import (
+    BARRIERS,
+    CONNECTORS,
+    MONTHS,
+    NAME_PREFIXES,
+    ORDINAL_SUFFIXES,
+    SIGN_LEADERS,
+    YEAR_CUES,
+    word_before,
+)
 from numerate.reading.evidence import extended, year_confidence
-from numerate.reading.sharing import JOINTS
+from numerate.reading.sharing import JOINTS, NEAR
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -47,6 +56,8 @@ _MONTH_STARTS = frozenset("oJFMASOND")
 """First letters of months, and of the `of` before them."""
 SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
+_OPEN_PREFIXES = NAME_PREFIXES | YEAR_CUES
+"""Words before a hyphen after which a number need not be part of a name: `top-5`."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n", ")", "]"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
@@ -56,11 +67,17 @@ JOINT_ENDS = frozenset("±-–−o/+")
 """Last characters of the text between the two ends of a range, without the final space."""
 
 
-def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
-    """The kind of a number after `+` or `-`, and its start with or without the sign."""
+def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool, gap: int) -> tuple[str | None, int]:
+    """The kind of a number after `+` or `-`, and its start with or without the sign.
+
+    `gap`: the number of characters since the last number.
+    """
     leader = text[start - 2] if start > 1 else ""
     if leader.isalpha():
-        return (None if before == "+" else "?"), start
+        if before == "+":
+            return None, start
+        name = calm and gap > NEAR and end - start != 4 and leader.isascii()  # BERT-16; four digits may be a year
+        return ("identifier" if name and word_before(text, start - 1).lower() not in _OPEN_PREFIXES else "?"), start
     if before == "+" and (leader == "+" or _in_telephone(text, end)):
         return "?", start  # C++11, a telephone number
     if leader == "" or leader in SIGN_LEADERS:

@@ -174,7 +174,7 @@ class StandardReader(Reader):
                 kind = _cue_kind(cue)
                 if kind is None:
                     if spaces and not cue.isprintable():
-                        kind = cue_after_line_end(cue)
+                        kind = cue_after_line_end(cue, start - last_end < NEAR)
                 elif kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
                 elif kind == "and":
@@ -187,7 +187,8 @@ class StandardReader(Reader):
                     dates = last_kind == "date" and start - last_end == 3 and attached is None and spaced in MONTHS
                     kind = None if dates else "?"  # 3 May 1918 - 5 June 1990
             elif before == line_end:
-                kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
+                near = start - last_end < NEAR
+                kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1], near)
             else:
                 # There is no space in a web address, so that only these numbers can be part of one.
                 if address is None or address[1] <= start:
@@ -221,7 +222,7 @@ class StandardReader(Reader):
                 elif kind == "letter":
                     kind = "identifier" if calm and currency_before(text, start) is None else "?"
                 elif kind == "sign":
-                    kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
+                    kind, first = fast_path.kind_after_sign(text, start, end, before, calm, start - last_end)
             if not calm and attached is None:
                 if spaced == "in":
                     # A preposition, not in `2 in thick`; `1 in 5` is a rate.
