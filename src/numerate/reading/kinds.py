@@ -59,11 +59,13 @@ def kind_of(
     """
     value, shape = record[VALUE], record[KIND]
     before = text[begin - 1] if begin and left else " "
-    if before.isalpha():
+    if before == " ":  # most numbers
+        pass
+    elif before.isalpha():
         return _kind_after_letter(text, begin, shape)
-    if before in "#@_" or (before in "+’'." and _follows_letter_and_mark(text, begin)):
+    elif before in "#@_" or (before in "+’'." and _follows_letter_and_mark(text, begin)):
         return "identifier"
-    if before in DASHES and record[START] == begin and begin > 1 and text[begin - 2].isalpha():
+    elif before in DASHES and record[START] == begin and begin > 1 and text[begin - 2].isalpha():
         dated = records and records[-1][KIND] == "date" and _may_be_date(digits, value)
         if dated and text[records[-1][END] : begin].strip("-–") in context.MONTHS:
             return "date"  # 5-Mar-24

@@ -80,7 +80,8 @@ def read_number(
         elif word in CALENDAR_MARKS and kind is None and not (before.isascii() and before.isalpha()):
             kind = mark_kind(text, end, word, digits, records)
     if left:
-        if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):
+        following = text[end : end + 2]
+        if following[:1] == " " and (following[1:].isdecimal() or following[1:] in VULGAR):
             joined = _joined(text, start, end, digits, records)
             if joined is not None:
                 return joined

@@ -25,7 +25,7 @@ from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, eas
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
-from numerate.reading.sharing import ENDS, NEAR, TAKERS, share
+from numerate.reading.sharing import NEAR, TAKERS, may_join, share
 from numerate.reading.slow_path import plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
@@ -301,11 +301,7 @@ class StandardReader(Reader):
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
                         if end - start == 4 and whole and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
-                        if (
-                            start - last_end < NEAR
-                            and last_kind in TAKERS
-                            and (before != " " or text[start - 2] in ENDS)
-                        ):
+                        if start - last_end < NEAR and last_kind in TAKERS and may_join(text, start):
                             neighbours.append(len(records))
                         append(record)
                         last_end, last_kind = stop, kind
@@ -316,7 +312,7 @@ class StandardReader(Reader):
                 one = False
                 commas = commas or ("," in digits and may_be_decimal(digits) is not None)
             count = len(records)
-            if start - last_end < NEAR and last_kind in TAKERS and (before != " " or text[start - 2] in ENDS):
+            if start - last_end < NEAR and last_kind in TAKERS and may_join(text, start):
                 neighbours.append(count)
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
