@@ -18,6 +18,7 @@ __all__ = [
     "is_day",
     "is_ordinal_day",
     "mark_kind",
+    "month_follows",
     "read_clock",
 ]
 
@@ -79,6 +80,11 @@ def is_ordinal_day(text: str, start: int, stop: int, digits: str) -> bool:
         return False
     if word_before(text, start).rstrip(".,") in MONTHS:
         return True
+    return month_follows(text, stop)
+
+
+def month_follows(text: str, stop: int) -> bool:
+    """Whether a month follows the ordinal that ends at `stop`: `the 3rd of March`, `3rd March`."""
     match = _ordinal_month(text, stop)
     return match is not None and match[1] in MONTHS
 

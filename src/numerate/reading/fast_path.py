@@ -13,7 +13,7 @@ from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, UNIT_HEADS, currency_before, unit_after
 from numerate.reading import kinds, suffixes
-from numerate.reading.calendar_forms import is_ordinal_day
+from numerate.reading.calendar_forms import month_follows
 from numerate.reading.clusters import pair_kind
 from numerate.reading.context import (
     BARRIERS,
@@ -187,7 +187,7 @@ def easy_follower(
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
             # A month before it would have given the kind "date".
-            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and is_ordinal_day(text, end - len(digits), stop, digits)
+            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and len(digits) <= 2 and month_follows(text, stop)
             return ("date" if day else "ordinal"), stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s

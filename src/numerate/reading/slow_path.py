@@ -25,7 +25,7 @@ from numerate.reading.letters import LETTERS, letter_meaning
 from numerate.reading.powers import bracket_after, flattened_power
 from numerate.reading.signs import minus_before, sign_before
 
-__all__ = ["plain_value", "read_number", "read_telephone"]
+__all__ = ["MINUS_ENDS", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
@@ -45,7 +45,8 @@ _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", "
 """Words and marks after a number that need a rule of their own."""
 _CURRENCY_ENDS = CURRENCY_LAST.union(SPACES)
 """Characters before a number that may be the end of a currency."""
-_MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+"""The last characters of `minus` and `negative` before a number."""
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
 
 Records = list[Record]
@@ -139,7 +140,7 @@ def read_number(
     if left and not negative:
         place = begin if currency is None else currency[1]
         if (
-            text[place - 3 : place] in _MINUS_ENDS
+            text[place - 3 : place] in MINUS_ENDS
             and place <= first
             and (minus := minus_before(text, place)) is not None
         ):

@@ -26,7 +26,7 @@ from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.sharing import NEAR, TAKERS, may_join, share
-from numerate.reading.slow_path import plain_value, read_number, read_telephone
+from numerate.reading.slow_path import MINUS_ENDS, plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
 
@@ -360,12 +360,15 @@ class StandardReader(Reader):
             parts, confidence = [part._replace(kind=reading[0]) for part in parts], reading[1]
         elif len(parts) == 2:
             confidence = kinds.pair_confidence(text, start, cluster, parts[0].kind)
-        stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
-        for begin, stop_at, point, kind, _ in parts[1:-1]:
-            value = plain_value(cluster[begin:stop_at], point)
-            records.append((start + begin, start + stop_at, value, kind or "quantity", None, None, 0, point))
-        final = parts[last]
-        stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
+        alone = word is None and text[start - 1 : start] == " " and text[start - 3 : start] not in MINUS_ENDS
+        if alone and all(part.kind == "time" for part in parts):
+            _append_parts(records, start, cluster, parts)  # no word around a time changes it
+            stop = end
+        else:
+            stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
+            _append_parts(records, start, cluster, parts[1:-1])
+            final = start + parts[last].start, start + parts[last].end
+            stop = max(stop, read_number(text, *final, word, records, parts[last], left=False))
         kinds.settle_cluster(records, first_record)
         if confidence != "certain" or parts[0].kind == "date":
             kinds.settle_confidence(records, first_record, cluster, confidence)
@@ -390,6 +393,13 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
+
+
+def _append_parts(records: list[kinds.Record], start: int, cluster: str, parts: list[Part]) -> None:
+    """Appends the numbers of a cluster that begins at `start`, without regard to the text around them."""
+    for begin, end, point, kind, _ in parts:
+        value = plain_value(cluster[begin:end], point)
+        records.append((start + begin, start + end, value, kind or "quantity", None, None, 0, point))
 
 
 def _read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[kinds.Record]) -> int:
