@@ -10,7 +10,7 @@ from numerate.reading import context
 from numerate.reading.calendar_forms import has_month
 from numerate.reading.clusters import DASHES
 from numerate.reading.context import counts_things, key_of, word_before
-from numerate.reading.evidence import extended
+from numerate.reading.evidence import SURE_YEAR_CUES, extended
 
 Record = tuple[Any, ...]
 """The fields of a numeral as a tuple: start, end, value, kind, unit, unit_span, power, point."""
@@ -35,10 +35,12 @@ _LOWER_CUES = context.LOWER_MONTHS | {"de", "del"}
 _CODE_COLON = re.compile(r"\b(?:arxiv|doi|pmid|isbn|issn|id): ?$", re.IGNORECASE).search
 
 
-def four_digits(digits: str, follower: str | None) -> str | None:
-    """The kind of a four-digit number without other context; None if the slow path has to decide."""
-    if not "1600" <= digits <= "2100":
-        return None if digits < "1600" else "quantity"
+def four_digits(digits: str, follower: str | None, cue: str = "") -> str | None:
+    """The kind of a four-digit number after the word `cue`; None if the slow path has to decide."""
+    if digits > "2100":
+        return "quantity"
+    if digits < "1600" and (digits < "1000" or cue not in SURE_YEAR_CUES or cue == "("):
+        return None
     return "year" if follower is None or not counts_things(follower) else None
 
 

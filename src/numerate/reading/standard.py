@@ -227,6 +227,8 @@ class StandardReader(Reader):
                 if spaced == "in":
                     # A preposition, not in `2 in thick`; `1 in 5` is a rate.
                     calm = text[end + 3 : end + 4] == " " and digits != "1" and not is_inches(text, end + 3)
+                elif spaced == "at":
+                    calm = text[end + 3 : end + 4] == " " and text[end + 4 : end + 5] != "%"  # no atomic percent
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             gap = first - last_end
@@ -278,7 +280,7 @@ class StandardReader(Reader):
                                     start = next_digit(b"0", end)
                                     continue
                         else:
-                            kind = kinds.four_digits(digits, spaced)
+                            kind = kinds.four_digits(digits, spaced, cue if before == " " else "")
                     elif kind == "date" and not (whole and (end - start <= 2 or fast_path.may_be_date(digits))):
                         kind = None
                     if kind is not None:
