@@ -114,12 +114,12 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
         point = _number_point(cluster, locale)
         if point is not None and not (point == "" and _ADDRESS.fullmatch(cluster)):
             return [Part(0, len(cluster), point)]
+    if (fraction := _as_fraction(cluster)) is not None:
+        return [Part(0, len(cluster), kind=None, fraction=fraction)]
     for shape, kind in (_CUT_SHAPES if len(cuts) > 1 else _PAIR_SHAPES) if cuts else _DOTTED_SHAPES:
         if shape.fullmatch(cluster):
             runs = (_DECIMAL_RUN if kind == "time" else _RUN).finditer(cluster)
             return [Part(*match.span(), match[1] or ".", kind, None) for match in runs]
-    if (fraction := _as_fraction(cluster)) is not None:
-        return [Part(0, len(cluster), kind=None, fraction=fraction)]
     if ":" in cluster and any(map(_TIME.fullmatch, _LIST_CUTS.split(cluster))):  # 10:30-11:30, 10:30,11:30
         cuts = [match.start() for match in _LIST_CUTS.finditer(cluster)]
     if cuts:
@@ -144,6 +144,8 @@ def _number_point(cluster: str, locale: str) -> str | None:
 
 
 def _as_fraction(cluster: str) -> tuple[int, int, int] | None:
+    if "/" not in cluster and "⁄" not in cluster:
+        return None
     if match := _MIXED.fullmatch(cluster):
         whole, numerator, denominator = map(int, match.groups())
     elif match := _SLASHED.fullmatch(cluster):

@@ -175,6 +175,8 @@ class StandardReader(Reader):
                 if kind is None:
                     if spaces and not cue.isprintable():
                         kind = cue_after_line_end(cue, start - last_end < NEAR)
+                elif kind == "date" or kind == "identifier":  # most cues
+                    pass
                 elif kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
                 elif kind == "and":
