@@ -305,3 +305,32 @@ def test_what_we_know_of_each_backbone() -> None:
     assert [name for name in KINDS if tasks[name].is_causal] == [*CAUSAL, "gpt2-classifier", "llama-classifier"]
     assert [name for name in KINDS if tasks[name].positions_after is not None] == ["roberta"]
     assert BackboneInfo.of(new_backbone("bert", is_decoder=False)).task == "masked-lm"
+
+
+# The mean state of a text, for a head that reads it.
+
+
+@pytest.mark.parametrize("name", ["encoder", "gpt2"])
+@torch.no_grad()
+def test_pooled_adds_the_mean_state_of_the_text(name: str) -> None:
+    """Compared with a loop over the rows; padding does not count, and a decoder sees no later token."""
+    backbone = new_backbone(name)
+    backbone = backbone.base_model if name == "gpt2" else backbone
+    torch.manual_seed(0)
+    model = numerate.attach(backbone, tokenizer_of(name), "in-place", pooled=True, head="scalar", objective=None).eval()
+    texts = ["It cost $5 and [NUM] dollars in all.", "He is [NUM]."]
+    batch = model.processor(texts, padding=True, return_tensors="pt")
+    output = model(**batch, return_loss=False)
+    states = output.last_hidden_state
+    asked = (batch["input_ids"] == model.processor.num_id).int().argmax(1).tolist()
+    for row, column in enumerate(asked):
+        at, end = (column - 1, column) if name == "gpt2" else (column, int(batch["attention_mask"][row].sum()))
+        read = states[row, at] + states[row, :end].mean(0)
+        torch.testing.assert_close(
+            model.head(read[None]).median()[0], output.numbers.median()[row], rtol=1e-4, atol=1e-6
+        )
+
+
+def test_pooled_needs_a_model_without_words_to_predict() -> None:
+    with pytest.raises(ValueError, match="pooled=True on a language model: needs an encoder or decoder without"):
+        attached("bert", "in-place", pooled=True)

@@ -31,6 +31,7 @@ EXAMPLES: dict[str, Any] = {
     "reach": 2,
     "late_reach": 1,
     "relations": 3,
+    "pooled": True,
     "head": {"kind": "scalar"},
 }
 """For each option a value that differs from the recipe in-place's; a new option is added here, too."""
@@ -56,7 +57,8 @@ def test_an_option_reaches_every_place(name: str, tmp_path: Path) -> None:
     assert getattr(recipe, name) == value, "a key of recipes"
     plan = ModelPlan.from_dict({"checkpoint": "x", name: json.loads(json.dumps(value))})
     assert plan.arguments() == {name: value}, "a key of runs; `attach(head=None)` would mean no head"
-    backbone, tokenizer = backbone_of("bert"), tokenizer_of("bert")
+    kind = "encoder" if name == "pooled" else "bert"  # it is for models without a language-model head
+    backbone, tokenizer = backbone_of(kind), tokenizer_of(kind)
     plain, model = (numerate.attach(backbone, tokenizer, **base, **more) for more in ({}, {name: value}))
     assert plain.recipe == "in-place" and model.recipe is None
     assert saved(model)[name] != saved(plain)[name], "an argument of attach, which the config keeps"

@@ -93,6 +93,13 @@ def test_the_base_model_is_found_by_its_path(
         assert all(torch.equal(weight, model.own_state()[key]) for key, weight in again.own_state().items())
 
 
+def test_a_loaded_model_is_in_evaluation_mode(tmp_path: Path) -> None:
+    """The default's head has dropout: without it, every call would answer differently."""
+    attached("bert", "in-place").save_pretrained(tmp_path)
+    model = numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
+    assert not any(part.training for part in model.modules())
+
+
 def test_a_trained_backbone_is_saved_on_request(tmp_path: Path) -> None:
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "xval").eval()
     with torch.no_grad():

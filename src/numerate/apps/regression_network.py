@@ -139,7 +139,7 @@ def build_network(
     targets: np.ndarray,
 ) -> NumberModel:  # fmt: skip
     """A network with number vectors and a number head, fitted to the numbers of the texts and the targets."""
-    model = attach(backbone, tokenizer, recipe, head=scale.head(components), objective=None)
+    model = attach(backbone, tokenizer, recipe, head=scale.head(components), pooled=True, objective=None)
     fit_parts(model, texts, NumberTable.of_values(scale.seen(targets)))
     return model
 

@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from numerate.modeling.asking import asked_ids
 from numerate.modeling.inputs import late_change, number_vectors
 from numerate.modeling.introspection import base_of, run_with_embeddings
-from numerate.modeling.outputs import Predicted, context_of, with_own_logits
+from numerate.modeling.outputs import Predicted, context_of, number_states, with_own_logits
 from numerate.processing.number_table import ASKED
 from numerate.processing.slot_positions import NumberPlaces
-from numerate.processing.static_shapes import chosen_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +108,7 @@ class ExportableModel(nn.Module):
         rows = torch.arange(count, device=tokens.device)[:, None].expand(-1, numbers).flatten()
         columns = torch.arange(numbers, device=tokens.device).expand(count, -1).flatten()
         where = rows, tokens.clamp(0, hidden.shape[1] - 1).flatten(), columns
-        states = chosen_rows(hidden, *where[:2])
+        states = number_states(model, hidden, wanted, where)
         return items, model.head(states, *context_of(model, hidden, wanted, where))
 
     def export(self, batch: Mapping[str, Tensor], dynamic: bool = True) -> torch.export.ExportedProgram:

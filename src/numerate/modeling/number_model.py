@@ -151,6 +151,9 @@ class NumberModel(PretrainedInterface):
             if count := getattr(self.options, name):
                 need = "an embedder as wide as tokens" if narrow else "a model that is no encoder-decoder"
                 raise ValueError(f"{name}={count}: needs {need}")
+        if self.options.pooled and (info.is_language_model or info.is_encoder_decoder):
+            kind = "an encoder-decoder" if info.is_encoder_decoder else "a language model"
+            raise ValueError(f"pooled=True on {kind}: needs an encoder or decoder without a language-model head")
         hides = objective is not None and getattr(objective.config, "joint", False) and processor.has_slots
         if hides and objective is not None and objective.config.number_tokens is not None:
             kind = processor.notation.config.kind

@@ -53,6 +53,10 @@ class PlacementOptions(Config):
             need not carry the number's vector there.
         relations: To how many numbers on each side a number gets log-ratio features, which are added to its vector.
             In a causal model, only to numbers before it.
+        pooled: The number head reads the mean of the text's last hidden states, added to the state at the number (in a
+            causal model, of the states up to it). For a target that depends on the whole text: before training, the
+            state at a [NUM] behind a text says little about the text. For encoders and decoders without
+            a language-model head.
     """
 
     kind: ClassVar[str] = "placement-options"
@@ -61,6 +65,7 @@ class PlacementOptions(Config):
     reach: int | None = _option(0)
     late_reach: int | None = _option(0)
     relations: int | None = _option(0)
+    pooled: bool | None = _option(False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,4 +113,5 @@ class AttachArguments(TypedDict, total=False):
     reach: int | None
     late_reach: int | None
     relations: int | None
+    pooled: bool | None
     head: str | dict[str, Any] | Head | None

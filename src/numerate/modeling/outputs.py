@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numerate.heads.pointer import PointerContext
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["Predicted", "context_of", "number_outputs", "real_tokens", "with_own_logits"]
+__all__ = ["Predicted", "context_of", "number_outputs", "number_states", "real_tokens", "with_own_logits"]
 
 Positions = tuple["Tensor", "Tensor", "Tensor"]
 """Row, token and number index of each predicted number."""
@@ -157,8 +157,8 @@ def _number_loss(
     if model.head is None or task.targets is None or not wanted.has_numbers:
         return None
     where, counted = wanted.numbers()
-    rows, tokens, numbers = where
-    states = chosen_rows(hidden.to(model.device), rows, tokens)
+    rows, _, numbers = where
+    states = number_states(model, hidden, wanted, where)
     terms = model.head.loss(states, task.targets[rows, numbers], *context_of(model, hidden, wanted, where))
     count: Tensor | int = len(rows)
     if counted is not None:
@@ -182,9 +182,22 @@ def _predicted_numbers(
     if len(rows) == 0 and not every:
         return None, None
     where = rows, tokens[rows, numbers], numbers
-    # On our device: a backbone may be spread over several.
-    states = chosen_rows(hidden.to(model.device), *where[:2])
+    states = number_states(model, hidden, wanted, where)
     return model.head(states, *context_of(model, hidden, wanted, where)), torch.stack([rows, numbers], dim=1)
+
+
+def number_states(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Positions) -> Tensor:
+    """What the number head reads at each place: (N, hidden) last hidden states, with `pooled` plus the text's mean."""
+    rows, tokens, _ = where
+    hidden = hidden.to(model.device)  # a backbone may be spread over several devices
+    states = chosen_rows(hidden, rows, tokens)
+    if not model.options.pooled:
+        return states
+    mask = wanted.fields.get("attention_mask")
+    real = torch.ones_like(hidden[..., :1]) if mask is None else mask.to(hidden)[..., None]
+    if wanted.before is None:
+        return states + ((hidden * real).sum(1) / real.sum(1))[rows]
+    return states + chosen_rows((hidden * real).cumsum(1) / real.cumsum(1).clamp_min(1), rows, tokens)
 
 
 def context_of(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Positions) -> list[PointerContext | None]:

@@ -58,6 +58,8 @@ class PretrainedInterface(nn.Module):
     ) -> Self:  # fmt: skip
         """Loads a model that `save_pretrained` or a Trainer wrote, with the PEFT adapters in the same folder.
 
+        The model is in evaluation mode, as in transformers: call `train()` before a training loop of your own.
+
         Args:
             folder: A local folder, a Trainer's checkpoint, or a Hub id.
             backbone: The base model; by default the one that the saved config names: one in the same folder, a local

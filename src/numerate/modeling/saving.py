@@ -199,7 +199,7 @@ def load_model(
     model.fitted, model.max_tokens = config.fitted, config.max_tokens
     model.has_own_backbone = saved.is_checkpoint or (config.base_included and backbone is None)
     mark_head(model, trained=config.trained)
-    return model
+    return model.eval()  # as in transformers
 
 
 def _dtype_in(saved: Artefact) -> str | None:

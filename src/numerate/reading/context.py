@@ -16,8 +16,10 @@ def word_set(key: str) -> frozenset[str]:
     return frozenset(_TABLES[key].split())
 
 
-MONTHS = frozenset(form for name in word_set("months") for form in (name, name.upper()))
-"""Month names, never in lower case: "may 5 people" and "march 3 miles" are not dates."""
+MONTHS = frozenset(form for name in word_set("months") for form in (name, name.upper())).union(
+    ["january", "february", "april", "june", "july", "august", "september", "october", "november", "december"]
+)
+"""Month names; in lower case without "may 5 people" and "march 3 miles", which are not dates."""
 SCALE_WORDS = {
     form: int(power)
     for power, words in _TABLES["scale_words"].items()
@@ -34,6 +36,10 @@ LABELS = word_set("labels")
 """Words before the number of a numbered thing: `Table 3`, `page 14`."""
 DOUBTFUL_LABELS = word_set("doubtful_labels")
 """Labels that are often ordinary words."""
+LOWER_LABELS = word_set("lower_labels")
+"""Doubtful labels that are labels in lower case, too, if neither an article nor a plural is beside them: `class 2`."""
+BEFORE_NO_LABEL = word_set("before_no_label")
+"""Words after which one of `LOWER_LABELS` is an ordinary word: `won the game 5`."""
 VERSION_WORDS = word_set("version_words")
 LOWER_MONTHS = word_set("lower_months")
 """Month names of languages that write them in lower case."""
@@ -51,6 +57,14 @@ HASH_CUES = word_set("hash_cues")
 """Words before a hexadecimal id."""
 YEAR_CUES = word_set("year_cues")
 """Words after which four digits are a year even before a plural noun."""
+YEAR_NOUNS = word_set("year_nouns")
+"""Plurals that are not counted by four digits from 1850 to 2035 before them: `1986 results`."""
+COUNTED_AFTER = word_set("counted_after")
+"""Words between four digits and the plural that they count: `1700 training sentences`."""
+NO_TITLES = word_set("no_titles")
+"""Words that may begin with a capital letter and are no end of a title: `The`, `Over`, `Monday`, `Sales`."""
+APPROXIMATIONS = word_set("approximations")
+"""Words after which four digits before a noun are a count: `nearly 1900 small firms`."""
 SCORE_WORDS = tuple(_TABLES["score_words"].split())
 NAME_PREFIXES = word_set("name_prefixes")
 """Words before a hyphen that do not make the number part of a name: `mid-1990s`, `top-5`."""
@@ -76,19 +90,25 @@ def _written_forms(words: frozenset[str]) -> frozenset[str]:
 
 
 # A doubtful label is a label with a capital, and an ordinary word without: `Class 3`, `set 37 records`.
-_DOUBTFUL_WORDS = frozenset(form for form in _written_forms(DOUBTFUL_LABELS & LABELS) if form[-1] not in ".,:")
+_DOUBTFUL_WORDS = frozenset(
+    form for form in _written_forms(DOUBTFUL_LABELS & LABELS) if form[-1] not in ".,:"
+).difference(LOWER_LABELS)
 _DOUBTFUL_FORMS = _written_forms(DOUBTFUL_LABELS) - _DOUBTFUL_WORDS
 CUE_KINDS: dict[str, str] = (
     dict.fromkeys(_written_forms(VERSION_WORDS) | _DOUBTFUL_FORMS, "?")
     | {word: "identifier" for word in _DOUBTFUL_WORDS if word[0].isupper()}
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
-    | {cue: "?" if cue[-1] == ":" else "identifier" for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)}
+    | {
+        cue: "?" if cue[-1] == ":" or (cue[-1] == "." and len(cue) > 5 and cue.islower()) else "identifier"
+        for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)
+    }
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
     | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "equals"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
     | {".": "?"}
+    | dict.fromkeys(APPROXIMATIONS, "?")
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide; or one of `_BY_PLACE`."""
 _BY_PLACE = frozenset(["to", "and", "dash", "equals"])

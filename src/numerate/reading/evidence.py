@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULTS",
+    "LIKELY_FIELDS",
     "SURE_YEAR_CUES",
     "YEAR_FIELDS",
     "YEAR_LEVELS",
@@ -23,6 +24,8 @@ __all__ = [
 
 DEFAULTS = (None, "", False, None, "certain")
 """Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
+LIKELY_FIELDS = (None, None, 0, ".", *DEFAULTS[:-1], "likely")
+"""The fields after the kind of a number without unit whose kind is likely."""
 SURE_YEAR_CUES = frozenset(
     form
     for word in YEAR_CUES - {"of", "by", "between", "b", "d", "c", "ca", "ad", "christmas", "annual", "fall"}

@@ -18,6 +18,7 @@ from numerate.reading.clusters import pair_kind
 from numerate.reading.context import (
     BARRIERS,
     CONNECTORS,
+    COUNTED_AFTER,
     MONTHS,
     NAME_PREFIXES,
     ORDINAL_SUFFIXES,
@@ -26,6 +27,7 @@ from numerate.reading.context import (
     word_before,
 )
 from numerate.reading.evidence import extended, year_confidence
+from numerate.reading.names import may_name
 from numerate.reading.sharing import JOINTS, NEAR
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ DIGITS = frozenset("0123456789")
 COUNTED = frozenset(["people", "men", "women", "children"])
 """Plurals without an s: a number before them is not a year."""
 BUSY_FOLLOWERS = suffixes.SPECIAL | UNIT_HEADS | DIGITS | COUNTED | frozenset(VULGAR) | {"BC", "AD", "BCE", "CE", "z"}
+BUSY_FOLLOWERS |= COUNTED_AFTER | {"http", "https"}
 """Words that may belong to the number before them, up to a letter with an accent: `z` of `zł`."""
 CURRENCY_ENDS = frozenset([*string.ascii_uppercase, *CURRENCY_SIGNS, ".", "s", "r", "p", "k"])
 GROUP_SIGNS = frozenset("0123456789/⁄")
@@ -60,6 +63,7 @@ _OPEN_PREFIXES = NAME_PREFIXES | YEAR_CUES
 """Words before a hyphen after which a number need not be part of a name: `top-5`."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n", ")", "]"])
+_PERCENT_STARTS = frozenset(["%", "p"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
 """Kind, end of the number, power, unit and span of the unit."""
@@ -94,7 +98,7 @@ def kind_in_brackets(text: str, start: int, end: int, digits: str) -> str:
     if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or currency_before(text, start - 1):
         return "?"
     following = text[end + 1 : end + 3]
-    if following[:1] not in _AFTER_REFERENCE or following[1:].isdecimal():
+    if following[:1] not in _AFTER_REFERENCE or following[1:] in _PERCENT_STARTS or following[1:].isdecimal():
         return "?"
     return "identifier" if reference else "year"
 
@@ -179,9 +183,14 @@ def easy_follower(
                 return found
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
+                if plain == "quantity" and whole and may_name(text, end - len(digits), end):
+                    plain = None
                 return plain, end, 0, None, None
         if kind is None and word in COUNTED:
             return "quantity", end, 0, None, None
+        if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
+            named = whole and may_name(text, end - len(digits), end)
+            return (None if named else "quantity"), end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():

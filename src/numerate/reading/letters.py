@@ -17,6 +17,7 @@ from numerate.reading.context import (
     word_before,
     word_set,
 )
+from numerate.reading.names import is_house_number
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -89,6 +90,8 @@ def letter_meaning(
         return None
     if word in "KMBTbp" and _is_labelled(text, begin, records):
         return Meaning(end, 0, "identifier", None, None, "certain")  # Fig. 7B
+    if word in "KMBTbp" and digits.isdecimal() and is_house_number(text, after):
+        return Meaning(end, 0, "identifier", None, None, "likely")  # 221B Baker Street
     follower = _next_word(text, after)
     noun = follower[1] if follower else ""
     if word == "p":

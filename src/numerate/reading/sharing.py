@@ -14,7 +14,7 @@ from fractions import Fraction
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_tables import CURRENCY_SIGNS, LENGTHS
 from numerate.numerals.units import CURRENCIES
-from numerate.reading.context import MONEY_SUFFIXES, counts_things, word_before
+from numerate.reading.context import CHANGE_VERBS, MONEY_SUFFIXES, MONTHS, counts_things, word_before
 from numerate.reading.evidence import DEFAULTS
 from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
 from numerate.reading.suffixes import word_at
@@ -95,6 +95,9 @@ def share(text: str, records: list[Record], near: list[int]) -> None:
         lent = False
         while index < done and (left := records[index - 1])[1] + NEAR > (right := records[index])[0]:
             done = index
+            if right[3] == "date" and left[3] == "quantity" and _is_day_before(text, left, right):
+                records[index - 1] = (*left[:3], "date", *left[4:])
+                break
             if right[6] or right[5] is not None or left[3] == "money":
                 joint = _joint(text, left, right)
             else:
@@ -106,6 +109,18 @@ def share(text: str, records: list[Record], near: list[int]) -> None:
             index -= 1  # the numbers before are members of the same list
             if not lent or index == 0:
                 break
+
+
+def _is_day_before(text: str, left: Record, right: Record) -> bool:
+    """Whether a whole number and the day of a date have one month: `4 to 6 August`."""
+    return (
+        text[left[1] : right[0]] in (" to ", " and ", " or ", " & ")
+        and left[1] - left[0] <= 2
+        and right[1] - right[0] <= 2
+        and 1 <= left[2] < right[2] <= 31
+        and left[5] is None
+        and word_at(text, right[1]) in MONTHS
+    )
 
 
 def _joint(text: str, left: Record, right: Record) -> str | None:
@@ -328,9 +343,12 @@ class _Pair:
             self.right = (*right[:KIND], kind, *right[UNIT:])
 
     def _is_change(self) -> bool:
-        """Whether `from` and a verb of change precede the first number: `rose from 5 to 7 km`."""
+        """Whether the first number is a change or follows one: `rose from 5 to 7 km`, `rose by 2 km to 7 km`."""
         text, begin = self._text, self.left[START]
-        if _word_before(text, self.left) not in _FROM:
+        cue = _word_before(text, self.left)
+        if not self.lent and cue in CHANGE_VERBS:
+            return True  # climbed 1.8 billion to 133.8 billion
+        if cue not in _FROM and (self.lent or cue != "by"):
             return False
         before = text[begin - 60 if begin > 60 else 0 : begin].lower()
         return any(map(before.__contains__, _CHANGES))

@@ -22,6 +22,7 @@ from numerate.reading.context import CUE_KINDS, SIGN_LEADERS, counts_things, wor
 from numerate.reading.evidence import extended, year_confidence
 from numerate.reading.kinds import Record
 from numerate.reading.letters import LETTERS, letter_meaning
+from numerate.reading.names import names_thing
 from numerate.reading.powers import bracket_after, flattened_power
 from numerate.reading.signs import minus_before, sign_before
 
@@ -118,7 +119,7 @@ def read_number(
         elif (found := suffixes.suffix_after(text, start, place, word, digits, currency is not None)) is not None:
             stop, power, exponent, suffix_kind, radix = found
             if suffix_kind is not None:
-                kind = kind or suffix_kind
+                kind = suffix_kind if suffix_kind == "date" and kind == "range" else kind or suffix_kind  # 6-8 August
                 if suffix_kind == "ordinal":
                     first, negative = begin, False  # `2nd -5th` is a range
                     kind = "date" if is_ordinal_day(text, begin, stop, digits) else kind
@@ -174,6 +175,18 @@ def read_number(
         kind = kinds.kind_of(text, begin, end, digits, word, known, records, left)
         if len(digits) == 4 and left and part is None and confidence == "certain":
             confidence = _four_digit_confidence(text, begin, end, digits, word, kind, first, unit)
+        if (
+            kind == "quantity"
+            and left
+            and part is None
+            and unit is None
+            and first == begin
+            and stop == end
+            and digits.isdecimal()
+            and digits.isascii()
+            and names_thing(text, begin, end, records)
+        ):
+            kind, confidence = "identifier", "likely"
     record = (first, stop, value, kind, unit, unit_span, power, point)
     if uncertainty is not None:
         decimals = len(digits.rpartition(point)[2]) if point and point in digits else 0

@@ -20,9 +20,10 @@ from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
-from numerate.reading.evidence import SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
+from numerate.reading.evidence import LIKELY_FIELDS, SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
 from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
+from numerate.reading.names import LABEL_ENDS, names_thing
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
 from numerate.reading.sharing import NEAR, TAKERS, may_join, share
@@ -229,8 +230,6 @@ class StandardReader(Reader):
                 if spaced == "in":
                     # A preposition, not in `2 in thick`; `1 in 5` is a rate.
                     calm = text[end + 3 : end + 4] == " " and digits != "1" and not is_inches(text, end + 3)
-                elif spaced == "at":
-                    calm = text[end + 3 : end + 4] == " " and text[end + 4 : end + 5] != "%"  # no atomic percent
                 elif spaced in fast_path.DIGITS:
                     calm = text[end + 2 : end + 3] not in fast_path.GROUP_SIGNS  # not a group of three digits: 816 000
             gap = first - last_end
@@ -254,6 +253,18 @@ class StandardReader(Reader):
                     if kind is None:
                         if end - start != 4 or not whole:
                             kind = "quantity"
+                            if (
+                                (
+                                    (spaced < "[" if spaced is not None else text[end : end + 2] in LABEL_ENDS)
+                                    or (before == " " and cue < "[")
+                                )
+                                and whole
+                                and names_thing(text, start, end, records)
+                            ):
+                                append((start, end, float(digits), "identifier", *LIKELY_FIELDS))
+                                last_end, last_kind = end, "identifier"
+                                start = next_digit(b"0", end)
+                                continue
                         elif (
                             before == " "
                             and cue == ","
