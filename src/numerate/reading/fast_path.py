@@ -191,6 +191,9 @@ def easy_follower(
         if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
             named = whole and may_name(text, end - len(digits), end)
             return (None if named else "quantity"), end, 0, None, None
+        if kind is None and word in COUNTED_AFTER and "1600" <= digits <= "2100" and word not in kinds.NOT_AFTER_YEARS:
+            counted = kinds.counts_follow(text, stop)  # `1700 training sentences`, not `the 2012 training camp`
+            return (None if counted else kinds.four_digits(digits, word)), end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():

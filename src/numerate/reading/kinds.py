@@ -219,7 +219,7 @@ def _is_reference(
     """Whether the number identifies a thing (`Table 3`, `[12]`, `No. 5`) or continues a list of such numbers."""
     last = records[-1] if records else None
     listed = last is not None and last[KIND] == "identifier" and text[last[END] : begin] in context.CONNECTORS
-    if listed and last is not None and last[-1] == "likely" and _counts(text, end):
+    if listed and last is not None and last[-1] == "likely" and counts_follow(text, end):
         listed = False  # Kinect 2 and 5 cameras
     if not left:
         return listed
@@ -252,7 +252,7 @@ def _is_no_label(text: str, begin: int, digits: str) -> bool:
     return len(digits) == 4 or word_before(text, begin - len("season ")) in ("the", "their", "its", "his", "regular")
 
 
-def _counts(text: str, end: int) -> bool:
+def counts_follow(text: str, end: int) -> bool:
     """Whether the word after a number looks like a plural noun."""
     follower = _follower(text, end)
     return follower is not None and counts_things(follower[1])
@@ -265,7 +265,7 @@ def _follows_lower_label(text: str, begin: int, end: int, digits: str, cue: str)
         and digits.isdecimal()
         and text[end : end + 1] in ("", " ", ".", ",", ";", ")", "\n")
         and word_before(text, begin - len(cue) - 1).lower() not in context.BEFORE_NO_LABEL
-        and not _counts(text, end)
+        and not counts_follow(text, end)
     )
 
 
@@ -312,6 +312,8 @@ def _names_counted(word: str | None, spaced: bool) -> bool:
     return spaced and word is not None and word[0].islower() and word not in context.NO_TITLES
 
 
+NOT_AFTER_YEARS = frozenset(["dim", "dimensional", "randomly"])
+"""Words after four digits that are no year: `a 2048-dim vector`."""
 _COUNT_CUES = frozenset(["of", "about", "over", "than", "nearly", "approximately", "least", "most"])
 
 
@@ -331,9 +333,14 @@ def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: s
     counts = spaced and word is not None and counts_things(word)
     if counts and word in context.YEAR_NOUNS and 1850 <= value <= 2035 and digits[2:] != "00":
         return key not in _COUNT_CUES  # 1986 results
-    if spaced and word in context.COUNTED_AFTER and key not in context.YEAR_CUES and _counts(text, end + 1 + len(word)):
+    if (
+        spaced
+        and word in context.COUNTED_AFTER
+        and key not in context.YEAR_CUES
+        and counts_follow(text, end + 1 + len(word))
+    ):
         return False  # 1700 training sentences
-    if word in ("dim", "dimensional", "randomly") or (key in context.APPROXIMATIONS and _names_counted(word, spaced)):
+    if word in NOT_AFTER_YEARS or (key in context.APPROXIMATIONS and _names_counted(word, spaced)):
         return False  # a 2048-dim vector, nearly 1900 small firms
     if value < 1600:
         return key in context.YEAR_CUES and not counts
