@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.errors import NumerateError
@@ -107,7 +108,8 @@ def find_columns(texts: Iterable[str], reader: str | Reader = "standard", **opti
     counts, rows, done = array("q"), [], []
 
     def convert(some: list[Any]) -> None:
-        columns: list[Any] = list(zip(*some, strict=False)) or [()] * 5  # as many columns as the shortest row has
+        # At most five columns, and as many as the shortest row has.
+        columns: list[Any] = list(islice(zip(*some, strict=False), 5)) or [()] * 5
         if len(columns) == 4:  # the rows of some readers end with the kind
             columns.append([row[4] if len(row) > 4 else None for row in some])
         columns[3:5] = map(codes, columns[3]), map(unit_codes.__getitem__, columns[4])

@@ -18,6 +18,7 @@ __all__ = [
     "is_day",
     "is_ordinal_day",
     "mark_kind",
+    "month_follows",
     "read_clock",
 ]
 
@@ -45,6 +46,8 @@ _RATIO_BEFORE = re.compile(
     r"(?:ratios?|dilut\w{0,4}|scales?|odds|proportions?|mixed|split|stoichiometry|mixture)"
     r"(?: (?:of|at|to|in|is|was|a))?[ :(]*$"
 ).search
+_RATIO_STEMS = ("ratio", "dilut", "scale", "odds", "proportion", "mix", "split", "stoich")
+"""One of them is in every match of `_RATIO_BEFORE`; the search takes ten times as long as this test."""
 _TIME_CUES = word_set("time_cues")
 _PAIR = re.compile(r"([0-9]{1,2}):([0-9]{2})").fullmatch
 
@@ -77,6 +80,11 @@ def is_ordinal_day(text: str, start: int, stop: int, digits: str) -> bool:
         return False
     if word_before(text, start).rstrip(".,") in MONTHS:
         return True
+    return month_follows(text, stop)
+
+
+def month_follows(text: str, stop: int) -> bool:
+    """Whether a month follows the ordinal that ends at `stop`: `the 3rd of March`, `3rd March`."""
     match = _ordinal_month(text, stop)
     return match is not None and match[1] in MONTHS
 
@@ -127,7 +135,8 @@ def colon_reading(text: str, start: int, cluster: str) -> tuple[str, str] | None
     pair = _PAIR(cluster)
     if pair is None or clock:
         return None
-    if _RATIO_AFTER(text, end) or _RATIO_BEFORE(text[max(0, start - 28) : start].lower()):
+    before = text[start - 28 if start > 28 else 0 : start].lower()
+    if _RATIO_AFTER(text, end) or (any(map(before.__contains__, _RATIO_STEMS)) and _RATIO_BEFORE(before)):
         return "ratio", "certain"
     if pair[1] == pair[2] and int(pair[1]) > 24:
         return "ratio", "likely"  # 50:50

@@ -89,6 +89,8 @@ _LIST_CUTS = re.compile(rf"[{DASHES},]")
 _CUTS = re.compile(rf"[{DASHES}:/⁄]")
 _DATES = ((_ISO_DATE, "date"), (_DAY_FIRST, "date"), (_MONTH_FIRST, "date"))
 _CUT_SHAPES = (*_DATES, (_TIME, "time"), (_TELEPHONE, "identifier"), (_HARDWARE, "identifier"))
+_PAIR_SHAPES = ((_TIME, "time"), (_TELEPHONE, "identifier"))
+"""Shapes with one cut; a date has two."""
 _DOTTED_SHAPES = (*_DATES, (_TELEPHONE, "identifier"), (_ADDRESS, "identifier"), (_DOTTED, "version"))
 _RUN = re.compile(r"\d++()")
 _DECIMAL_RUN = re.compile(r"\d++(?:([.,])\d++)?")
@@ -112,12 +114,12 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
         point = _number_point(cluster, locale)
         if point is not None and not (point == "" and _ADDRESS.fullmatch(cluster)):
             return [Part(0, len(cluster), point)]
-    for shape, kind in _CUT_SHAPES if cuts else _DOTTED_SHAPES:
+    if (fraction := _as_fraction(cluster)) is not None:
+        return [Part(0, len(cluster), kind=None, fraction=fraction)]
+    for shape, kind in (_CUT_SHAPES if len(cuts) > 1 else _PAIR_SHAPES) if cuts else _DOTTED_SHAPES:
         if shape.fullmatch(cluster):
             runs = (_DECIMAL_RUN if kind == "time" else _RUN).finditer(cluster)
             return [Part(*match.span(), match[1] or ".", kind, None) for match in runs]
-    if (fraction := _as_fraction(cluster)) is not None:
-        return [Part(0, len(cluster), kind=None, fraction=fraction)]
     if ":" in cluster and any(map(_TIME.fullmatch, _LIST_CUTS.split(cluster))):  # 10:30-11:30, 10:30,11:30
         cuts = [match.start() for match in _LIST_CUTS.finditer(cluster)]
     if cuts:
@@ -142,6 +144,8 @@ def _number_point(cluster: str, locale: str) -> str | None:
 
 
 def _as_fraction(cluster: str) -> tuple[int, int, int] | None:
+    if "/" not in cluster and "⁄" not in cluster:
+        return None
     if match := _MIXED.fullmatch(cluster):
         whole, numerator, denominator = map(int, match.groups())
     elif match := _SLASHED.fullmatch(cluster):
@@ -157,10 +161,13 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
     parts: list[Part] = []
     begin = 0
     for cut in [*cuts, len(cluster)]:
-        parts += [
-            part._replace(start=part.start + begin, end=part.end + begin)
-            for part in split_cluster(cluster[begin:cut], locale)
-        ]
+        piece = cluster[begin:cut]
+        if piece.isdecimal() and piece.isascii():  # most pieces
+            parts.append(Part(begin, cut))
+        else:
+            parts += [
+                part._replace(start=part.start + begin, end=part.end + begin) for part in split_cluster(piece, locale)
+            ]
         begin = cut + 1
     if len(cuts) == 1 and len(parts) == 2:
         kind = pair_kind(cluster[parts[0].start : parts[0].end], cluster[cuts[0]], cluster[parts[1].start :])
@@ -168,7 +175,7 @@ def _cut_apart(cluster: str, cuts: list[int], locale: str) -> list[Part]:
         kind = "ratio"
     else:
         kind = _row_kind(cluster) if len(cuts) > 1 and _ROW.fullmatch(cluster) else None
-    return [part._replace(kind=part.kind or kind) for part in parts]
+    return parts if kind is None else [Part(p.start, p.end, p.point, p.kind or kind, p.fraction) for p in parts]
 
 
 def _row_kind(cluster: str) -> str:

@@ -75,7 +75,7 @@ def _hexadecimal_end(text: str, start: int, end: int) -> int | None:
     if left is None or right is None:
         return None
     begin, stop = start - left.end(), right.end()
-    code = text[begin:stop].rstrip(":-") if not text[:stop].endswith("::") else text[begin:stop]
+    code = text[begin:stop].rstrip(":-") if not text.endswith("::", 0, stop) else text[begin:stop]
     stop = begin + len(code)
     before, after = text[begin - 1 : begin], text[stop : stop + 1]
     if stop < end or before.isalnum() or before == "_" or after.isalnum() or after == "_":

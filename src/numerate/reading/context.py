@@ -89,22 +89,31 @@ def _written_forms(words: frozenset[str]) -> frozenset[str]:
     return frozenset(lead + case + tail for case in cases for lead in ("", "(", "[") for tail in ("", ".", ",", ":"))
 
 
+# A doubtful label is a label with a capital, and an ordinary word without: `Class 3`, `set 37 records`.
+_DOUBTFUL_WORDS = frozenset(
+    form for form in _written_forms(DOUBTFUL_LABELS & LABELS) if form[-1] not in ".,:"
+).difference(LOWER_LABELS)
+_DOUBTFUL_FORMS = _written_forms(DOUBTFUL_LABELS) - _DOUBTFUL_WORDS
 CUE_KINDS: dict[str, str] = (
-    dict.fromkeys(_written_forms(VERSION_WORDS | DOUBTFUL_LABELS), "?")
+    dict.fromkeys(_written_forms(VERSION_WORDS) | _DOUBTFUL_FORMS, "?")
+    | {word: "identifier" for word in _DOUBTFUL_WORDS if word[0].isupper()}
     | {lead + cue: "?" for cue in CURRENCY_CUES for lead in ("", *"([{\"'“‘-–−+/=<>≤≥~≈:")}
     | {
         cue: "?" if cue[-1] == ":" or (cue[-1] == "." and len(cue) > 5 and cue.islower()) else "identifier"
         for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)
     }
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "?", "–": "?", "=": "?"}
+    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "equals"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
     | {".": "?"}
     | dict.fromkeys(APPROXIMATIONS, "?")
 )
-"""Word before a number -> kind of the number; "?" if the slow path has to decide."""
+"""Word before a number -> kind of the number; "?" if the slow path has to decide; or one of `_BY_PLACE`."""
+_BY_PLACE = frozenset(["to", "and", "dash", "equals"])
+"""Cues whose meaning depends on the number before them, or on the number of digits."""
+_JOINING = frozenset(["to", "and"])
 
 
 def counts_things(word: str) -> bool:
@@ -135,9 +144,14 @@ def key_of(cue: str) -> str:
     return key.lower() if key != "=" else cue
 
 
-def cue_after_line_end(cue: str) -> str | None:
-    """The kind by the last word of `cue`, for text before a number that contains a line end or a special space."""
+def cue_after_line_end(cue: str, near: bool) -> str | None:
+    """The kind by the last word of `cue`, for text before a number that contains a line end or a special space.
+
+    `near`: whether another number is near, so that `and` and `to` may join them.
+    """
     if cue == "" or cue[-1].isspace():
         return None
     kind = CUE_KINDS.get(cue.split()[-1])
-    return "?" if kind in ("to", "and") else kind
+    if kind in _BY_PLACE:
+        return "?" if near or kind not in _JOINING else None
+    return kind

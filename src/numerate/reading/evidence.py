@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
 __all__ = [
+    "DEFAULTS",
     "LIKELY_FIELDS",
     "SURE_YEAR_CUES",
     "YEAR_FIELDS",
@@ -21,9 +22,9 @@ __all__ = [
     "year_confidence",
 ]
 
-_DEFAULTS = (None, "", False, None, "certain")
+DEFAULTS = (None, "", False, None, "certain")
 """Defaults of the fields after the first eight: special, path, shared, uncertainty, confidence."""
-LIKELY_FIELDS = (None, None, 0, ".", *_DEFAULTS[:-1], "likely")
+LIKELY_FIELDS = (None, None, 0, ".", *DEFAULTS[:-1], "likely")
 """The fields after the kind of a number without unit whose kind is likely."""
 SURE_YEAR_CUES = frozenset(
     form
@@ -34,7 +35,7 @@ SURE_YEAR_CUES = frozenset(
 YEAR_LEVELS = {str(year): "likely" if 1900 < year <= 2035 and year != 2000 else "guess" for year in range(1000, 2200)}
 """Four digits -> confidence of a year without evidence around it."""
 YEAR_FIELDS = {
-    digits: (float(digits), "year", None, None, 0, ".", *_DEFAULTS[:-1], level) for digits, level in YEAR_LEVELS.items()
+    digits: (float(digits), "year", None, None, 0, ".", *DEFAULTS[:-1], level) for digits, level in YEAR_LEVELS.items()
 }
 """Four digits -> the fields after the end of the record of such a year."""
 _AFTER_CITATION = frozenset(["", ")", ",", ";", "-", "–", ":"])
@@ -47,7 +48,7 @@ def extended(record: Record, confidence: str, uncertainty: float | None = None) 
         >>> extended((0, 2, 5.0, "quantity", "m", (1, 2), 0, "."), "guess")
         (0, 2, 5.0, 'quantity', 'm', (1, 2), 0, '.', None, '', False, None, 'guess')
     """
-    special, path, shared, known, _ = (*record, *_DEFAULTS[len(record) - 8 :])[8:]
+    special, path, shared, known, _ = (*record, *DEFAULTS[len(record) - 8 :])[8:]
     return (*record[:8], special, path, shared, known if uncertainty is None else uncertainty, confidence)
 
 

@@ -11,21 +11,33 @@ from typing import TYPE_CHECKING
 
 from numerate.numerals.style import VULGAR, ordinal_suffix
 from numerate.numerals.unit_tables import CURRENCY_SIGNS
-from numerate.numerals.units import CURRENCIES, UNIT_HEADS, unit_after
+from numerate.numerals.units import CURRENCIES, UNIT_HEADS, currency_before, unit_after
 from numerate.reading import kinds, suffixes
-from numerate.reading.calendar_forms import is_ordinal_day
+from numerate.reading.calendar_forms import month_follows
 from numerate.reading.clusters import pair_kind
-from numerate.reading.context import BARRIERS, CONNECTORS, COUNTED_AFTER, MONTHS, ORDINAL_SUFFIXES, SIGN_LEADERS
+from numerate.reading.context import (
+    BARRIERS,
+    CONNECTORS,
+    COUNTED_AFTER,
+    MONTHS,
+    NAME_PREFIXES,
+    ORDINAL_SUFFIXES,
+    SIGN_LEADERS,
+    YEAR_CUES,
+    word_before,
+)
 from numerate.reading.evidence import extended, year_confidence
 from numerate.reading.names import may_name
-from numerate.reading.sharing import JOINTS
+from numerate.reading.sharing import JOINTS, NEAR
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
 LEADER_KINDS: dict[str, str | None] = (
     # Digits after a letter are an identifier, except after letters that may end a currency or begin a version.
-    dict.fromkeys(set(string.ascii_letters) - set("vVxXsSDPRFYKNOCZLBTAGM"), "identifier")
+    dict.fromkeys(string.ascii_letters, "identifier")
+    | dict.fromkeys("sSDPRFYKNOCZLBTAGM", "letter")
+    | dict.fromkeys("vVxX", "?")
     | dict.fromkeys(["", *(BARRIERS - {":"})])
     | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
 )
@@ -47,8 +59,10 @@ _MONTH_STARTS = frozenset("oJFMASOND")
 """First letters of months, and of the `of` before them."""
 SCALE_ENDS = frozenset(" \n.,;")
 """Characters after a scale word that make no range, negative number or compound of it."""
+_OPEN_PREFIXES = NAME_PREFIXES | YEAR_CUES
+"""Words before a hyphen after which a number need not be part of a name: `top-5`."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
-_AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n"])
+_AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n", ")", "]"])
 _PERCENT_STARTS = frozenset(["%", "p"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -57,11 +71,17 @@ JOINT_ENDS = frozenset("±-–−o/+")
 """Last characters of the text between the two ends of a range, without the final space."""
 
 
-def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) -> tuple[str | None, int]:
-    """The kind of a number after `+` or `-`, and its start with or without the sign."""
+def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool, gap: int) -> tuple[str | None, int]:
+    """The kind of a number after `+` or `-`, and its start with or without the sign.
+
+    `gap`: the number of characters since the last number.
+    """
     leader = text[start - 2] if start > 1 else ""
     if leader.isalpha():
-        return (None if before == "+" else "?"), start
+        if before == "+":
+            return None, start
+        name = calm and gap > NEAR and end - start != 4 and leader.isascii()  # BERT-16; four digits may be a year
+        return ("identifier" if name and word_before(text, start - 1).lower() not in _OPEN_PREFIXES else "?"), start
     if before == "+" and (leader == "+" or _in_telephone(text, end)):
         return "?", start  # C++11, a telephone number
     if leader == "" or leader in SIGN_LEADERS:
@@ -70,12 +90,17 @@ def kind_after_sign(text: str, start: int, end: int, before: str, calm: bool) ->
     return (None if leader in "+-−" and not text[start - 3 : start - 2].isdecimal() else "?"), start
 
 
-def is_reference(text: str, start: int, end: int) -> bool:
-    """Whether one or two digits in parentheses are a reference: `in (12)`, not `(5)%`, `$ (62)`, `(12) 345 678`."""
-    if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or text[start - 3] in CURRENCY_ENDS:
-        return False
+def kind_in_brackets(text: str, start: int, end: int, digits: str) -> str:
+    """The kind of a reference, `in (12)`, or year, `Smith (2011)`; "?" for `(5)%`, `$ (62)`, `(12) 345 678`."""
+    reference = end - start <= 2
+    if not (reference or (end - start == 4 and "1600" <= digits <= "2100")) or not digits.isdecimal():
+        return "?"
+    if text[end : end + 1] != ")" or start < 3 or text[start - 2] != " " or currency_before(text, start - 1):
+        return "?"
     following = text[end + 1 : end + 3]
-    return following[:1] in _AFTER_REFERENCE and following[1:] not in _PERCENT_STARTS and not following[1:].isdecimal()
+    if following[:1] not in _AFTER_REFERENCE or following[1:] in _PERCENT_STARTS or following[1:].isdecimal():
+        return "?"
+    return "identifier" if reference else "year"
 
 
 def may_be_date(digits: str) -> bool:
@@ -166,12 +191,15 @@ def easy_follower(
         if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
             named = whole and may_name(text, end - len(digits), end)
             return (None if named else "quantity"), end, 0, None, None
+        if kind is None and word in COUNTED_AFTER and "1600" <= digits <= "2100" and word not in kinds.NOT_AFTER_YEARS:
+            counted = kinds.counts_follow(text, stop)  # `1700 training sentences`, not `the 2012 training camp`
+            return (None if counted else kinds.four_digits(digits, word)), end, 0, None, None
         if kind == "date" and word == "in" and whole and may_be_date(digits):
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():
             # A month before it would have given the kind "date".
-            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and is_ordinal_day(text, end - len(digits), stop, digits)
+            day = text[stop + 1 : stop + 2] in _MONTH_STARTS and len(digits) <= 2 and month_follows(text, stop)
             return ("date" if day else "ordinal"), stop, 0, None, None
         if word == "s" and len(digits) == 4 and digits[3] == "0" and "1000" < digits < "2100":
             return "year", end, 0, None, None  # the 1990s

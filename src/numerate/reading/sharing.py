@@ -15,10 +15,11 @@ from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_tables import CURRENCY_SIGNS, LENGTHS
 from numerate.numerals.units import CURRENCIES
 from numerate.reading.context import CHANGE_VERBS, MONEY_SUFFIXES, MONTHS, counts_things, word_before
+from numerate.reading.evidence import DEFAULTS
 from numerate.reading.kinds import END, KIND, POWER, START, UNIT, UNIT_SPAN, VALUE, Record
 from numerate.reading.suffixes import word_at
 
-__all__ = ["NEAR", "scaled_value", "share"]
+__all__ = ["NEAR", "may_join", "scaled_value", "share"]
 
 _DASHES = ("-", "–", "−", "‐", "‑", " - ", " – ", " − ", "~", " ~ ", "- ", "– ")
 _TO = (" to ", "- to ", "-to-", "–to–", " bis ", " à ")
@@ -40,7 +41,11 @@ JOINTS = {
 """Text between two numbers, also with a line end in it -> how they belong together."""
 NEAR = 12
 """Numbers that are at least so many characters apart share nothing."""
-ENDS = frozenset(joint[-2] for joint in JOINTS if joint[-1] == " ").union(string.ascii_uppercase, CURRENCY_SIGNS, ".")
+_WORD_ENDS = frozenset(joint[-3:-1] for joint in JOINTS if joint[-1] == " " and joint[-2].islower())
+"""The last two letters of a joint that is a word."""
+_MARK_ENDS = frozenset(joint[-2] for joint in JOINTS if joint[-1] == " " and not joint[-2].islower()).union(
+    string.ascii_uppercase, CURRENCY_SIGNS, "."
+)
 """The last characters of a joint or currency before a space and a number."""
 _POOR_JOINTS = dict.fromkeys([" and ", "\nand ", " and\n"], "and") | dict.fromkeys(_PLUS, "plus")
 """Joints that matter between numbers without unit, scale and percent sign: `between 5 and 10`, `5 ± 1`."""
@@ -67,8 +72,13 @@ _RADIX = frozenset("xXoObB")
 _DEGREES = frozenset(["°C", "°F", "K"])
 _RACES = ("relay", "medley", "freestyle", "butterfly", "hurdles", "sprint")
 _SHAREABLE_LENGTHS = LENGTHS | {"px"}
-_DEFAULTS = (None, "", False, None, "certain")
-"""The fields of a record after the point: special, path, shared, uncertainty, confidence."""
+
+
+def may_join(text: str, start: int) -> bool:
+    """Whether the text before the number at `start` may end with a joint or a currency: not after `vs `."""
+    if text[start - 1] != " ":
+        return True
+    return text[start - 2] in _MARK_ENDS or text[start - 3 : start - 1] in _WORD_ENDS
 
 
 def share(text: str, records: list[Record], near: list[int]) -> None:
@@ -341,7 +351,7 @@ class _Pair:
         if cue not in _FROM and (self.lent or cue != "by"):
             return False
         before = text[begin - 60 if begin > 60 else 0 : begin].lower()
-        return any(stem in before for stem in _CHANGES)
+        return any(map(before.__contains__, _CHANGES))
 
     def _set_uncertainty(self) -> None:
         left, right = self.left, self.right
@@ -350,12 +360,12 @@ class _Pair:
             and (left[POWER] < 0) == (right[POWER] < 0)
             and math.copysign(1.0, right[VALUE]) > 0
         ):
-            fields = (*left[8:], *_DEFAULTS[len(left) - 8 :])
+            fields = (*left[8:], *DEFAULTS[len(left) - 8 :])
             self.left = (*left[:8], *fields[:3], right[VALUE], *fields[4:])
 
 
 def _shared(record: Record, likely: bool = False) -> Record:
-    special, path, _, uncertainty, confidence = (*record[8:], *_DEFAULTS[len(record) - 8 :])
+    special, path, _, uncertainty, confidence = (*record[8:], *DEFAULTS[len(record) - 8 :])
     return (*record[:8], special, path, True, uncertainty, "likely" if likely else confidence)
 
 

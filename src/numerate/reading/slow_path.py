@@ -26,7 +26,7 @@ from numerate.reading.names import names_thing
 from numerate.reading.powers import bracket_after, flattened_power
 from numerate.reading.signs import minus_before, sign_before
 
-__all__ = ["plain_value", "read_number", "read_telephone"]
+__all__ = ["MINUS_ENDS", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
@@ -46,7 +46,8 @@ _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", "
 """Words and marks after a number that need a rule of their own."""
 _CURRENCY_ENDS = CURRENCY_LAST.union(SPACES)
 """Characters before a number that may be the end of a currency."""
-_MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+MINUS_ENDS = frozenset(["us ", "US ", "ve "])
+"""The last characters of `minus` and `negative` before a number."""
 _after_season = re.compile(r"\d{4}[/–-]\d{2}$").search
 
 Records = list[Record]
@@ -81,7 +82,8 @@ def read_number(
         elif word in CALENDAR_MARKS and kind is None and not (before.isascii() and before.isalpha()):
             kind = mark_kind(text, end, word, digits, records)
     if left:
-        if text[end : end + 1] == " " and (text[end + 1 : end + 2].isdecimal() or text[end + 1 : end + 2] in VULGAR):
+        following = text[end : end + 2]
+        if following[:1] == " " and (following[1:].isdecimal() or following[1:] in VULGAR):
             joined = _joined(text, start, end, digits, records)
             if joined is not None:
                 return joined
@@ -139,7 +141,7 @@ def read_number(
     if left and not negative:
         place = begin if currency is None else currency[1]
         if (
-            text[place - 3 : place] in _MINUS_ENDS
+            text[place - 3 : place] in MINUS_ENDS
             and place <= first
             and (minus := minus_before(text, place)) is not None
         ):

@@ -11,7 +11,7 @@ from typing import Any
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_context import is_inches
-from numerate.numerals.units import unit_after
+from numerate.numerals.units import currency_before, unit_after
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
@@ -26,8 +26,8 @@ from numerate.reading.locales import has_decimal_commas, may_be_decimal
 from numerate.reading.names import LABEL_ENDS, names_thing
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
 from numerate.reading.powers import bare_power
-from numerate.reading.sharing import ENDS, NEAR, TAKERS, share
-from numerate.reading.slow_path import plain_value, read_number, read_telephone
+from numerate.reading.sharing import NEAR, TAKERS, may_join, share
+from numerate.reading.slow_path import MINUS_ENDS, plain_value, read_number, read_telephone
 from numerate.reading.words import find_roman, merged, word_records
 from numerate.registry import readers
 
@@ -44,15 +44,15 @@ _CALENDAR = "".join(sorted(CALENDAR_MARKS))
 _RARE_MARKS = r"\((?=[0-9]{1,4}\))|:(?=[A-Fa-f:])|\.(?= ?(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
-# directly after it.
+# directly after it. An empty last branch, `(?:...|)`, is faster than `(?:...)?`.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++)*+)"
-    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS}))?"
+    r"([0-9]++(?:[.,:/'\-][0-9]++(?:[.,:/'\-][0-9]++)*+|))"
+    rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS})|)"
 )
 _UNICODE = re.compile(
-    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++)*+[{_VULGAR}]?)"
+    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++(?:[{_SEPARATORS}]\d++)*+|)[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
-    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}]))?"
+    rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}])|)"
 )
 _match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.match, SIMPLE.fullmatch, CUE_KINDS.get
 _CUE_WINDOW = 24
@@ -175,15 +175,23 @@ class StandardReader(Reader):
                 kind = _cue_kind(cue)
                 if kind is None:
                     if spaces and not cue.isprintable():
-                        kind = cue_after_line_end(cue)
+                        kind = cue_after_line_end(cue, start - last_end < NEAR)
+                elif kind == "date" or kind == "identifier":  # most cues
+                    pass
                 elif kind == "to":
                     kind = "?" if last_kind == "quantity" and start - last_end == 4 else None
                 elif kind == "and":
                     kind = None
                     if last_kind == "quantity" and start - last_end == 5:  # between 5 and 10
                         neighbours.append(len(records))
+                elif kind == "equals":
+                    kind = "?" if end - start == 4 else None  # four digits are no year here
+                elif kind == "dash":
+                    dates = last_kind == "date" and start - last_end == 3 and attached is None and spaced in MONTHS
+                    kind = None if dates else "?"  # 3 May 1918 - 5 June 1990
             elif before == line_end:
-                kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1])
+                near = start - last_end < NEAR
+                kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1], near)
             else:
                 # There is no space in a web address, so that only these numbers can be part of one.
                 if address is None or address[1] <= start:
@@ -199,10 +207,8 @@ class StandardReader(Reader):
                     after = text[end : end + 1]
                     if after not in ")%":
                         kind = None
-                    elif end - start <= 2 and fast_path.is_reference(text, start, end) and digits.isdecimal():
-                        kind = "identifier"
                     else:
-                        kind = "?"
+                        kind = fast_path.kind_in_brackets(text, start, end, digits)
                 elif (
                     before == "["
                     and end - start <= 3
@@ -216,8 +222,10 @@ class StandardReader(Reader):
                         calm = True
                     else:
                         kind = "?"
+                elif kind == "letter":
+                    kind = "identifier" if calm and currency_before(text, start) is None else "?"
                 elif kind == "sign":
-                    kind, first = fast_path.kind_after_sign(text, start, end, before, calm)
+                    kind, first = fast_path.kind_after_sign(text, start, end, before, calm, start - last_end)
             if not calm and attached is None:
                 if spaced == "in":
                     # A preposition, not in `2 in thick`; `1 in 5` is a rate.
@@ -285,7 +293,7 @@ class StandardReader(Reader):
                                     start = next_digit(b"0", end)
                                     continue
                         else:
-                            kind = kinds.four_digits(digits, spaced)
+                            kind = kinds.four_digits(digits, spaced, cue if before == " " else "")
                     elif kind == "date" and not (whole and (end - start <= 2 or fast_path.may_be_date(digits))):
                         kind = None
                     if kind is not None:
@@ -308,11 +316,7 @@ class StandardReader(Reader):
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
                         if end - start == 4 and whole and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
-                        if (
-                            start - last_end < NEAR
-                            and last_kind in TAKERS
-                            and (before != " " or text[start - 2] in ENDS)
-                        ):
+                        if start - last_end < NEAR and last_kind in TAKERS and may_join(text, start):
                             neighbours.append(len(records))
                         append(record)
                         last_end, last_kind = stop, kind
@@ -323,7 +327,7 @@ class StandardReader(Reader):
                 one = False
                 commas = commas or ("," in digits and may_be_decimal(digits) is not None)
             count = len(records)
-            if start - last_end < NEAR and last_kind in TAKERS and (before != " " or text[start - 2] in ENDS):
+            if start - last_end < NEAR and last_kind in TAKERS and may_join(text, start):
                 neighbours.append(count)
             stop = read_telephone(text, start, records) if before == "+" or before == "(" else None
             if stop is None:
@@ -371,12 +375,15 @@ class StandardReader(Reader):
             parts, confidence = [part._replace(kind=reading[0]) for part in parts], reading[1]
         elif len(parts) == 2:
             confidence = kinds.pair_confidence(text, start, cluster, parts[0].kind)
-        stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
-        for begin, stop_at, point, kind, _ in parts[1:-1]:
-            value = plain_value(cluster[begin:stop_at], point)
-            records.append((start + begin, start + stop_at, value, kind or "quantity", None, None, 0, point))
-        final = parts[last]
-        stop = max(stop, read_number(text, start + final.start, start + final.end, word, records, final, left=False))
+        alone = word is None and text[start - 1 : start] == " " and text[start - 3 : start] not in MINUS_ENDS
+        if alone and all(part.kind == "time" for part in parts):
+            _append_parts(records, start, cluster, parts)  # no word around a time changes it
+            stop = end
+        else:
+            stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
+            _append_parts(records, start, cluster, parts[1:-1])
+            final = start + parts[last].start, start + parts[last].end
+            stop = max(stop, read_number(text, *final, word, records, parts[last], left=False))
         kinds.settle_cluster(records, first_record)
         if confidence != "certain" or parts[0].kind == "date":
             kinds.settle_confidence(records, first_record, cluster, confidence)
@@ -401,6 +408,13 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
+
+
+def _append_parts(records: list[kinds.Record], start: int, cluster: str, parts: list[Part]) -> None:
+    """Appends the numbers of a cluster that begins at `start`, without regard to the text around them."""
+    for begin, end, point, kind, _ in parts:
+        value = plain_value(cluster[begin:end], point)
+        records.append((start + begin, start + end, value, kind or "quantity", None, None, 0, point))
 
 
 def _read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[kinds.Record]) -> int:
