@@ -69,8 +69,14 @@ def test_debug_shows_the_traceback_at_any_place() -> None:
     assert without_debug(["find", "--", "--debug"]) == (["find", "--", "--debug"], False)
 
 
+def heeds_ctrl_c() -> None:
+    """Undoes what a shell does to jobs in the background, from which tests may be run: they ignore the signal."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(*words: str, **streams: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, **streams)  # type: ignore[call-overload]
+    command = [*COMMAND, *words]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heeds_ctrl_c, **streams)  # type: ignore[call-overload]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -93,7 +99,9 @@ def test_ctrl_c_during_the_imports_is_quiet(tmp_path: Path) -> None:
         "import sys, time\nsys.stdout.write('here')\nsys.stdout.flush()\ntime.sleep(60)\n"
     )
     path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    with subprocess.Popen(COMMAND, stdout=-1, stderr=-1, env=os.environ | {"PYTHONPATH": path}) as process:
+    with subprocess.Popen(
+        COMMAND, stdout=-1, stderr=-1, env=os.environ | {"PYTHONPATH": path}, preexec_fn=heeds_ctrl_c
+    ) as process:
         assert process.stdout and process.stderr
         assert process.stdout.read(4) == b"here"
         process.send_signal(signal.SIGINT)

@@ -30,10 +30,9 @@ class NumberContext(NamedTuple):
     """Where a predicted number stands in a text.
 
     Attributes:
-        style: How its text writes numbers: separators, digits and minus sign; its power is that of a scale word that
-            stands at another number (6 in `$[NUM]-65 million`).
-        power: Power of ten of the percent sign or scale word behind it (-2 in `[NUM]%`); the number is the one that is
-            written before it, 3.2 and not 0.032.
+        style: How its text writes numbers: separators, digits and minus sign.
+        power: Power of ten of the percent sign or scale word behind it (-2 in `[NUM]%`) or at another number (6 in
+            `$[NUM]-65 million`); the number is the one that is written, 3.2 and not 0.032.
     """
 
     style: Style

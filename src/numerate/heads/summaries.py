@@ -141,8 +141,6 @@ def _table(numbers: list[Decimal]) -> NumberTable:
 
 
 def _text(number: Decimal, style: Style) -> str:
-    if style.power:  # a scale word that stands at another number
-        number, style = number.scaleb(-style.power), dataclasses.replace(style, power=0)
     value = float(number)
     if value and not _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return numeral_of(value, max(1, len(number.as_tuple().digits))).text

@@ -10,6 +10,7 @@ from numerate.heads.arguments import NumberContext
 from numerate.heads.rescaled import RescaledDistribution
 from numerate.notation.base import NUM
 from numerate.numerals.style import shared_style
+from numerate.processing.number_table import has_scale_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,12 +52,9 @@ def in_context(
         own, others = asked[row][at] if at < len(asked[row]) else (None, [])
         keys.append(_key(processor, own))
         written = processor.written or (processor.scaling is None and processor.shows_scale)
+        written = written or (own is not None and has_scale_elsewhere(own))
         power = own.power if own is not None and written else 0
-        style = shared_style(numeral.style for numeral in others)
-        if own is not None and own.shared and not own.style.suffix and not processor.written:
-            # The scale stands at another number: models learn the value 43e6 at `$[NUM]-65 million`, and write 43.
-            style, power = dataclasses.replace(style, power=own.power), 0
-        contexts.append(NumberContext(style, power))
+        contexts.append(NumberContext(shared_style(numeral.style for numeral in others), power))
     if processor.scaling is not None:
         numbers = RescaledDistribution(numbers, processor.scaling, tuple(keys))
     return dataclasses.replace(numbers, contexts=tuple(contexts))

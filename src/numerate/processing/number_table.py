@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
     "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "float_values", "given_value",
+    "has_scale_elsewhere",
     "padded_table",
     "precisions",
 ]  # fmt: skip
@@ -138,8 +139,12 @@ def given_value(numeral: Numeral, written: bool = False) -> float:
     `$[NUM]-65 million` has the scale word in sight, and `$43-[NUM]` tells nothing of a scale, so that the value of 43
     must not show that millions were hidden.
     """
-    elsewhere = numeral.shared and not numeral.style.suffix  # of `$43-65 million`, 65 shares the currency only
-    return numeral.written if written or elsewhere else numeral.value
+    return numeral.written if written or has_scale_elsewhere(numeral) else numeral.value
+
+
+def has_scale_elsewhere(numeral: Numeral) -> bool:
+    """Whether a numeral's scale stands at another number; of `$43-65 million`, 65 shares the currency only."""
+    return numeral.shared and not numeral.style.suffix
 
 
 def clipped_precision(numeral: Numeral) -> int:
