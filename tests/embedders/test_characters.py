@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from numerate.config import ConfigError
-from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places
+from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places, recurrent_summary
 from numerate.embedders.gated import GatedCharsEmbedder
 from numerate.processing.number_table import NumberTable, encode_characters
 from numerate.registry import embedders
@@ -133,3 +133,15 @@ def test_framed_characters() -> None:
         gate = torch.sigmoid(embedder.gate(torch.cat([token, written])))
         expected = (1 - gate) * token + gate * written
         torch.testing.assert_close(embedder(numbers)[row], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("layers", "both"), [(1, False), (2, True), (3, True)])
+def test_the_exported_summary_equals_that_of_packed_sequences(
+    layers: int, both: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    lstm = torch.nn.LSTM(5, 7, layers, batch_first=True, bidirectional=both)
+    inputs, lengths = torch.randn(6, 9, 5), torch.tensor([9, 1, 4, 3, 9, 2])
+    packed = recurrent_summary(lstm, inputs, lengths)
+    monkeypatch.setattr(torch.compiler, "is_exporting", lambda: True)
+    torch.testing.assert_close(recurrent_summary(lstm, inputs, lengths), packed)

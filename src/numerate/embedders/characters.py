@@ -86,9 +86,41 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
         return inputs.new_zeros(0, lstm.hidden_size)
     with full_precision(inputs):
         inputs = inputs.to(next(lstm.parameters()).dtype)
+        if torch.compiler.is_exporting():
+            return _unpacked_summary(lstm, inputs, lengths)
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, (last, _) = lstm(packed)
         return last.mean(0)
+
+
+def _unpacked_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
+    """`recurrent_summary` without packed sequences, which cannot be exported: layer by layer, direction by direction.
+
+    The backward direction reads each text reversed within its length; its last state then stands where that of the
+    forward direction does.
+    """
+    places = torch.arange(inputs.shape[1], device=inputs.device).expand(inputs.shape[:2])
+    end = lengths.to(inputs.device)[:, None] - 1
+    backwards = torch.where(places <= end, end - places, places)
+    start = inputs.new_zeros(1, inputs.shape[0], lstm.hidden_size)
+    last: list[Tensor] = []
+    for layer in range(lstm.num_layers):
+        read: list[Tensor] = []
+        for direction in range(1 + lstm.bidirectional):
+            name = f"_l{layer}" + "_reverse" * direction
+            kinds = ("weight_ih", "weight_hh") + ("bias_ih", "bias_hh") * lstm.bias
+            weights = [getattr(lstm, kind + name) for kind in kinds]
+            seen = _in_order(inputs, backwards) if direction else inputs
+            states = torch.lstm(seen, [start, start], weights, lstm.bias, 1, 0.0, False, False, True)[0]
+            last.append(states.gather(1, end[..., None].expand(-1, 1, lstm.hidden_size))[:, 0])
+            read.append(_in_order(states, backwards) if direction else states)
+        inputs = torch.cat(read, dim=-1)
+    return torch.stack(last).mean(0)
+
+
+def _in_order(states: Tensor, order: Tensor) -> Tensor:
+    """The states (N, L, H) of each row in another order (N, L)."""
+    return states.gather(1, order[..., None].expand(-1, -1, states.shape[-1]))
 
 
 @dataclass(frozen=True, kw_only=True)
