@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ASKED", "CHARACTERS", "GIVEN", "MAX_CHARACTERS", "PADDING", "UNKNOWN_CHARACTER", "NumberTable", "Written",
     "bit_patterns", "character_rows", "clipped_precision", "encode_characters", "float_values", "given_value",
-    "has_scale_elsewhere",
-    "padded_table",
-    "precisions",
+    "has_scale_elsewhere", "padded_table", "precisions",
 ]  # fmt: skip
 
 ASKED, GIVEN, PADDING = 0, 1, 2
