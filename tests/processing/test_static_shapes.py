@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from numerate.processing.static_shapes import (
     Counts,
     LaterCounts,
     chosen_rows,
+    first_numbers,
     fixed_counts,
     has_fixed_shapes,
     is_recorded,
@@ -36,6 +38,41 @@ def test_places_equal_nonzero() -> None:
     with fixed_counts(Counts(count)):
         assert tokens_where(wanted) is None
     assert not has_fixed_shapes() and Counts(2, 3).times(4) == Counts(8, 12) and Counts(2).times(4) == Counts(8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.15, 0.3, 1.0])
+def test_a_fixed_number_of_places_begins_with_the_wanted_numbers(share: float) -> None:
+    wanted = torch.rand(60, 50, generator=torch.Generator().manual_seed(0)) < share
+    rows, numbers = first_numbers(wanted, share)
+    expected = torch.stack(wanted.nonzero(as_tuple=True))
+    assert torch.equal(torch.stack([rows, numbers])[:, : expected.shape[1]], expected)
+    assert not wanted[rows, numbers][expected.shape[1] :].any()
+    assert len(set(zip(rows.tolist(), numbers.tolist(), strict=True))) == len(rows)
+    # A quarter more than expected, and 64, in whole numbers.
+    assert len(rows) == {0.0: 64, 0.15: 626, 0.3: 1189, 1.0: 3000}[share]
+
+
+def test_numbers_without_a_place_are_left_out() -> None:
+    rows, numbers = first_numbers(torch.ones(10, 10, dtype=torch.bool), 0.1)
+    assert torch.equal(rows * 10 + numbers, torch.arange(76))
+
+
+def test_the_compiled_number_loss_has_fewer_places_and_is_the_same() -> None:
+    model = numerate.attach(
+        backbone_of("bert"), tokenizer_of("bert"), "in-place", objective={"kind": "masked", "number_ratio": 0.2}
+    )
+    batch = number_batch(model, "bert", [" ".join(f"{n}.5 metres," for n in range(9))] * 20)
+    batch["sample_id"] = torch.arange(20)
+    model.train()
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    places = []
+    model.head.layers.register_forward_hook(lambda _, inputs, __: places.append(len(inputs[0])))
+    plain = model(**batch).loss
+    compiled = torch.compile(model, backend="eager")(**batch).loss
+    assert places[0] < places[1] == 180 * math.ceil(1280 * 0.2) // 1024 + 64 < 180
+    torch.testing.assert_close(compiled, plain, rtol=1e-6, atol=1e-6)
 
 
 def test_counts_are_copied_in_the_background() -> None:

@@ -14,8 +14,8 @@ from numerate.processing.number_table import ASKED
 from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
 from numerate.processing.static_shapes import (
     LaterCounts,
-    all_numbers,
     chosen_rows,
+    first_numbers,
     is_recorded,
     numbers_where,
     tokens_where,
@@ -58,7 +58,7 @@ class Predicted:
             self.has_tokens = True
             self._masks.append(task.labels != -100)
         if model.head is not None and places is not None and task.targets is not None and task.scored is not None:
-            self.has_numbers = True
+            self.has_numbers, self._share = True, task.share
             wanted, self._tokens = self.at(places, task.scored)
             self._masks.append(wanted)
         self._counts = LaterCounts(*self._masks)
@@ -75,13 +75,13 @@ class Predicted:
     def numbers(self) -> tuple[Positions, Tensor | None]:
         """Row, token and number index of each number that the loss is computed for, and None.
 
-        In compiled code, those of all numbers, and a mask (N,) of those that count: their number depends on the data.
+        In compiled code, which does not know their count, a fixed number of places, and a mask (N,) of those that count.
         """
         mask = self._masks[-1]
         if torch.compiler.is_compiling() and not is_recorded():
-            rows, numbers = all_numbers(mask)
+            rows, numbers = first_numbers(mask, self._share)
             length = self.fields["input_ids"].shape[1]
-            return (rows, self._tokens.flatten().clamp(0, length - 1), numbers), mask.flatten()
+            return (rows, self._tokens[rows, numbers].clamp(0, length - 1), numbers), mask[rows, numbers]
         rows, numbers = numbers_where(mask, self._counts[-1])
         return (rows, self._tokens[rows, numbers], numbers), None
 

@@ -64,6 +64,7 @@ class Task:
         scored: (B, M) which numbers are predicted.
         source: (B, T) the place in the original batch of each token of `inputs`, -1 for padding at a vacated place;
             None if no token was moved.
+        share: The expected share of scored numbers, if each is drawn by itself; 1 if it is not known.
     """
 
     inputs: dict[str, Any]
@@ -72,6 +73,7 @@ class Task:
     scored: Tensor | None = None
     source: Tensor | None = None
     numbers: NumberTable | None = None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

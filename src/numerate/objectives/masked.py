@@ -139,7 +139,8 @@ class Masked(Objective):
         labels = hidden.inputs.pop("labels")
         if self.learns_slots and config.hide_slot and config.joint:
             labels = self._with_slots(labels, hidden.inputs, masked, vocabulary)
-        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table)
+        share = 1.0 if batch.get("number_wanted") is not None else config.number_ratio
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table, share)
 
     def _with_slots(self, labels: Tensor, inputs: dict[str, Any], masked: Tensor, vocabulary: Vocabulary) -> Tensor:
         """Labels with [NUM] at each masked number: at the token that hides it, or at a [NUM] that was kept."""

@@ -42,11 +42,7 @@ def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
         >>> first_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3, written=True).tolist()
         [[1, 5, 3]]
     """
-    batch, length = slots.shape
-    slots = slots.abs() if written else slots.clamp_min(0)
-    first = torch.full((batch, numbers + 1), length, device=slots.device, dtype=torch.int64)
-    tokens = torch.arange(length, device=slots.device).expand(batch, -1)
-    return first.scatter_reduce_(1, slots, tokens, "amin")[:, 1:]
+    return _extreme_tokens(slots.abs() if written else slots.clamp_min(0), numbers, slots.shape[1], "amin")
 
 
 def last_tokens(slots: Tensor, numbers: int) -> Tensor:
@@ -56,9 +52,18 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
         >>> last_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()
         [[2, -1, 4]]
     """
-    tokens = torch.arange(slots.shape[1], device=slots.device).expand_as(slots)
-    none = torch.full((slots.shape[0], numbers + 1), -1, device=slots.device)
-    return none.scatter_reduce_(1, slots.abs(), tokens, "amax")[:, 1:]
+    return _extreme_tokens(slots.abs(), numbers, -1, "amax")
+
+
+def _extreme_tokens(owner: Tensor, numbers: int, none: int, which: str) -> Tensor:
+    """The first or last token of each number from 1 in `owner` (B, T); `none` for a number without tokens."""
+    batch, length = owner.shape
+    tokens = torch.arange(length, device=owner.device).expand(batch, -1)
+    # Each other token has a column of its own behind the numbers: in one column, an accelerator's threads would wait
+    # for each other.
+    column = torch.where(owner == 0, numbers + 1 + tokens, owner)
+    found = torch.full((batch, numbers + 1 + length), none, device=owner.device)
+    return found.scatter_reduce_(1, column, tokens, which)[:, 1 : numbers + 1]
 
 
 class NumberPlaces:

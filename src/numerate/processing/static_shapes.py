@@ -6,6 +6,7 @@ accelerator and is impossible in a CUDA graph. If all batches have the same coun
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Counts", "LaterCounts", "all_numbers", "chosen_rows", "fixed_counts", "has_fixed_shapes", "is_recorded",
+__all__ = ["Counts", "LaterCounts", "chosen_rows", "first_numbers", "fixed_counts", "has_fixed_shapes", "is_recorded",
            "numbers_where", "tokens_where"]  # fmt: skip
 
 
@@ -100,15 +101,29 @@ def numbers_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Ten
     return _places(wanted, count if _counts is None else _counts.numbers)
 
 
-def all_numbers(wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows and columns of all places of a mask (B, M), in order: for compiled code, in which counts are unknown.
+def first_numbers(wanted: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
+    """The rows and columns of the numbers of a mask (B, M), in a fixed number of places: for compiled code.
+
+    The places are filled with the wanted numbers in order, then with others, so that all are distinct.
+
+    Args:
+        wanted: (B, M) which numbers are wanted.
+        share: The expected share of wanted numbers. Below 1 there are places for a quarter more than expected plus 64:
+            eight standard deviations, if each number is drawn by itself. Wanted numbers without a place are left out.
 
     Example:
-        >>> all_numbers(torch.tensor([[True, False], [False, True]]))
-        (tensor([0, 0, 1, 1]), tensor([0, 1, 0, 1]))
+        >>> first_numbers(torch.tensor([[False, True], [False, True]]))
+        (tensor([0, 1, 0, 1]), tensor([1, 1, 0, 0]))
     """
-    rows, columns = (torch.arange(size, device=wanted.device) for size in wanted.shape)
-    return rows.repeat_interleave(len(columns), output_size=wanted.numel()), columns.repeat(len(rows))
+    mask = wanted.flatten()
+    behind, total = mask.cumsum(0), mask.numel()
+    index = torch.arange(total, device=mask.device)
+    # Where each number goes: wanted ones to the front, each other one behind all of them; no sort.
+    place = torch.where(mask, behind - 1, behind[-1:] + index - behind)
+    found = torch.zeros_like(index).scatter(0, place, index)
+    if share < 1:
+        found = found[: total * math.ceil(1280 * share) // 1024 + 64]  # whole numbers, linear in symbolic shapes
+    return found // wanted.shape[1], found % wanted.shape[1]
 
 
 def tokens_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor] | None:
