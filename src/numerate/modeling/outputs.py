@@ -75,7 +75,7 @@ class Predicted:
     def numbers(self) -> tuple[Positions, Tensor | None]:
         """Row, token and number index of each number that the loss is computed for, and None.
 
-        In compiled code, which does not know their count, a fixed number of places, and a mask (N,) of those that count.
+        In compiled code, which does not know their count: a fixed number of places, and a mask (N,) of the scored.
         """
         mask = self._masks[-1]
         if torch.compiler.is_compiling() and not is_recorded():
