@@ -20,6 +20,7 @@ SELF_CHECK = (
     ("Revenue rose 3.2% to $1.5 billion in 2023.", [0.032, 1.5e9, 2023.0]),
     ("Blood pressure 120/80 at 12:30, −4.5 °C outside", [120.0, 80.0, 12.0, 30.0, -4.5]),
     ("a loss of (1,234) against 6.02e23", [-1234.0, 6.02e23]),
+    ("a density of 15.4/sq mi, 1,015/sq mi later", [15.4, 1015.0]),
 )
 """Texts with known values, to check that reading works on this machine."""
 

@@ -24,7 +24,7 @@ __all__ = ["VOCABULARIES", "CorpusStats", "stats_of_file"]
 VOCABULARIES = (1_000, 5_000)
 """The vocabularies of the 2018 paper: clinical and scientific."""
 
-_TOKEN = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+|[^\w\s]|[\d_]")
+_TOKEN = re.compile(r"[^\W\d_]++(?>['’-][^\W\d_]++)*+|[^\w\s]|[\d_]")
 _SEPARATORS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f ](?=\d)")
 
 

@@ -30,7 +30,7 @@ MIN_DIGITS = 17
 """Number of digits that distinguish any two float64 values."""
 
 # Possessive quantifiers: one pass over the text, no backtracking.
-_DECIMAL = re.compile(r"[-+]?+([0-9]*+)(?:\.([0-9]*+))?+(?:[eE]([-+]?+[0-9]++))?+")
+_DECIMAL = re.compile(r"[-+]?+([0-9]*+)(?>\.([0-9]*+))?+(?>[eE]([-+]?+[0-9]++))?+")
 
 
 class DecimalForm(NamedTuple):

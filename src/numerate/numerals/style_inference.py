@@ -18,9 +18,9 @@ __all__ = ["style_of"]
 SEPARATORS = ".,'’٫٬\u00a0\u2009\u202f ．，_"
 # The fast path for plain numbers, about nine of ten: one regex match and one cached lookup.
 _PLAIN = re.compile(
-    r"([-−+]?)(?:([1-9][0-9]{0,2}(?:,[0-9]{3})++)|([0-9]++))(?:\.([0-9]++))?([ -]?(?:%|[A-Za-z]++))?"
+    r"([-−+]?)(?:([1-9][0-9]{0,2}(?>,[0-9]{3})++)|([0-9]++))(?:\.([0-9]++))?([ -]?(?:%|[A-Za-z]++))?"
 ).fullmatch
-_MANTISSA = re.compile(rf"(?:\d|[{SEPARATORS}](?=\d))++")
+_MANTISSA = re.compile(rf"(?>\d|[{SEPARATORS}](?=\d))++")
 _EXPONENT = re.compile(
     r"(?P<mark>(?:\([0-9]{1,4}\))?(?:[eE]|[ ]?[×xX·*][ ]?10(?:\^[{(]?|[ ])?)|\^[{(]?|(?=[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺])|(?=[-−][0-9]))"
     r"(?P<sign>[-+−–⁻⁺]?)(?P<digits>[0-9]++|[⁰¹²³⁴⁵⁶⁷⁸⁹]++)(?P<close>[})]?)"

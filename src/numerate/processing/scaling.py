@@ -29,7 +29,7 @@ ScalerKind = Literal["standard", "range", "log", "none"]
 
 EVERYTHING = "*"
 """The field of all values together, for fields that did not occur when the scaling was fitted."""
-_INDEX = re.compile(r'("(?:[^"\\]++|\\.)*+")|\[[0-9]++\]')
+_INDEX = re.compile(r'("(?>[^"\\]++|\\.)*+")|\[[0-9]++\]')
 _CONSTANT = 1e-12
 """A spread below this share of the values' size is a rounding error."""
 _TINY = 1e-300

@@ -49,7 +49,7 @@ _TEMPERATURE = re.compile(
 _ELEMENT = "(?:Li|Be|Na|Mg|Al|Si|Cl|Ca|Ti|Cr|Mn|Fe|Co|Ni|Cu|Zn|Br|Ag|Cd|Cs|Ba|La|Pb|[HBCNOFPSKI])"
 # A chemical formula of at least two elements, with a digit or a small letter: NaOH, H2SO4, not HIV.
 _FORMULA = re.compile(
-    rf"(?=[A-Z(]{{0,8}}[a-z0-9])(?!NaN\b){_ELEMENT}[0-9]{{0,2}}(?:\(?{_ELEMENT}[0-9]{{0,2}}\)?[0-9]?){{1,8}}+(?![A-Za-z0-9])"
+    rf"(?=[A-Z(]{{0,8}}[a-z0-9])(?!NaN\b){_ELEMENT}[0-9]{{0,2}}(?>\(?{_ELEMENT}[0-9]{{0,2}}\)?[0-9]?){{1,8}}+(?![A-Za-z0-9])"
 ).match
 _SCREEN_LINES = word_set("screen_lines")
 """Heights of pictures: `1080p`."""

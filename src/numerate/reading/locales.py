@@ -8,7 +8,7 @@ __all__ = ["has_decimal_commas", "may_be_decimal"]
 
 # The first digit stands before its look-behind, so that most positions fail without looking back.
 _FIRST, _FREE, _END = r"\d(?<![\d.,:/'’]\d)", r"\d(?<![\d.,:/'’(\[{]\d)", r"(?![.,:/'’]?\d)"
-_CERTAIN = re.compile(rf"{_FIRST}\d{{0,2}}(?:\.\d{{3}})++,\d++{_END}")
+_CERTAIN = re.compile(rf"{_FIRST}\d{{0,2}}(?>\.\d{{3}})++,\d++{_END}")
 """`1.234,56`"""
 _UNITS = (
     "EUR|USD|GBP|CHF|Euro|euros?|Prozent|percent|pct|Mio|Mrd|Millionen|Milliarden|millions?|milliards?|millones|km|cm|mm"
@@ -21,7 +21,7 @@ _MONEY = re.compile(rf"(?:[€£¥₹$]|EUR|CHF)[ \u00a0]?\d++,\d\d?{_END}")
 _WEAK = re.compile(rf"{_FREE}\d*+,(?:\d\d?|\d{{4,}}+){_END}(?![)\]}}])")
 """A comma between digits that may also separate the items of a list."""
 _ENGLISH = re.compile(
-    rf"{_FIRST}(?:\d{{0,2}}(?:,\d{{3}})++\.\d++|\d{{0,2}}(?:,\d{{3}}){{2,}}+|\d*+\.(?:\d\d?|\d{{4,}}+)){_END}"
+    rf"{_FIRST}(?:\d{{0,2}}(?>,\d{{3}})++\.\d++|\d{{0,2}}(?>,\d{{3}}){{2,}}+|\d*+\.(?:\d\d?|\d{{4,}}+)){_END}"
 )
 _FOREIGN = re.compile(
     r"(?<!\w)(?:der|die|das|und|oder|zwischen|nicht|mit|von|für|le|les|des|et|ou|une|entre|dans|el|los|las|una|por|il"

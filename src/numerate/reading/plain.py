@@ -21,7 +21,7 @@ from numerate.registry import readers
 
 __all__ = ["PlainReader", "normalise_numeral", "normalise_token", "raw_tokens", "tokenize"]
 
-_NUMBER_FORM = r"(?:[0-9]{1,3}+(?:,[0-9]{3}(?![0-9]))++|[0-9]++)(?:\.[0-9]++)?+"
+_NUMBER_FORM = r"(?:[0-9]{1,3}+(?>,[0-9]{3}(?![0-9]))++|[0-9]++)(?>\.[0-9]++)?+"
 _NUMBER = re.compile(_NUMBER_FORM)
 # Digits of other scripts are excluded from words, so that they become single-character tokens.
 _TOKEN = re.compile(rf"{_NUMBER_FORM}|[^\W\d]++|\S")

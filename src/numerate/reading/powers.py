@@ -20,7 +20,7 @@ _BARE = re.compile(r"10([-−])([1-9][0-9]?)").fullmatch
 _RELATION = re.compile(r"[<>~≈∼≤≥×][ ]?$").search
 _OTHER_POWER = re.compile(r"10−[0-9]").search
 _BASE = re.compile(r"\^([{(]?)([-+−]?)([0-9]{1,4})([})]?)(?![\w^⁰¹²³⁴⁵⁶⁷⁸⁹]|\.[0-9])").match
-_PLAIN = re.compile(r"[0-9]++(?:\.[0-9]++)?+").fullmatch
+_PLAIN = re.compile(r"[0-9]++(?>\.[0-9]++)?+").fullmatch
 _BRACKET = re.compile(r"\(([0-9]{1,4})\)(?![0-9(])").match
 
 

@@ -46,7 +46,7 @@ _NUMBER = (
 # A single quote after a letter is an apostrophe, unless the letter is a string prefix of Python.
 _STRING = (
     r"""((?:(?<!\w)[uUbBrR]?+(?=["'])|(?="))"""
-    r"""(?:"(?:[^"\\\r\n]++|\\.)*+"?+|'(?:[^'\\\r\n]++|\\.)*+'?+))"""
+    r"""(?:"(?>[^"\\\r\n]++|\\.)*+"?+|'(?>[^'\\\r\n]++|\\.)*+'?+))"""
 )
 _SPECIAL = rf"((?:{_SIGN}(?=[Ii])|)(?<![\w.])(?:NaN|nan|Infinity|inf)(?!\w|\s*+:))"
 _NAME = r"([^\W0-9]\w*+)"

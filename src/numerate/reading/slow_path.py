@@ -30,7 +30,7 @@ __all__ = ["MINUS_ENDS", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
-    r"[1-9][0-9]{0,2}(?: [0-9]{3})++(?:\.[0-9]++(?![,.:/']?\d)|(,)[0-9][0-9]?(?![,.:/']?\d| \d)|(?![,.:/']?\d| \d))"
+    r"[1-9][0-9]{0,2}(?> [0-9]{3})++(?:\.[0-9]++(?![,.:/']?\d)|(,)[0-9][0-9]?(?![,.:/']?\d| \d)|(?![,.:/']?\d| \d))"
 )
 _SPACED_MIXED = re.compile(
     rf"([1-9][0-9]{{0,11}}) (?:([1-9][0-9]?)[/⁄]([1-9][0-9]{{0,3}})(?![\d/⁄]|[.,]\d)|([{_VULGAR}]))"
@@ -40,7 +40,7 @@ _TELEPHONE = re.compile(
 )
 _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
-_UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?:_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
+_UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?>_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
 _RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
 """Words and marks after a number that need a rule of their own."""

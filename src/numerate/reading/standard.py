@@ -46,11 +46,11 @@ _SEPARATORS = rf".,:/'’⁄٫٬．，\u00a0\u2009\u202f{re.escape(DASHES)}"
 # Group 1: a cluster of digits. Group 2: the word or mark after it and one space or hyphen. Group 3: the word or mark
 # directly after it. An empty last branch, `(?:...|)`, is faster than `(?:...)?`.
 _ASCII = re.compile(
-    r"([0-9]++(?:[.,:/'\-][0-9]++(?:[.,:/'\-][0-9]++)*+|))"
+    r"([0-9]++(?:[.,:/'\-][0-9]++(?>[.,:/'\-][0-9]++)*+|))"
     rf"(?:[ \-\n]([A-Za-z]++|[%$*0-9])|([A-Za-z]++|[%$*^'\"_]|/(?=[A-Za-z])|{_RARE_MARKS})|)"
 )
 _UNICODE = re.compile(
-    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++(?:[{_SEPARATORS}]\d++)*+|)[{_VULGAR}]?)"
+    rf"([\d{_VULGAR}]++(?:[{_SEPARATORS}]\d++(?>[{_SEPARATORS}]\d++)*+|)[{_VULGAR}]?)"
     rf"(?:[ \-\n\u00a0\u2009\u202f]([{_LETTERS}]++|[%*{_MARKS}{_VULGAR}\d])"
     rf"|([{_LETTERS}]++|[%*^'\"_{_MARKS}]|/(?=[A-Za-z])|{_RARE_MARKS}|[{_CALENDAR}])|)"
 )
@@ -58,7 +58,7 @@ _match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.mat
 _CUE_WINDOW = 24
 """How many characters before a number are searched for a cue; the longest cue has 15."""
 _WITH_VULGAR = re.compile(
-    rf"(\d*+)([{_VULGAR}])|\d++(?:[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?:[{_SEPARATORS}]\d++)*+"
+    rf"(\d*+)([{_VULGAR}])|\d++(?>[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?>[{_SEPARATORS}]\d++)*+"
 )
 _RUN = re.compile(r"\d++")
 _LONGEST_SERIES = 5

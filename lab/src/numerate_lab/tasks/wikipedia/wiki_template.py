@@ -15,9 +15,9 @@ NAMES = tuple(_DATA["names"])
 """Names of the template in several languages, case-insensitive."""
 UNITS = ("name", "code")
 DECIMALS = ("point", "comma")
-_POINT = re.compile(r"[+\-−]?[0-9]++(?:,[0-9]{3})*+(?:\.[0-9]++)?+")
-_GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?:\1[0-9]{3})*+(?:,[0-9]++)?+")
-_COMMA = re.compile(r"[+\-−]?[0-9]++(?:[.,][0-9]++)?+")
+_POINT = re.compile(r"[+\-−]?[0-9]++(?>,[0-9]{3})*+(?>\.[0-9]++)?+")
+_GROUPED = re.compile(r"[+\-−]?[1-9][0-9]{0,2}([. '\u00a0\u202f])[0-9]{3}(?>\1[0-9]{3})*+(?>,[0-9]++)?+")
+_COMMA = re.compile(r"[+\-−]?[0-9]++(?>[.,][0-9]++)?+")
 """A point that does not group thousands is a decimal point, which many templates require in any language."""
 _POWER = re.compile(r"e(3|6|9|12)([^\W\d].*)")
 _LONGEST = 300
