@@ -264,3 +264,11 @@ def test_scikit_learn_is_not_needed() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "call fit(texts, y) first" in done.stdout, done.stderr
     assert "NumberRegressor" in dir(numerate)
+
+
+def test_a_model_that_is_not_there_is_named() -> None:
+    with pytest.raises(
+        ValueError, match="the model 'no/such-model' cannot be loaded, give a folder or a Hub name"
+    ) as found:
+        numerate.NumberRegressor("no/such-model").fit(["5 km", "6 km"], [1.0, 2.0])
+    assert "\n" not in str(found.value)

@@ -163,3 +163,18 @@ def test_targets_are_one_or_as_many_as_texts() -> None:
     model = attached("t5", None)
     with pytest.raises(ValueError, match="target must be one text or one for each of 1 texts, got 2"):
         model.predict(["a 5"], ["x [NUM]", "y [NUM]"])
+
+
+def test_a_text_without_a_gap_is_refused() -> None:
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=[1.0, 2.0])
+    with pytest.raises(
+        ValueError, match=r"text 1 has no \[NUM\], as in 'It is \[NUM\] km long.': got 'The tower is tall.'"
+    ):
+        model.predict(["It is [NUM] m.", "The tower is tall."])
+    assert len(model.predict(["[NUM] km and [NUM] kg.", "It is [NUM] m."])) == 3
+    with pytest.raises(
+        ValueError, match=r"input_ids must be a tensor, got 'It is 5 m.': call model\(\*\*model.processor"
+    ):
+        model("It is 5 m.")
+    with pytest.raises(TypeError, match="a processor takes a text or a list of texts, got None"):
+        model.processor(None)

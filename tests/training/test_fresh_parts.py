@@ -14,7 +14,7 @@ import numerate
 from numerate.config import ConfigError
 from numerate.modeling.fitting import first_numbers
 from numerate.processing.encoding import NumberCollator
-from numerate.training import NumberTrainer
+from numerate.training import NumberTrainer, parameter_groups
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,8 @@ def test_attach_fits_to_texts(tmp_path: Path) -> None:
     assert model.fitted and torch.equal(anchors(model), anchors(trained)), "one place that fits"
     with pytest.raises(TypeError, match="fit must be an iterable of texts, got one text: 'The tower"):
         numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=TEXTS[0])
+    with pytest.raises(ValueError, match="fit has no numbers"):
+        numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=[float("nan")])
 
 
 def test_numbers_of_any_data_set() -> None:
@@ -87,6 +89,21 @@ def test_new_parts_have_a_learning_rate_of_their_own(
     trainer.lr_scheduler.step()
     later = {key: {lr for lr, _ in found} for key, found in rates(trainer).items()}
     assert later == {"backbone": {0.75 * rate}, "new": {0.75 * new}}, "the schedule scales both alike"
+
+
+def test_groups_for_an_optimizer_of_ones_own(tmp_path: Path) -> None:
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", fit=TEXTS)
+    rows, frozen = rows_of(model, TEXTS), model.backbone.get_input_embeddings().weight.requires_grad_(False)
+    optimizer = torch.optim.AdamW(parameter_groups(model, 1e-4))
+    stock = Trainer(
+        model, arguments(tmp_path, max_steps=1), NumberCollator(model.processor), rows, optimizers=(optimizer, None)
+    )
+    stock.train()
+    inner = {id(weight) for weight in model.backbone.parameters() if weight is not frozen}
+    found = [(group["initial_lr"], {id(weight) for weight in group["params"]}) for group in optimizer.param_groups]
+    assert [rate for rate, _ in found] == [1e-4, 1e-3]
+    assert found[0][1] == inner and found[1][1].isdisjoint(inner)
+    assert sum(len(weights) for _, weights in found) == len(list(model.parameters())) - 1
 
 
 def test_a_wrong_rate_is_refused(tmp_path: Path) -> None:
@@ -155,6 +172,11 @@ def test_adapters_of_a_whole_model(tmp_path: Path) -> None:
     )  # fmt: skip
     resumed.train(resume_from_checkpoint=True)
     assert torch.equal(anchors(resumed._numbers), anchors(model))
+
+
+def test_an_empty_data_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="train_dataset is empty"):
+        NumberTrainer(model_of(), arguments(tmp_path, max_steps=1), train_dataset=[]).train()
 
 
 def test_rows_that_the_processor_did_not_make_are_refused(tmp_path: Path) -> None:

@@ -100,6 +100,11 @@ def test_changes_and_scales() -> None:
     ("name", "options", "message"),
     [
         ("lunna", {}, "unknown run 'lunna': did you mean 'luna'"),
+        (
+            "in-place",
+            {},
+            "unknown run 'in-place': it is a recipe, write a file with `model: {checkpoint: ..., recipe: in-place}`",
+        ),
         ("no.yaml", {}, "no.yaml: cannot be read: No such file"),
         ("luna", {"scale": "tinny"}, "luna: unknown scale 'tinny': did you mean 'tiny'"),
         ("luna", {"changes": ["modle.recipe=x"]}, "luna: run config: unknown key 'modle': did you mean 'model'"),

@@ -114,7 +114,11 @@ def load_backbone(model: Any, tokenizer: Any, *, trained: bool = True) -> tuple[
     import transformers
 
     if isinstance(model, str):
-        name, backbone = model, transformers.AutoModel.from_pretrained(model, dtype=torch.float32)
+        try:
+            name, backbone = model, transformers.AutoModel.from_pretrained(model, dtype=torch.float32)
+        except OSError as error:
+            said = str(error).split("\n", 1)[0]
+            raise ValueError(f"the model {model!r} cannot be loaded, give a folder or a Hub name: {said}") from None
     else:
         name = str(getattr(base_of(model).config, "_name_or_path", "") or "")
         # An adapter of PEFT stays around its model.

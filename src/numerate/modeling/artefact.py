@@ -185,7 +185,9 @@ def load_artefact(folder: str | Path) -> Artefact:
     for path in (config_path, weights_path):
         if not path.is_file():
             if (place / "adapter_config.json").is_file():
-                said = "load it with peft.PeftModel.from_pretrained(numerate.attach(...), folder)"
+                said = (
+                    "load it with peft.PeftModel.from_pretrained(model, folder) on the model that they were trained on"
+                )
                 raise ArtefactError(f"{place} has adapters of PEFT for a whole NumberModel: {said}")
             raise ArtefactError(f"{place} has no {path.name}; it was not written by save_pretrained")
         if not is_inside(path, place):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numerate.processing.encoding import NumberBatch
 
 __all__ = [
-    "asked_batch", "asked_ids", "asked_token", "has_trained_head", "mark_head", "refusal", "text_list",
+    "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "mark_head", "refusal", "text_list",
     "warn_untrained",
 ]  # fmt: skip
 
@@ -121,3 +121,15 @@ def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
         for index in lost.nonzero()[:, 0].tolist():
             raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")
     return batch.to(model.device)
+
+
+def check_asked(batch: NumberBatch, texts: list[str]) -> None:
+    """Refuses texts that ask for no number: their answers would be missing among the others.
+
+    Raises:
+        ValueError: A text has no [NUM].
+    """
+    asks = (batch["number_given"] == ASKED).any(1).tolist()
+    for index, text in enumerate(texts):
+        if not asks[index]:
+            raise ValueError(f"text {index} has no [NUM], as in 'It is [NUM] km long.': got {text[:60]!r}")

@@ -25,13 +25,14 @@ def check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: 
     """Refuses a backbone whose widths or number of token ids differ from those of the saved model."""
     info = BackboneInfo.of(backbone)
     for what, saved, here in (
-        ("token embeddings", config.embedding_dim, info.embedding_dim),
-        ("hidden states", config.hidden_dim, info.hidden_dim),
-        ("token ids", config.first_id, first_free_id(backbone, tokenizer)),
+        ("token embeddings of width {}", config.embedding_dim, info.embedding_dim),
+        ("hidden states of width {}", config.hidden_dim, info.hidden_dim),
+        ("{} token ids", config.first_id, first_free_id(backbone, tokenizer)),
     ):
         if saved != here:
             raise ArtefactError(
-                f"it was made for a backbone with {saved} {what}, this {type(backbone).__name__} has {here}"
+                f"it was made for a backbone with {what.format(saved)}, this {type(backbone).__name__} has {here}: "
+                "pass the backbone and tokenizer that it was attached to"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ def numbers_in(model: NumberModel, data: Any) -> NumberTable:
         if processor.scaling.by != "none":
             raise ValueError(f"numbers without a text cannot be scaled by {processor.scaling.by}: give texts to fit")
         values = processor.scaling.apply([""] * len(values), values).tolist()
-    return NumberTable.of_values(values)
+    return NumberTable.of_values([value for value in values if math.isfinite(value)])
 
 
 def _numbers_of_texts(model: NumberModel, texts: list[str]) -> NumberTable:

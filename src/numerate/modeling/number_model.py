@@ -16,7 +16,15 @@ from torch import Tensor, nn
 from numerate.embedders.gate import ZeroGate
 from numerate.modeling import introspection
 from numerate.modeling.answer_context import in_context
-from numerate.modeling.asking import asked_batch, asked_ids, mark_head, refusal, text_list, warn_untrained
+from numerate.modeling.asking import (
+    asked_batch,
+    asked_ids,
+    check_asked,
+    mark_head,
+    refusal,
+    text_list,
+    warn_untrained,
+)
 from numerate.modeling.generation import generate, generate_ids
 from numerate.modeling.inputs import NumberVectors, decoder_inputs, embed, late_change, number_vectors
 from numerate.modeling.introspection import BackboneInfo, LastState, NumberOutput, evaluating
@@ -74,6 +82,8 @@ class NumberModel(PretrainedInterface):
     """Whether head and embedder were fitted to data or trained; see `numerate.modeling.fitting`."""
     head_fingerprint: Fingerprint | None = None
     """The fingerprint of the head's weights while it is untrained; see `numerate.modeling.asking`."""
+    number_loss: Tensor | None = None
+    """The mean loss of the number head in the last batch that had a loss, for logs; not in compiled code."""
     has_warned = False
     """Whether `predict` has said that the head is untrained."""
 
@@ -192,8 +202,11 @@ class NumberModel(PretrainedInterface):
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
         if "inputs_embeds" in kwargs:
             raise ValueError("inputs_embeds: numbers are found by input_ids; prompt tuning is not supported, use LoRA")
-        if input_ids is None:
-            raise ValueError("input_ids are needed: a processor's batch has them")
+        if not isinstance(input_ids, Tensor):
+            got = "none" if input_ids is None else repr(input_ids)[:60]
+            raise ValueError(
+                f"input_ids must be a tensor, got {got}: call model(**model.processor(texts, return_tensors='pt'))"
+            )
         if labels is not None and labels.dim() == 2 and labels.shape[1] == 0:  # of a collator, for the stock Trainer
             labels, return_loss = None, return_loss is not False
         fields: dict[str, Any] = {
@@ -261,7 +274,7 @@ class NumberModel(PretrainedInterface):
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
 
         Raises:
-            ValueError: No text has a `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
+            ValueError: A text has no `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
                 numbers. A head that was never trained on numbers is only a warning in the log.
         """
         head = self._needs_head()
@@ -272,6 +285,8 @@ class NumberModel(PretrainedInterface):
         if not texts:
             return head(torch.zeros(0, self.info.hidden_dim, device=self.device))
         answer = asked_batch(self, texts)
+        if not self.info.is_encoder_decoder:
+            check_asked(answer, texts)
         batch = dict(answer)
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
@@ -280,14 +295,12 @@ class NumberModel(PretrainedInterface):
             if len(asking) != len(texts):
                 raise ValueError(f"target must be one text or one for each of {len(texts)} texts, got {len(asking)}")
             answer = asked_batch(self, asking)
+            check_asked(answer, asking)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}
         with evaluating(self), torch.no_grad():
             output = self(**batch, return_loss=False)
-        if output.numbers is None or output.number_index is None:
-            example = asking[0][:60] if asking else ""
-            raise ValueError(f"no text asks for a number: write [NUM] where it belongs, as in {example!r}")
         return in_context(self, output.numbers, output.number_index, asking, answer.numerals)
 
     def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:

@@ -16,6 +16,7 @@ from numerate.processing.static_shapes import (
     LaterCounts,
     chosen_rows,
     first_numbers,
+    has_fixed_shapes,
     is_recorded,
     numbers_where,
     tokens_where,
@@ -133,6 +134,8 @@ def number_outputs(
         items["logits"] = append_logits(items["logits"], own, first_id)
     if task is not None and hidden is not None:
         number_terms = _number_loss(model, hidden, wanted, task, shares)
+        if number_terms is not None and not has_fixed_shapes():  # a side effect would split a compiled graph
+            model.number_loss = number_terms.detach()
     loss = token_terms
     if objective is not None and task is not None:
         seen = Pass(model, task, output.get("logits"), hidden, again, shares)  # type: ignore[arg-type]

@@ -181,6 +181,8 @@ class NumberProcessor(PretrainedProcessor):
             number's span. Targets become `labels`, and their numbers a table with the prefix `decoder_`. With
             `return_overflowing_tokens`, each row of a long text has the numbers that it shows.
         """
+        if not hasattr(text, "__iter__"):
+            raise TypeError(f"a processor takes a text or a list of texts, got {text!r}")
         if return_tensors not in (None, "pt", "np"):
             raise ValueError(f"return_tensors must be 'pt' or 'np', got {return_tensors!r}")
         overflows = bool(options.get("return_overflowing_tokens"))

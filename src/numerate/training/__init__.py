@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from numerate.training.checkpoints import CheckpointError, newest_whole
     from numerate.training.cuda_graph_trainer import CudaGraphTrainer
     from numerate.training.guard import NonFinite, NonFiniteError, NonFiniteGuard
+    from numerate.training.learning_rates import parameter_groups
     from numerate.training.objective import ObjectiveCallback
     from numerate.training.trainer import NumberTrainer
 
 __all__ = [
     "CheckpointError", "CudaGraphTrainer", "NonFinite", "NonFiniteError", "NonFiniteGuard", "NumberTrainer",
-    "ObjectiveCallback", "newest_whole",
+    "ObjectiveCallback", "newest_whole", "parameter_groups",
 ]  # fmt: skip
 
 # The Trainer takes seconds to import, so each module is imported at the first use of its names.
 _LAZY = {
     "CheckpointError": "checkpoints", "CudaGraphTrainer": "cuda_graph_trainer", "NonFinite": "guard",
     "NonFiniteError": "guard", "NonFiniteGuard": "guard", "NumberTrainer": "trainer", "ObjectiveCallback": "objective",
-    "newest_whole": "checkpoints",
+    "newest_whole": "checkpoints", "parameter_groups": "learning_rates",
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numerate.config import ConfigError
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-__all__ = ["number_rate", "set_number_rates", "set_rate"]
+__all__ = ["number_rate", "parameter_groups", "set_number_rates", "set_rate"]
 
 FACTOR, LARGEST = 10.0, 1e-3
 """Learning rate of new weights relative to the backbone's, and its maximum. The default recipe gives its head dropout:
@@ -37,6 +37,29 @@ def number_rate(rate: float, wanted: float | str | None = None) -> float:
     if isinstance(wanted, str) or wanted < 0:
         raise ConfigError(f"number_learning_rate must be a rate, 'same' or None, got {wanted!r}")
     return float(wanted)
+
+
+def parameter_groups(model: nn.Module, rate: float, wanted: float | str | None = None) -> list[dict[str, Any]]:
+    """Parameter groups of an optimizer for a `NumberModel`: the backbone's weights, and all others with their own rate.
+
+    They are for the stock Trainer (`optimizers=`) and for loops of your own; `NumberTrainer` makes its own.
+
+    Args:
+        model: The model; frozen weights are left out.
+        rate: The backbone's learning rate.
+        wanted: As in `number_rate`.
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.ModuleDict({"backbone": torch.nn.Linear(2, 2), "head": torch.nn.Linear(2, 1)})
+        >>> [(group["lr"], len(group["params"])) for group in parameter_groups(model, 5e-5)]
+        [(5e-05, 2), (0.0005, 2)]
+    """
+    groups: list[dict[str, Any]] = [{"params": [], "lr": rate}, {"params": [], "lr": number_rate(rate, wanted)}]
+    for name, weight in model.named_parameters():
+        if weight.requires_grad:
+            groups[not name.startswith("backbone.")]["params"].append(weight)
+    return [group for group in groups if group["params"]]
 
 
 def set_number_rates(

@@ -17,6 +17,7 @@ from numerate.config import Config, ConfigError
 from numerate.errors import NumerateError
 from numerate.files import YamlError, read_yaml
 from numerate.modeling.options import AttachOptions
+from numerate.modeling.recipe import recipe_names
 from numerate.registry import near_names
 
 if TYPE_CHECKING:
@@ -274,6 +275,8 @@ def _text_of(name: str | Path) -> tuple[str, str]:
             raise RunError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if str(name) not in run_names():
         hint = near_names(str(name), run_names())
+        if str(name) in recipe_names():
+            hint = f"it is a recipe, write a file with `model: {{checkpoint: ..., recipe: {name}}}`"
         raise RunError(f"unknown run {str(name)!r}: {hint}; or give a file that ends in .yaml")
     return (resources.files("numerate") / "runs" / f"{name}.yaml").read_text(encoding="utf-8"), str(name)
 

@@ -98,6 +98,7 @@ class NumberTrainer(AtomicCheckpoints):
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
         self._real: int | None = None
+        self._number_losses: list[Tensor] = []
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
@@ -161,6 +162,8 @@ class NumberTrainer(AtomicCheckpoints):
     def _check_rows(self, name: str, rows: Any) -> None:
         """Refuses a data set of texts, or of rows of a bare tokenizer; a collator of one's own may take any rows."""
         model = self._numbers
+        if model is not None and rows is not None and hasattr(rows, "__len__") and not len(rows):
+            raise ValueError(f"{name} is empty: {ENCODE}")
         can_look = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, Mapping)
         if model is None or not isinstance(self.data_collator, NumberCollator) or not can_look or not len(rows):
             return
@@ -197,6 +200,9 @@ class NumberTrainer(AtomicCheckpoints):
         if self._counts is not None:
             taken["loss_counts"] = self._counts
         loss = self._forward_and_back(model, taken, *positional, **options)
+        if self._numbers is not None and self._numbers.number_loss is not None:
+            self._number_losses.append(self._numbers.number_loss)  # on its device: reading it would wait for the step
+            self._numbers.number_loss = None
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
         self.throughput.add(inputs)
         return loss
@@ -219,11 +225,14 @@ class NumberTrainer(AtomicCheckpoints):
         super()._maybe_log_save_evaluate(tr_loss, *positional, **options)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Logs; adds throughput and the number of skipped steps."""
+        """Logs; adds the mean loss of the number head, throughput and the number of skipped steps."""
         if "loss" in logs:
             skipped = self.guard.skipped - self._skipped_before
             logs["loss"] = _without_skipped(logs["loss"], self._steps, skipped)
             self._skipped_before = self.guard.skipped
+            if self._number_losses:
+                logs["number_loss"] = round(float(torch.stack(self._number_losses).nanmean()), 4)
+                self._number_losses = []
             logs |= self.throughput.read()
         if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
             logs["skipped_steps"] = self.guard.skipped
