@@ -80,7 +80,7 @@ def test_ids_between_the_backbones_and_ours_have_no_probability() -> None:
 
 
 def test_input_ids_are_needed() -> None:
-    with pytest.raises(ValueError, match="input_ids are needed"):
+    with pytest.raises(ValueError, match="input_ids must be a tensor, got none"):
         attached("bert")()
     with pytest.raises(ValueError, match="needs labels or decoder_input_ids"):
         attached("t5")(**bare_batch("t5", PLAIN))
@@ -282,7 +282,7 @@ def test_predictions_do_not_depend_on_other_rows() -> None:
 def test_predict_without_head_or_question_is_refused() -> None:
     with pytest.raises(ValueError, match="no number head"):
         attached("bert", "float").predict(ASKING)
-    with pytest.raises(ValueError, match=r"write \[NUM\] where it belongs"):
+    with pytest.raises(ValueError, match=r"text 0 has no \[NUM\]"):
         attached("bert").predict(PLAIN)
 
 
