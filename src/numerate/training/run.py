@@ -19,7 +19,7 @@ from numerate.files import YamlError, read_yaml
 from numerate.modeling.options import AttachOptions
 from numerate.modeling.recipe import recipe_names
 from numerate.registry import near_names
-from numerate.training.tables import TableTexts
+from numerate.training.tables import TableTexts  # noqa: TC001 (configs evaluate their types)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

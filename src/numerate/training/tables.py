@@ -1,20 +1,23 @@
-r"""Tables out of JSON files, and the texts that a language model learns from them.
+"""Tables out of JSON files, and the texts that a language model learns from them.
 
 A table is a JSON object with `rows` (lists of cells) and, where known, `header`, `id` (or `table_id`), `caption` (or
-`title` and `section_title`) and `intro`; or a context of TAT-QA: `{"table": {"uid", "table"}, "paragraphs", "questions"}`.
+`title` and `section_title`) and `intro`; or a context of TAT-QA, with `table`, `paragraphs` and `questions`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numerate.config import Config, ConfigError, check_names
-from numerate.reading.base import Reader
 from numerate.registry import readers
 from numerate.training.text_files import SourceError, text_field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numerate.reading.base import Reader
 
 __all__ = ["TABLE_FILES", "Table", "TableIds", "TableTexts", "is_table", "statements_of", "table_of"]
 

@@ -107,6 +107,10 @@ class NumberPool:
         pairs = zip(self.texts, self.values.tolist(), strict=True)
         return [Numeral(text, 0, len(text), value) for text, value in pairs]
 
+    def train_values(self) -> np.ndarray:
+        """The training numbers of all groups, with repeats, for embedders that are fitted: (M,) float64."""
+        return self.values[self.members[self.split[self.members] == 0]]
+
     def write(self, file: Path) -> None:
         """Writes the texts of the groups as JSON, for other processes."""
         ends = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)

@@ -54,7 +54,9 @@ class Questions:
     largest: np.ndarray
 
 
-def draw_questions(pool: NumberPool, split: str, count: int, length: int, seed: int, *, near: bool = False) -> Questions:
+def draw_questions(
+    pool: NumberPool, split: str, count: int, length: int, seed: int, *, near: bool = False
+) -> Questions:
     """Draws up to `count` singles, and `count` pairs and lists of numbers that stand in one group.
 
     Args:
@@ -105,9 +107,7 @@ def _from_groups(
     return np.concatenate(found)[:count]
 
 
-def _near_lists(
-    pool: NumberPool, own: np.ndarray, length: int, count: int, draws: np.random.Generator
-) -> np.ndarray:
+def _near_lists(pool: NumberPool, own: np.ndarray, length: int, count: int, draws: np.random.Generator) -> np.ndarray:
     """Lists as in Wallace et al. (2019): a largest number, the others uniform below it or, in half of the lists, near.
 
     Near numbers are a Gaussian with a deviation of 5 places, or 1 % of the place of the largest beyond place 500.

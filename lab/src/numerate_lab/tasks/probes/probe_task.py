@@ -1,4 +1,4 @@
-"""The task `probes`: how much of a number its vector tells (LUNA's Table 2, and the settings of Wallace et al. 2019)."""
+"""The task `probes`: how much of a number its vector tells, as in LUNA's Table 2 and in Wallace et al. (2019)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from numerate.registry import UnknownNameError, embedders, near_names
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.probes.number_pools import NumberPool
+from numerate_lab.tasks.probes.pretrained_vectors import pooled_vectors, saved_embedder
 from numerate_lab.tasks.probes.probe_examples import EXPONENTS, draw_questions, scientific
 from numerate_lab.tasks.probes.probe_models import KINDS, Probes
 from numerate_lab.tasks.probes.probe_trial import ENCODINGS, SCALES, ProbeTrial
-from numerate_lab.tasks.probes.pretrained_vectors import pooled_vectors, saved_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,7 +158,7 @@ class ProbeTask(Task):
         if config.embedder is not None:
             options = {key: value for key, value in config.embedder.items() if key != "kind"}
             embedder = embedders[config.embedder["kind"]].build(dim=dim, **options)
-            embedder.fit(torch.from_numpy(self.pool.values[self.pool.split == 0]))
+            embedder.fit(torch.from_numpy(self.pool.train_values()))
         elif (found := saved_embedder(str(config.model))) is not None:
             embedder = found
         if embedder is None:
@@ -271,7 +271,7 @@ class ProbeTask(Task):
         return {split: found}
 
     def error(self, figures: Mapping[str, Any]) -> float:
-        """Root mean squared errors, relative to a spread of 5 or of the numbers, plus shares of wrong answers, on dev."""
+        """Errors relative to a spread of 5 (or that of the numbers), plus shares of wrong answers, on dev."""
         found = figures["dev"]
         total = 1 - found["maximum"]
         for kind in KINDS:

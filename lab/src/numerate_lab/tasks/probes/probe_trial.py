@@ -56,7 +56,9 @@ class NumberRange(Config):
         last = self.highest if self.beyond is None else self.beyond
         first, steps = Decimal(str(self.lowest)), round((last - self.lowest) * 10**self.decimals)
         values = [first + unit * step for step in range(steps + 1)]
-        texts = [render_words(float(value), "lower-&") if self.words else f"{value:.{self.decimals}f}" for value in values]
+        texts = [
+            render_words(float(value), "lower-&") if self.words else f"{value:.{self.decimals}f}" for value in values
+        ]
 
         def split(floats: np.ndarray) -> np.ndarray:
             order = np.random.default_rng(seed).permutation(len(floats))
@@ -86,8 +88,8 @@ class ProbeTrial(TrialConfig):
         source: For the setting `tables`: `generated`, a file of tables, several by commas, or a folder of data.
         most_tables: Maximum number of tables of each file; None for all.
         embedder: The embedder; None for that of `model`, or for the model's pooled output.
-        model: A model saved by numerate, whose embedder is taken; or any Hugging Face model, whose last states, averaged
-            over the tokens of the written number, are its vector.
+        model: A model saved by numerate, whose embedder is taken; or any Hugging Face model: the mean of its last
+            states over the tokens of the written number is the vector.
         frozen: Train the probes alone. Pooled outputs are always frozen.
         width: Size of the vectors of `embedder`.
         hidden: Hidden units of the probes.
