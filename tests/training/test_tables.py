@@ -132,8 +132,8 @@ def test_from_scratch_there_is_no_teacher(tmp_path: Path) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     batch = trainer.data_collator([trainer.train_dataset[n] for n in range(12)])
-    learnt = float(model.train()(**batch, return_loss=True).loss)
-    assert learnt == pytest.approx(float(model.eval()(**batch, return_loss=True).loss), rel=1e-5)
+    learnt = float(model.train()(**batch, return_loss=True).loss.detach())
+    assert learnt == pytest.approx(float(model.eval()(**batch, return_loss=True).loss.detach()), rel=1e-5)
     distilled = build(load_run("luna", scale="tiny", changes=changes).with_data(train=train), tmp_path / "d")
     distilled.train()
     assert distilled.model.objective.teacher is not None, "unlike pre-training from a checkpoint"  # type: ignore[union-attr]

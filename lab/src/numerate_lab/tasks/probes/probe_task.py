@@ -156,8 +156,10 @@ class ProbeTask(Task):
             raise ConfigError(f"encoding {config.encoding!r} of probes needs a model: give --option model=DIR")
         embedder, dim = None, config.width
         if config.embedder is not None:
-            options = {key: value for key, value in config.embedder.items() if key != "kind"}
-            embedder = embedders[config.embedder["kind"]].build(dim=dim, **options)
+            options: dict[str, Any] = config.embedder
+            if config.embedding_scale:
+                options = {"kind": "rescaled", "members": [options], "size": config.embedding_scale}
+            embedder = embedders[options["kind"]].build(dim=dim, **options)
             embedder.fit(torch.from_numpy(self.pool.train_values()))
         elif (found := saved_embedder(str(config.model))) is not None:
             embedder = found

@@ -92,6 +92,8 @@ class ProbeTrial(TrialConfig):
             states over the tokens of the written number is the vector.
         frozen: Train the probes alone. Pooled outputs are always frozen.
         width: Size of the vectors of `embedder`.
+        embedding_scale: Root mean square of the centred vectors before training, as fresh embedders differ a
+            hundredfold in size, which would decide the comparison; 0 leaves them as they are, as in LUNA.
         hidden: Hidden units of the probes.
         examples: Training questions of each kind.
         dev: Questions that learning rates are chosen by.
@@ -114,6 +116,7 @@ class ProbeTrial(TrialConfig):
     model: str | None = None
     frozen: bool = False
     width: int = 128
+    embedding_scale: float = 1.0
     hidden: int = 128
     examples: int = 240_000
     dev: int = 4_000
@@ -132,6 +135,8 @@ class ProbeTrial(TrialConfig):
         for name in ("width", "hidden", "examples", "dev", "test", "batch", "steps"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.embedding_scale >= 0:
+            raise ConfigError(f"embedding_scale must not be negative, got {self.embedding_scale}")
         if self.most_tables is not None and self.most_tables < 1:
             raise ConfigError(f"most_tables must be at least 1 or null, got {self.most_tables}")
 
