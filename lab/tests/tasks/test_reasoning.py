@@ -31,7 +31,7 @@ def write(file: Path, rows: list[Any]) -> str:
         ({"question": "How much?", "answer": "3+4 = <<3+4=7>>7\n#### 1,207"}, "The answer is 1207. How much?", 1207),
         ({"id": "s1", "question": "6 halves ?", "answer": 3.0}, "The answer is 3. 6 halves ?", 3),
         ({"question": "A part?", "answer": -0.50}, "The answer is -0.5. A part?", -0.5),
-        ({"ID": "c", "Body": "100 now.", "Question": "Many?", "Answer": 100.0}, "The answer is 100. 100 now. Many?", 100),
+        ({"ID": "c", "Body": "4 now.", "Question": "Many?", "Answer": 40.0}, "The answer is 40. 4 now. Many?", 40),
     ],
 )  # fmt: skip
 def test_rows_of_the_data_sets(tmp_path: Path, row: dict[str, Any], text: str, value: float) -> None:
