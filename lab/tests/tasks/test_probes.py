@@ -82,6 +82,17 @@ def test_numbers_stand_in_columns_and_in_rows_of_reports(tmp_path: Path) -> None
     assert list(harvested(str(tmp_path))) == [["2"]], "official test tables are left out"
 
 
+def test_results_know_their_tables(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    file = tmp_path / "tables" / "t.jsonl"
+    file.write_text('{"id": "a", "header": ["n"], "rows": [["1"]]}')
+    trial = ProbeTrial(source=str(tmp_path))
+    before = trial.settings()
+    assert before["source"] == tmp_path.name and ProbeTrial(source=str(file)).settings()["source"] == "t.jsonl"
+    file.write_text('{"id": "a", "header": ["n"], "rows": [["2"]]}')
+    assert trial.settings()["contents"] != before["contents"], "other tables in the folder are other settings"
+
+
 @pytest.mark.parametrize("setting", [name for name, fields in SETTINGS.items() if fields is not None])
 def test_ranges(setting: str) -> None:
     chosen = SETTINGS[setting]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from numerate.config import Config, ConfigError
+from numerate.files import content_hash, json_hash
 from numerate.numerals.number_words import render_words
+from numerate.training.text_files import SourceError
 from numerate_lab.engine.paper_tables import check_name, load_yaml
 from numerate_lab.engine.task import TrialConfig
-from numerate_lab.tasks.probes.number_pools import NumberPool, generated_columns, harvested
+from numerate_lab.tasks.probes.number_pools import NumberPool, generated_columns, harvested, table_files
+
+if TYPE_CHECKING:
+    from numerate_lab.engine.task import Figures
 
 __all__ = ["ENCODINGS", "SCALES", "SETTINGS", "NumberRange", "ProbeTrial"]
 
@@ -149,6 +156,16 @@ class ProbeTrial(TrialConfig):
     def tried(self, rate: float, share: float) -> Self:
         """A training with a share of the steps."""
         return dataclasses.replace(self, rate=rate, seed=0, steps=max(1, round(share * self.steps)))
+
+    def settings(self) -> Figures:
+        """As `TrialConfig.settings`; the hash of the source is that of its files of tables."""
+        found = super().settings()
+        if self.scientific and self.source != "generated":
+            found["source"] = ",".join(Path(part).name for part in self.source.split(","))
+            with contextlib.suppress(SourceError):  # a result is read where its tables are missing
+                hashes = {Path(file).name: content_hash(file) for file in table_files(self.source)}
+                found["contents"] = found.get("contents", {}) | {"source": json_hash(hashes)[:12]}
+        return found
 
     @property
     def scientific(self) -> bool:
