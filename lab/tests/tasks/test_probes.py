@@ -46,6 +46,13 @@ def test_no_test_number_is_in_training() -> None:
     assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
 
 
+def test_other_processes_have_the_same_numbers(tmp_path: Path) -> None:
+    pool = NumberPool.of(generated_columns(60))
+    pool.write(tmp_path / "numbers.json")
+    again = NumberPool.of(json.loads((tmp_path / "numbers.json").read_text()))
+    assert pool.texts == again.texts and (pool.members == again.members).all() and (pool.starts == again.starts).all()
+
+
 def test_answers_are_exact() -> None:
     values = [Decimal(text) for text in ("1234.5", "-0.05", "0", "0.00", "9.9999", "12345678901", "0.0001")]
     significands, exponents = scientific(values)
@@ -60,7 +67,9 @@ def test_answers_are_exact() -> None:
         texts = pool.texts[first], pool.texts[second]
         assert first != second and len({text.endswith("%") for text in texts}) == 1, texts
         assert (total, difference) == (value_of(texts[0]) + value_of(texts[1]), value_of(texts[0]) - value_of(texts[1]))
-    tenth = asked.pairs.tolist().index([0, 1])  # 0.3 - 0.2 is 0.1, which floats get wrong
+    tenth = asked.pairs.tolist().index(
+        [pool.texts.index("0.3"), pool.texts.index("0.2")]
+    )  # 0.3 - 0.2 is 0.1, which floats get wrong
     assert scientific(asked.values["subtraction"])[1][tenth] == -1 and 0.3 - 0.2 < 0.1
     lists = pool.values[asked.lists]
     assert (lists.argmax(1) == asked.largest).all() and (np.diff(np.sort(lists, axis=1)) > 0).all()

@@ -91,9 +91,10 @@ class NumberPool:
             values: Their values, where they are not written as LUNA's reader expects them (number words).
             split: The split of float64 values (N,).
         """
-        ids: dict[str, int] = {}
-        numbered = [[ids.setdefault(text, len(ids)) for text in group] for group in groups]
-        texts = list(ids)
+        known = [list(group) for group in groups]
+        texts = sorted({text for group in known for text in group})  # the same order in every process
+        ids = {text: place for place, text in enumerate(texts)}
+        numbered = [[ids[text] for text in group] for group in known]
         decimals = [values[text] if values else value_of(text) for text in texts]
         floats = np.array([float(value) for value in decimals], dtype=np.float64)
         places = np.asarray(split(floats), dtype=np.int64)
@@ -112,7 +113,7 @@ class NumberPool:
         return self.values[self.members[self.split[self.members] == 0]]
 
     def write(self, file: Path) -> None:
-        """Writes the texts of the groups as JSON, for other processes."""
+        """Writes the texts of the groups as JSON, for other processes; `of` makes the same pool from them."""
         ends = zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
         groups = [[self.texts[i] for i in self.members[begin:end].tolist()] for begin, end in ends]
         write_atomically(file, json.dumps(groups).encode())
@@ -156,7 +157,7 @@ def harvested(source: str, most_tables: int | None = None) -> Iterator[list[str]
 
     Args:
         source: See `table_files`.
-        most_tables: Maximum number of tables of each file, spread over the file's beginning; None for all.
+        most_tables: Maximum number of tables of each file, the first ones; None for all.
     """
     reader = readers["luna"]()
     for file in table_files(source):
