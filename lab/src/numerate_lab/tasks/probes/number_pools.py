@@ -98,7 +98,8 @@ class NumberPool:
         decimals = [values[text] if values else value_of(text) for text in texts]
         floats = np.array([float(value) for value in decimals], dtype=np.float64)
         places = np.asarray(split(floats), dtype=np.int64)
-        parts = [[i for i in group if places[i] == part] for group in numbered for part in range(len(SPLITS))]
+        own = places.tolist()
+        parts = [[i for i in group if own[i] == part] for group in numbered for part in range(len(SPLITS))]
         parts = [part for part in parts if part]
         members = np.fromiter((i for part in parts for i in part), np.int64)
         return cls(texts, decimals, floats, places, members, np.cumsum([0, *map(len, parts)]))
