@@ -16,7 +16,9 @@ from tiny_models import new_backbone, tokenizer_of
 from numerate.errors import NumerateError
 from numerate.modeling.attaching import attach
 from numerate.processing.number_table import NumberTable
+from numerate.registry import embedders
 from numerate_lab.engine.grid import Grid, finals, recompute, run_grids
+from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.probes.number_pools import SPLITS, NumberPool, generated_columns, harvested, split_of, value_of
 from numerate_lab.tasks.probes.probe_examples import draw_questions, scientific
 from numerate_lab.tasks.probes.probe_models import KINDS, Probes
@@ -175,6 +177,19 @@ def test_a_grid_of_embedders_and_a_pretrained_model(tmp_path: Path) -> None:
     assert {*KINDS, "maximum"} == set(figures["bert"]["test"])
     stored = json.loads((tmp_path / "p" / "bert-rate0.001-seed0-8.json").read_text())
     assert stored["config"]["model"] == "bert", "no path of this machine"
+
+
+def test_every_embedder_can_be_probed() -> None:
+    shared = Workspace()
+    for name in embedders.names():
+        task = task_of(name, test=20)
+        task.workspace = shared
+        model = task.build()
+        figures = task.score("test", task.ask(model, "test"))["test"]
+        assert all(np.isfinite(figures[kind]["rmse"]) for kind in KINDS), name
+        vectors = model.vectors(task.table[torch.from_numpy(task.pool.members[:400])]).detach()
+        size = float((vectors - vectors.mean(0)).square().mean().sqrt())
+        assert size == pytest.approx(0 if name == "num" else 1, abs=0.5), f"{name}: vectors of about one size"
 
 
 def test_a_saved_embedder_is_probed(tmp_path: Path) -> None:

@@ -157,9 +157,11 @@ class ProbeTask(Task):
         embedder, dim = None, config.width
         if config.embedder is not None:
             options: dict[str, Any] = config.embedder
-            if config.embedding_scale:
-                options = {"kind": "rescaled", "members": [options], "size": config.embedding_scale}
             embedder = embedders[options["kind"]].build(dim=dim, **options)
+            if config.embedding_scale:
+                options = {"members": [options], "size": config.embedding_scale}
+                torch.manual_seed(config.seed)
+                embedder = embedders["rescaled"].build(dim=embedder.width, **options)
             embedder.fit(torch.from_numpy(self.pool.train_values()))
         elif (found := saved_embedder(str(config.model))) is not None:
             embedder = found
