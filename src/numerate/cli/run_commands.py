@@ -35,7 +35,7 @@ Plugins = Annotated[
     typer.Option("--plugin", help="Python file with own parts (@embedders.register(...)); it is run; repeatable."),
 ]
 _FROM_FOLDER = {
-    "data": ("text", "records", "leave_out", "format", "max_tokens", "dev_limit", "group_by_length"),
+    "data": ("text", "records", "leave_out", "tables", "format", "max_tokens", "dev_limit", "group_by_length"),
     "training": (
         "per_device_eval_batch_size", "seed", "eval_seed", "number_metrics", "use_cpu", "bf16", "fp16",
         "bf16_full_eval", "fp16_full_eval",
@@ -243,6 +243,7 @@ def _run(name: str, scale: str | None, changes: list[str] | None, **paths: str |
 def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
     """A run with the settings of `_FROM_FOLDER` of a trained model, which may come from anyone."""
     from numerate.training.run import resolved
+    from numerate.training.tables import TABLE_FILES
 
     if scale is not None:
         raise BadInput(f"--scale {scale!r}: {folder} is a trained model, not a run")
@@ -261,6 +262,8 @@ def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
             raise BadInput(said[:400]) from None
         if plan["data"].get("format") == "hub":
             del plan["data"]["format"]
+        if isinstance(tables := plan["data"].get("tables"), dict):
+            plan["data"]["tables"] = {key: tables[key] for key in tables if key not in TABLE_FILES}
     return resolved(plan, changes or (), str(path))
 
 

@@ -79,17 +79,23 @@ def stats(
     reader: ReaderName = "standard",
     field: FieldName = None,
     as_json: AsJson = False,
+    tables: Annotated[bool, typer.Option("--tables", help="The files hold tables: JSON objects with rows.")] = False,
 ) -> None:
     """Describe the numbers of a corpus.
 
     Counts, lengths, magnitudes, kinds, frequencies, and how many numbers a vocabulary of 1,000 or 5,000 tokens leaves
     out. One column per file. Memory is bounded: with more than 200,000 different tokens or values, figures marked ≈
-    are approximate.
+    are approximate. With --tables: counts of tables, rows, columns, cells and texts, and the shares that have numbers.
     """
     from numerate.cli.stats import stats_of_file
 
-    with progress(files) as on_position:
-        results = [stats_of_file(file, reader, field, on_position) for file in files]
+    if tables:
+        from numerate.cli.table_stats import stats_of_tables
+
+        results = [stats_of_tables(file, reader) for file in files]
+    else:
+        with progress(files) as on_position:
+            results = [stats_of_file(file, reader, field, on_position) for file in files]
     if as_json:
         for result in results:
             write_json(result)

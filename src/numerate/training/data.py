@@ -28,7 +28,8 @@ def texts_of(run: Run, split: str) -> Texts | None:
     if paths is None or (isinstance(paths, str) and is_prepared(paths)):
         return None
     limit = data.limit if split == "train" else data.dev_limit
-    return Texts((paths,) if isinstance(paths, str) else paths, data.text, data.format, (data.split, split), limit)
+    files = (paths,) if isinstance(paths, str) else paths
+    return Texts(files, data.text, data.format, (data.split, split), limit, data.tables)
 
 
 def prepared_split(run: Run, split: str) -> Path | None:
@@ -53,7 +54,7 @@ def encode(texts: Texts, model: NumberModel, folder: str | Path, max_tokens: int
     """Encoded texts: those in the folder if processor and files are the same, or newly encoded ones."""
     most = longest_text(base_of(model.backbone).config, model.processor.tokenizer)
     most = min((size for size in (max_tokens, most) if size is not None), default=None)
-    files = [Path(path) for path in texts.paths]
+    files = [Path(path) for path in texts.files()]
     states = [[file.stat().st_size, file.stat().st_mtime_ns] if file.is_file() else None for file in files]
     asked = json.loads(json.dumps(dataclasses.asdict(texts) | {"files": states, "max_tokens": most}))
     try:

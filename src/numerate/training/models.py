@@ -119,7 +119,7 @@ def _source(run: Run) -> dict[str, Any]:
     states = [[Path(file).stat().st_size, Path(file).stat().st_mtime_ns] for file in files if Path(file).is_file()]
     return {
         "model": {key: model[key] for key in ("scratch", "recipe", "reader", "kinds", "scaling")},
-        "data": {key: data[key] for key in ("train", "text", "format", "split", "limit", "sample")},
+        "data": {key: data[key] for key in ("train", "text", "tables", "format", "split", "limit", "sample")},
         "files": states,
     }
 

@@ -19,6 +19,7 @@ from numerate.files import YamlError, read_yaml
 from numerate.modeling.options import AttachOptions
 from numerate.modeling.recipe import recipe_names
 from numerate.registry import near_names
+from numerate.training.tables import TableTexts  # noqa: TC001 (configs evaluate their types)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -135,6 +136,7 @@ class DataPlan(Config):
         text: Name or dotted path of the field with the text; null for the whole line (records).
         records: Each row is a record, which is normalised by `numerate.records`; `text` must be null.
         leave_out: Fields of records that the model does not see, such as row numbers.
+        tables: How rows that are tables become texts (`numerate.training.tables.TableTexts`), beside rows with a text.
         format: `jsonl`, `json`, `txt`, `csv`, `tsv`, `parquet` or `hub`; by default from the file's ending.
         split: A field with `train`, `dev` (or `validation`) or `test`; then only `train` has to be given.
         max_tokens: Longer texts are truncated; by default at the model's maximum length.
@@ -151,6 +153,7 @@ class DataPlan(Config):
     text: str | None = "text"
     records: bool = False
     leave_out: tuple[str, ...] = ()
+    tables: TableTexts | None = None
     format: Literal["jsonl", "json", "txt", "csv", "tsv", "parquet", "hub"] | None = None
     split: str | None = None
     max_tokens: int | None = None

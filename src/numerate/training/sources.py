@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.registry import near_names
+from numerate.training.tables import Table, TableIds, TableTexts, is_table, statements_of, table_of
 from numerate.training.text_files import SourceError, field_value, numbered_lines, parsed_json, text_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_lines", "rows_of"]
+__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_lines", "rows_of", "tables_of"]
 
 FORMATS = ("jsonl", "json", "txt", "csv", "tsv", "parquet")
 SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
@@ -42,6 +43,7 @@ class Texts:
         format: One of `FORMATS`, or `hub`; None for the format of each file's ending (`.gz` is decompressed).
         split: A field and one of `SPLITS`: only rows with this split in the field. A Hub data set has its own splits.
         limit: Maximum number of texts.
+        tables: How rows that are tables become texts, beside rows with a text; None if no row is a table.
 
     Example:
         >>> import tempfile
@@ -59,6 +61,7 @@ class Texts:
     format: str | None = None
     split: tuple[str | None, str] = (None, "train")
     limit: int | None = None
+    tables: TableTexts | None = None
 
     def __iter__(self) -> Iterator[str]:
         """All texts that are not blank."""
@@ -89,6 +92,7 @@ class Texts:
 
     def _chosen(self, rows: Iterable[tuple[str, Any]], column: str | None) -> Iterator[str]:
         known = SPLITS[self.split[1]]
+        left_out, statements = _about_tables(self.tables)
         for where, row in rows:
             if column is not None:
                 says = field_value(row, column, where)
@@ -96,7 +100,33 @@ class Texts:
                     raise SourceError(f"{where}: field {column!r} is {says!r}, expected one of {', '.join(SPLITS)}")
                 if says not in known:
                     continue
-            yield json.dumps(row, ensure_ascii=False) if self.field is None else text_field(row, self.field, where)
+            if self.tables is not None and is_table(row):
+                table = table_of(row, where)
+                if table not in left_out:
+                    yield from self.tables.texts(table, statements.get(table.name, ()))
+            else:
+                yield json.dumps(row, ensure_ascii=False) if self.field is None else text_field(row, self.field, where)
+
+    def files(self) -> tuple[str, ...]:
+        """All files that the texts depend on."""
+        return self.paths if self.tables is None else self.paths + self.tables.statements + self.tables.leave_out
+
+
+def tables_of(path: str, format: str | None = None) -> Iterator[Table]:
+    """The tables of a file, one after the other; a row that is no table is an error.
+
+    Raises:
+        SourceError: The file cannot be read, or a table has no rows; the message names file and record.
+    """
+    return (table_of(row, where) for where, row in rows_of(path, format))
+
+
+def _about_tables(options: TableTexts | None) -> tuple[TableIds, dict[str, list[str]]]:
+    """Tables to leave out, and statements by table."""
+    if options is None:
+        return TableIds(), {}
+    left_out = TableIds(chain.from_iterable(map(tables_of, options.leave_out)))
+    return left_out, statements_of(chain.from_iterable(map(rows_of, options.statements)))
 
 
 def rows_of(path: str, format: str | None = None, split: str = "train") -> Iterator[tuple[str, Any]]:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["add_commands"]
 
 _TASKS = (
-    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, a task of a plugin, several "
-    "arithmetic tasks by commas, or a file of texts."
+    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, reasoning, a task of "
+    "a plugin, several arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
     "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "
-    "float-table1, float-table2, masked-numbers."
+    "float-table1, float-table2, masked-numbers, luna-table2."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]

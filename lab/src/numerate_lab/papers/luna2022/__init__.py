@@ -1,0 +1,1 @@
+"""LUNA (2022): number plugins and number pre-training."""
