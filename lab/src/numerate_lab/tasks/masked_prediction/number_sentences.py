@@ -1,7 +1,7 @@
 """Sentences with one annotated number: Wiki-Convert, Numeracy-600K and other data of the same layout.
 
 A row has a text (`comment`, `title` or `text`), `offset` and `length` of a number in it, and usually the `number`
-itself. `id` and `unit` are optional. Questions with a number as their answer are read, too: see `labelled_rows`.
+itself. `id` and `unit` are optional.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numerate.numerals.style import render
 from numerate.reading import make_reader
 from numerate.reading.base import Reader
 from numerate.training.sources import SPLITS, SourceError, rows_of
-from numerate_lab.tasks.masked_prediction.labelled_rows import as_sentence_row
 from numerate_lab.tasks.next_numeral.corpora import drawn_split, text_field
 
 if TYPE_CHECKING:
@@ -155,8 +154,7 @@ def read_number_sentences(
             raise SourceError(f"{path}: a folder without {split}.jsonl, {split}.json or {split}.csv")
         path = found
     # `Path` would change some Hub names.
-    found_rows = rows_of(str(path) if path.exists() else str(source), split=split)
-    rows = enumerate((where, as_sentence_row(row, where)) for where, row in found_rows)
+    rows = enumerate(rows_of(str(path) if path.exists() else str(source), split=split))
     if divided:
         rows = _rows_of_split(rows, split)
     for number, (where, row) in islice(rows, most):

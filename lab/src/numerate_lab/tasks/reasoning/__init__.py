@@ -1,1 +1,0 @@
-"""Questions whose answer is a number."""
