@@ -291,7 +291,6 @@ class NumerateTabBertForMaskedLM(_TabBert):
         return torch.stack(losses)
 
 
-
 AutoConfig.register(NumerateTabBertConfig.model_type, NumerateTabBertConfig, exist_ok=True)
 AutoModel.register(NumerateTabBertConfig, NumerateTabBertModel, exist_ok=True)
 AutoModelForMaskedLM.register(NumerateTabBertConfig, NumerateTabBertForMaskedLM, exist_ok=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["COLUMNS", "NO_ZIP", "TEXT_FIELDS", "CardRows", "read_rows", "write_rows"]
+__all__ = ["COLUMNS", "NO_ZIP", "TEXT_FIELDS", "CardRows", "load_arrays", "read_rows", "save_arrays", "write_rows"]
 
 COLUMNS = (
     "User", "Card", "Year", "Month", "Day", "Time", "Amount", "Use Chip", "Merchant Name", "Merchant City",
@@ -263,3 +263,18 @@ def _written(rows: CardRows) -> Iterator[bytes]:
             )
         )  # fmt: skip
         yield file.getvalue().encode()
+
+
+def save_arrays(rows: CardRows, path: Path) -> None:
+    """Keeps rows as an `.npz` file, which is read in seconds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    texts = {f"names_{name}": np.array(some) for name, some in rows.names.items()}
+    with path.open("wb") as file:
+        np.savez(file, **{name: getattr(rows, name) for name in _ARRAYS}, **texts)  # type: ignore[arg-type]
+
+
+def load_arrays(path: Path) -> CardRows:
+    """The rows of `save_arrays`."""
+    with np.load(path, allow_pickle=False) as file:
+        names = {name: tuple(file[f"names_{name}"].tolist()) for name in TEXT_FIELDS}
+        return CardRows(**{name: file[name] for name in _ARRAYS}, names=names)

@@ -220,7 +220,9 @@ def _numbers(rows: CardRows, fields: Sequence[str], time_unit: TimeUnit) -> tupl
         whole = distinct[known].astype(np.int64)
         zeros = "0" * 10 if field == "minute" and time_unit == "nanoseconds" else ""
         if field == "cents":
-            texts += [f"{'-' if cents < 0 else ''}{abs(cents) // 100}.{abs(cents) % 100:02d}" for cents in whole.tolist()]
+            texts += [
+                f"{'-' if cents < 0 else ''}{abs(cents) // 100}.{abs(cents) % 100:02d}" for cents in whole.tolist()
+            ]
             values.append(whole / 100)
         else:
             factor = 6 if zeros else 1  # a minute has 6 with ten zeros of nanoseconds
