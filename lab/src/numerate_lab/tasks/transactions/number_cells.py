@@ -1,8 +1,8 @@
 """TabBERT whose cells know their numbers: LUNA's AddBack and Replace with any embedder, and a head for masked numbers.
 
 `addback` adds the vector of a number to that of the cell's token; `replace` puts [NUM] in place of the token first. A
-masked cell shows neither token nor number. Unlike in the released code, a refund is a negative number, and a missing zip
-code is no number instead of 0.
+masked cell shows neither token nor number. Unlike in the released code, a refund is a negative number, and a missing
+zip code is no number instead of 0.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -18,9 +18,11 @@ from torch import Tensor, nn
 
 from numerate.backbones.tabbert import MASK, NUM, NumerateTabBertForMaskedLM
 from numerate.config import Config, check_names
-from numerate.objectives.cell_masking import MaskedCells
-from numerate.processing.number_table import NumberTable
+from numerate.processing.number_table import NumberTable  # noqa: TC001 (the example uses it)
 from numerate.registry import embedders, heads
+
+if TYPE_CHECKING:
+    from numerate.objectives.cell_masking import MaskedCells
 
 __all__ = ["FraudHead", "NumberCells", "NumberCellsConfig", "load_number_cells"]
 

@@ -7,6 +7,7 @@ computed once where they fit into memory.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,8 @@ def pretrain(model: NumberCells, data: DeviceWindows, config: Any, log: Log | No
         weights, lr=config.rate, weight_decay=config.weight_decay, fused=data.device.type == "cuda"
     )
     count = len(data.starts["pretrain"])
-    steps = config.epochs * -(-count // config.batch)
+    each = math.ceil(count / config.batch)
+    steps = config.epochs * each
     rising = max(1, round(config.warmup * steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / rising, (steps - step) / max(1, steps - rising))
@@ -89,11 +91,9 @@ def pretrain(model: NumberCells, data: DeviceWindows, config: Any, log: Log | No
             optimizer.step()
             schedule.step()
             losses.append(torch.stack([cells.detach().float(), values.detach().float()]))
-        latest = torch.stack(losses[-(-(-count // config.batch)) :]).mean(0).tolist()
+        latest = torch.stack(losses[-each:]).mean(0).tolist()
         if not np.isfinite(latest).all():
-            raise NonFiniteError(
-                f"the loss of epoch {epoch + 1} is {sum(latest)}: choose a smaller rate than {config.rate}"
-            )
+            raise NonFiniteError(f"the loss of epoch {epoch + 1} is {sum(latest)}: choose a rate below {config.rate}")
         if log is not None:
             log(f"{config.name}, epoch {epoch + 1}: loss of cells {latest[0]:.4f}, of numbers {latest[1]:.4f}")
     whole = torch.stack(losses).double().cpu()

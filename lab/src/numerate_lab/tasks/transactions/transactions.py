@@ -1,4 +1,4 @@
-"""Card transactions: does TabBERT find fraud better if its cells know their numbers? (LUNA 2022, Table 4)
+"""Card transactions (LUNA 2022, Table 4): does TabBERT find fraud better if its cells know their numbers?
 
 TabBERT is pre-trained from scratch on masked cells of windows of 10 rows; then an LSTM on its frozen row states decides
 whether a window has a fraudulent row. F1 counts fraud as the positive class.
@@ -18,6 +18,7 @@ import torch
 from numerate.backbones.tabbert import NumerateTabBertConfig, NumerateTabBertForMaskedLM
 from numerate.config import ConfigError, check_names
 from numerate.embedders.option_checks import check_option, check_positive
+from numerate.heads.log_sign import LogSignHead
 from numerate.registry import UnknownNameError, embedders, heads, near_names
 from numerate_lab.engine.paper_tables import load_yaml
 from numerate_lab.engine.task import Column, Task, TrialConfig
@@ -265,6 +266,11 @@ class Transactions(Task):
             model.embedder.fit(numbers.values())
         if model.head is not None:
             model.head.fit(numbers)
+            if isinstance(model.head, LogSignHead):
+                # It starts at the mean target, as a fitted mixture starts at the data: the squares of logarithms of
+                # timestamps would outweigh all other losses for many steps.
+                with torch.no_grad():
+                    model.head.layers[-1].bias.copy_(model.head.targets(numbers).mean(0))
         return model
 
     def train(self, model: NumberCells, log: Log | None = None) -> Figures:  # type: ignore[override]
