@@ -21,7 +21,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, BertConfig
 from transformers import PreTrainedConfig as HFConfig
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.utils import ModelOutput
+from transformers.utils.generic import ModelOutput
 
 from numerate.backbones.base import Backbone, check_sizes
 

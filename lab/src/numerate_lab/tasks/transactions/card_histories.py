@@ -265,5 +265,8 @@ def _rows(
     }
     state = np.where(online, len(states), local % len(states))
     zip_code = np.where(online, NO_ZIP, zips[local] + merchant % 7)
-    columns = (user, card, minute, cents, chip, merchant, city, state, zip_code, merchants.mcc[merchant], errors)
-    return CardRows(*(column.astype(np.int32) for column in columns), fraud, names)
+    columns = {
+        "user": user, "card": card, "minute": minute, "cents": cents, "chip": chip, "merchant": merchant, "city": city,
+        "state": state, "zip": zip_code, "mcc": merchants.mcc[merchant], "errors": errors,
+    }  # fmt: skip
+    return CardRows(**{name: column.astype(np.int32) for name, column in columns.items()}, fraud=fraud, names=names)

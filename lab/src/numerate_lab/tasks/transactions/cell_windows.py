@@ -128,7 +128,7 @@ class CellWindows:
 
     def labels(self, split: str) -> np.ndarray:
         """Whether a window has a fraudulent row: (W,) bool."""
-        return self._windows(self.fraud, split).any(1)
+        return np.asarray(self._windows(self.fraud, split).any(1))
 
     def users(self, split: str) -> np.ndarray:
         """The user of each window: (W,)."""

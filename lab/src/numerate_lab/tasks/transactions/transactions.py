@@ -128,6 +128,7 @@ class TransactionsTrial(TrialConfig):
     bf16: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", tuple(self.numbers))  # a list, if it comes from YAML
         check_names(self)
         check_positive(self, "rows", "users", "window", "stride", "field_size", "layers", "heads", "field_heads")
         check_positive(self, "epochs", "batch", "head_epochs", "head_batch", "head_rate", "rate", "number_weight")
@@ -239,7 +240,7 @@ class Transactions(Task):
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return self.workspace.once(("device", id(self.windows)), lambda: DeviceWindows(self.windows, device))
 
-    def build(self) -> NumberCells:
+    def build(self) -> NumberCells:  # type: ignore[override]
         """A fresh model; embedder and head are fitted to numbers of training windows."""
         config, windows = self.config, self.windows
         torch.manual_seed(config.seed)
