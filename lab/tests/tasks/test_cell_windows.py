@@ -96,6 +96,7 @@ def test_numbers_of_cells() -> None:
     text = str(int(ROWS.minute[0]) * 60 * 10**9)
     assert fine.table.characters[int(fine.numbers[0, 0])].tolist()[: len(text)] == encode_characters(text)
     assert len(cell_windows(ROWS, starts, []).table) == 0
+    assert (cell_windows(ROWS, starts, [], known_users=False).ids[:, 0] == UNK).all(), "also in training"
 
 
 def test_labels_of_windows() -> None:

@@ -179,6 +179,7 @@ def test_bad_settings_are_one_line() -> None:
     for options, message in (
         ({"numbers": ["amount"]}, "numbers has the unknown field 'amount'"),
         ({"placement": "addback", "embedder": None}, "placement and embedder go together"),
+        ({"numbers": [], "head": {"kind": "log-sign"}}, "an embedder or a head needs fields in numbers"),
         ({"ratio": 1.5}, "ratio must lie between 0 and 1, got 1.5"),
         ({"split": "card"}, "split is 'card', expected one of 'random', 'user'"),
     ):

@@ -133,7 +133,7 @@ def read_rows(path: str | Path, *, most: int | None = None) -> CardRows:
         raise SourceError(f"{title}: the file is empty; give a CSV file with the columns {', '.join(COLUMNS)}")
     if not parts:
         raise SourceError(f"{title}: there is a header and no row; give a file with transactions")
-    arrays = {name: np.concatenate([part[name] for part in parts]) for name in _ARRAYS}
+    arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in _ARRAYS}  # freed column by column
     return CardRows(**arrays, names={name: tuple(table) for name, table in codes.items()}).by_user()
 
 

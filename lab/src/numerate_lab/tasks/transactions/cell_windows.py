@@ -189,7 +189,7 @@ def _every(first: np.ndarray, count: np.ndarray, length: int, stride: int) -> np
 
 def cell_windows(
     rows: CardRows, starts: dict[str, np.ndarray], numbers: Sequence[str] = NUMBER_FIELDS, *, length: int = 10,
-    time_unit: TimeUnit = "minutes",
+    time_unit: TimeUnit = "minutes", known_users: bool = True,
 ) -> CellWindows:  # fmt: skip
     """Encodes rows once for all windows; vocabularies and bins are those of the rows in training windows.
 
@@ -199,11 +199,15 @@ def cell_windows(
         numbers: Fields whose numbers are kept, some of `NUMBER_FIELDS`.
         length: Rows of a window.
         time_unit: Unit of the timestamp's number; LUNA's is nanoseconds, which adds ten zeros.
+        known_users: False to show [UNK] for all users, also in training: test windows of a split by user would
+            otherwise have a token that no training has seen.
     """
     seen = np.unique(starts["train"][:, None] + np.arange(length))
     vocabularies = Vocabularies.fit(rows[seen])
     index, table = _numbers(rows, numbers, time_unit)
     ids = torch.from_numpy(vocabularies.ids(rows))
+    if not known_users:
+        ids[:, FIELDS.index("user")] = UNK
     return CellWindows(ids, torch.from_numpy(index), table, starts, rows.fraud, rows.user, length, vocabularies)
 
 

@@ -126,9 +126,9 @@ def train_fraud_head(model: NumberCells, data: DeviceWindows, config: Any, log: 
 
     Fraudulent windows are drawn with replacement until there are as many as others, as published.
     """
-    begin, head = time.perf_counter(), model.fraud
+    begin = time.perf_counter()
     torch.manual_seed(config.seed)  # the same head for all encodings, whatever was drawn before
-    model.fraud = head = type(head)(model.backbone.config.row_size).to(data.device)
+    model.fraud = head = type(model.fraud)(model.backbone.config.row_size).to(data.device)
     fraud = {split: data.windows.labels(split) for split in ("train", "dev")}
     if not fraud["train"].any():
         raise ValueError(f"no fraudulent window among {len(fraud['train'])} of training: give more rows")

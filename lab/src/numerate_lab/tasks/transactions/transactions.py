@@ -67,7 +67,8 @@ class TransactionsTrial(TrialConfig):
         users: Number of users of generated rows.
         fraud_rate: Share of fraudulent rows among generated ones.
         data_seed: Seed of generated rows and of the split.
-        split: `random` over windows, as published: the same user is on both sides; or by `user`.
+        split: `random` over windows, as published: the same user is on both sides; or by `user`, whose token is then
+            [UNK] on all sides.
         window: Rows of a window.
         stride: Rows between the starts of pre-training windows.
         placement: How numbers meet cells: `addback`, `replace`, or None for none.
@@ -142,6 +143,8 @@ class TransactionsTrial(TrialConfig):
         if (self.placement is None) != (self.embedder is None):
             given = f"placement={self.placement!r}, embedder={self.embedder!r}"
             raise ConfigError(f"transactions config: placement and embedder go together, got {given}")
+        if not self.numbers and (self.embedder or self.head):
+            raise ConfigError("transactions config: an embedder or a head needs fields in numbers, got none")
 
     @property
     def name(self) -> str:
@@ -227,7 +230,10 @@ class Transactions(Task):
             rows = self.card_rows()
             sizes = {"length": config.window, "stride": config.stride, "seed": config.data_seed}
             starts = split_windows(rows.user, config.split, **sizes)
-            return cell_windows(rows, starts, config.numbers, length=config.window, time_unit=config.time_unit)
+            return cell_windows(
+                rows, starts, config.numbers, length=config.window, time_unit=config.time_unit,
+                known_users=config.split == "random",
+            )  # fmt: skip
 
         return self.workspace.once(key, make)
 
