@@ -39,7 +39,7 @@ class NumerateTabBertConfig(HFConfig):
     """Sizes of TabBERT; the defaults are the paper's, for the 11 fields of IBM's card transactions.
 
     Attributes:
-        field_sizes: Number of values of each field.
+        field_sizes: Number of values of each field; the default is about that of IBM's 24 million rows.
         field_size: Width of a cell; a row is (fields + 1) x `field_size` wide: each row ends with a [SEP].
         num_field_layers: Layers of the field transformer.
         num_field_heads: Its attention heads.
