@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from numerate.config import ConfigError
 
 if TYPE_CHECKING:
@@ -102,7 +104,15 @@ class PairFrame:
                 for key, values in row.items():
                     own = self.types if key == "token_type_ids" else None
                     values += part[key] if own is None else [own[kind or 0]] * len(part[key])
-        return row | {key: [*parts[0][key], *parts[1][key]] for key in _BY_NUMBER}
+        return row | {key: _stacked(parts[0][key], parts[1][key]) for key in _BY_NUMBER}
+
+
+def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The numbers of two parts; written forms are padded to the same width."""
+    if one.ndim == 2:
+        width = max(one.shape[1], other.shape[1])
+        one, other = (np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in (one, other))
+    return np.concatenate([one, other])
 
 
 def _cut(part: Mapping[str, Any], length: int) -> Mapping[str, Any]:
@@ -112,7 +122,9 @@ def _cut(part: Mapping[str, Any], length: int) -> Mapping[str, Any]:
     tokens = {key: part[key][:length] for key in _BY_TOKEN if key in part}
     numbers = max(tokens["number_slots"], default=0)
     # A number whose slot is cut off is no number any more, though some of its subwords may be left.
-    tokens["number_slots"] = [max(slot, 0) if -slot > numbers else slot for slot in tokens["number_slots"]]
+    lost = [-slot > numbers for slot in tokens["number_slots"]]
+    for key in {"number_slots", "number_scale"} & tokens.keys():
+        tokens[key] = [0 if gone else value for gone, value in zip(lost, tokens[key], strict=True)]
     return tokens | {key: part[key][:numbers] for key in _BY_NUMBER}
 
 
@@ -146,5 +158,6 @@ def _encoded(processor: NumberProcessor, texts: Sequence[list[str]], most: int) 
         for row in range(len(batch["input_ids"])):
             one = {key: batch[key][row] for key in batch}
             count = max(one["number_slots"], default=0)  # a table is padded to the longest of its batch
-            found.append({key: value[:count] if key in _BY_NUMBER else list(value) for key, value in one.items()})
+            numbers = {key: np.asarray(one[key])[:count] for key in _BY_NUMBER}
+            found.append({key: list(value) for key, value in one.items() if key not in _BY_NUMBER} | numbers)
     return found
