@@ -163,7 +163,11 @@ def fine_tune(model: NumberModel, config: FineTuningTrial, batches: BatchesByLen
             use_cpu=not cuda,
         )  # fmt: skip
         trainer = NumberTrainer(
-            model, arguments, data_collator=the_batch, train_dataset=batches.to(arguments.device), number_metrics=False,
+            model,
+            arguments,
+            data_collator=the_batch,
+            train_dataset=batches.to(arguments.device),
+            number_metrics=False,
             number_learning_rate=config.number_rate,
         )
         trainer.remove_callback(transformers.PrinterCallback)

@@ -23,7 +23,7 @@ from numerate.processing.processor import NumberProcessor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_untouched", "is_number_model", "load_tokenizer", "start_classifier", "start_language_model"]
+__all__ = ["check_untouched", "is_number_model", "load_tokenizer", "start_classifier", "start_masked_model"]
 
 BARE = "subwords"
 """The recipe of a model without numbers: the backbone as it is."""
@@ -132,32 +132,40 @@ def start_classifier(
     return _with_parts(backbone, saved, recipe, folder)
 
 
-def start_language_model(
-    folder: str, recipe: str, parts: Mapping[str, Any], *, causal: bool, objective: Any, layers: int | None = None
-) -> NumberModel:
-    """A masked or causal language model that reads and predicts numbers, in float32; arguments as `start_classifier`.
+def start_masked_model(
+    folder: str, recipe: str, parts: Mapping[str, Any], *, words: bool, objective: Any, layers: int | None = None,
+    scaling: Any = None,
+) -> NumberModel:  # fmt: skip
+    """A masked language model with a recipe, in float32; without `words`, its encoder alone, for a number head.
 
-    A saved `NumberModel` is used as it is, with its number head, but with another objective.
+    Arguments are those of `start_classifier`, and the objective and scaling of `attach`.
     """
-    import transformers
+    from transformers import AutoModelForMaskedLM
 
     if is_number_model(folder):
-        raise ConfigError(f"{folder} is a saved NumberModel: give the plain model's folder, and the recipe by name")
-    auto = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
+        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain masked language model")
     few = {} if layers is None else {"num_hidden_layers": layers}
-    with _quiet():
-        backbone = auto.from_pretrained(folder, dtype=torch.float32, **few)
-    return _attached(backbone, load_tokenizer(folder), recipe, parts, objective=objective)
+    try:
+        with _quiet():
+            backbone: Any = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, **few)
+    except ValueError as error:
+        said = " ".join(str(error).split())[:200]
+        raise ConfigError(f"{folder} cannot be loaded as a masked language model: {said}") from None
+    # Logits of words would dominate the cost of a step that predicts numbers.
+    whole = backbone if words else backbone.base_model
+    return _attached(whole, load_tokenizer(folder), recipe, parts, objective=objective, scaling=scaling)
 
 
-def _attached(backbone: Any, tokenizer: Any, recipe: str, parts: Mapping[str, Any], *, objective: Any) -> NumberModel:
+def _attached(
+    backbone: Any, tokenizer: Any, recipe: str, parts: Mapping[str, Any], *, objective: Any, scaling: Any = None
+) -> NumberModel:
     """Attaches a recipe; the standard reader takes segments for table cells, LUNA's knows none."""
     options: dict[str, Any] = dict(parts)
     plan = load_recipe(recipe)
     if options.get("reader", plan.reader or "standard") == "standard":
         given = plan.reader_options if "reader" not in options else None
         options |= {"reader": "standard", "reader_options": (given or {}) | {"cell": True}}
-    return attach(backbone, tokenizer, recipe, objective=objective, **options)
+    return attach(backbone, tokenizer, recipe, objective=objective, scaling=scaling, **options)
 
 
 def _with_parts(backbone: Any, saved: NumberModel, recipe: str, folder: str) -> NumberModel:
