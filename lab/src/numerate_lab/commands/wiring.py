@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["add_commands"]
 
 _TASKS = (
-    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, tabfact, reasoning, a task of "
-    "a plugin, several arithmetic tasks by commas, or a file of texts."
+    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, tabfact, svamp, gsm8k, "
+    "numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
     "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "

@@ -1,6 +1,7 @@
 """Three ways to answer with a number: by a number head, by a number word at one mask, or spelled in subwords.
 
-Each has `train()` and `ask(split)`, which gives columns of guesses: `best` (the answer), `median`, `low`, `high`, `nats`.
+Each has `train()` and `ask(split)`, which gives columns of guesses: `best` (the answer), `median`, `low`, `high` and
+`nats`.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class WordAnswers:
 
 
 class SpelledAnswers(SpelledNumbers):
-    """A masked language model without a number head spells the answer in subwords: `best` takes the likeliest tokens."""
+    """A masked language model without a number head spells the answer in subwords; `best` has the likeliest ones."""
 
     def __init__(self, task: FineTuningTask, model: NumberModel) -> None:
         examples = _Sentences(task)

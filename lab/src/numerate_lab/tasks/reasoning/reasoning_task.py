@@ -1,7 +1,7 @@
 """Reasoning as a task: a masked language model answers questions with numbers, by a number head or without one.
 
-The bare model answers NumerSense with a number word at one mask, and SVAMP and GSM8K with the subwords of the number, in
-a fixed number of masks. All others read the numbers of the question and answer at one [NUM] by their head.
+The bare model answers NumerSense with a number word at one mask, and SVAMP and GSM8K with the subwords of the number,
+in a fixed number of masks. All others read the numbers of the question and answer at one [NUM] by their head.
 """
 
 from __future__ import annotations
