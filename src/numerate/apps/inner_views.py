@@ -95,7 +95,8 @@ def inner_view(model: NumberModel, text: str, second: str | Sequence[str] | None
         pair = () if second is None else ([second],)
         batch = model.processor([text], *pair, **options)
     else:
-        batch = model.processor([[text]], [list(second)], is_split_into_words=True, **options)
+        cells: Any = [list(second)]
+        batch = model.processor([[text]], cells, is_split_into_words=True, **options)
     texts = [[text], [second] if isinstance(second, str) else list(second or ())]
     units = _units(model, batch, texts, split=not (second is None or isinstance(second, str)))
     fields = {key: value.to(model.device) for key, value in batch.items() if key != "offset_mapping"}
@@ -201,6 +202,7 @@ def _units(model: NumberModel, batch: Any, texts: Sequence[Sequence[str]], split
     found: dict[Any, list[int]] = {}
     named: dict[Any, tuple[str, float | None]] = {}
     word: Any = None
+    key: Any
     end = -1
     for at, (slot, part) in enumerate(zip(slots, parts, strict=True)):
         if slot > 0:
@@ -212,7 +214,7 @@ def _units(model: NumberModel, batch: Any, texts: Sequence[Sequence[str]], split
             continue
         else:
             segment = (part, (words[at] or 0) if split else 0)
-            text = texts[part][segment[1]]
+            text = str(texts[part][segment[1]])
             start, stop = batch["offset_mapping"][0][at].tolist()
             start += len(text[start:stop]) - len(text[start:stop].lstrip())
             if start == stop:

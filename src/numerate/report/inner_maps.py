@@ -42,7 +42,7 @@ def attention_map(
     if shares.shape != (len(rows), len(columns)) or not shares.numel():
         raise ValueError(f"weights must be ({len(rows)}, {len(columns)}) and not empty, got {tuple(shares.shape)}")
     kept = sorted(shares.sum(0).topk(min(most, len(columns))).indices.tolist())
-    shares, names = shares[:, kept], [columns[at] for at in kept]
+    shares, names = shares[:, kept], [str(columns[at]) for at in kept]
     width, height = 2.5 + 0.17 * len(names), 1.8 + 0.2 * len(rows)
     with figure_and_axes(title, max(4.0, width), max(2.4, height)) as (figure, axes):
         image = axes.imshow(shares.numpy(), vmin=0.0, aspect="auto", cmap="Blues")
