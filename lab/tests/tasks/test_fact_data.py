@@ -155,3 +155,11 @@ def test_cells_are_read_as_cells(tmp_path: Path) -> None:
         segments(tables[statements[0].table], "row")
     with pytest.raises(ConfigError, match="max_tokens must be at least 5 for this model, got 4"):
         PairFrame(tokenizer_of("bert"), 4)
+
+
+@pytest.mark.shared("data/tabfact")
+def test_shared_set(shared: Path) -> None:
+    statements, tables = read_statements(shared / "data" / "tabfact", "val")
+    assert (len(statements), len(tables)) == (12_792, 1_696)
+    assert sum(one.channel == "complex" for one in statements) == 8_478
+    assert sum(half_of(one.table) == "dev" for one in statements) == 6_465

@@ -18,11 +18,13 @@ from numerate import from_pretrained
 from numerate.config import ConfigError
 from numerate.modeling.attaching import attach
 from numerate.registry import UnknownNameError
+from numerate.training.sources import SourceError
 from numerate_lab.commands.compare import compare_encodings, grid_of
 from numerate_lab.engine.grid import against_base, read_results, recompute
 from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.finetuning.starting_points import check_untouched, start_classifier
-from numerate_lab.tasks.tabfact.fact_data import half_of
+from numerate_lab.tasks.tabfact import fact_data
+from numerate_lab.tasks.tabfact.fact_data import FactTable, half_of, shared_tables
 from numerate_lab.tasks.tabfact.fact_encoding import segments
 from numerate_lab.tasks.tabfact.tabfact_task import TabFact, TabFactTrial
 
@@ -113,6 +115,27 @@ def test_halves_and_limits(folder: Path) -> None:
     official = TabFact(trial(folder, report="official"))
     assert {one.table.split("-")[0] for one in official.examples("test")[0]} == {"test"}
     assert len({one.table for one in official.examples("dev")[0]}) == fact_files.SIZES["val"]
+
+
+def test_tables_of_a_pre_training_are_left_out(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = FactTable("x", "", ("a", "b"), (("The fox has a den", "and 1,234 pups in it"), ("1", "2")))
+    file, other = tmp_path / "tables.jsonl", tmp_path / "others.jsonl"
+    file.write_text(json.dumps({"rows": [["the FOX has a den", "and 1234 pups, in it"]]}) + "\n", "utf-8")
+    other.write_text(json.dumps({"rows": [["1", "2"], ["The fox", "has a den"]]}) + "\n", "utf-8")
+    assert shared_tables({"x": table}, [str(other), str(file)]) == {"x"}
+    assert shared_tables({"x": table}, [str(other)]) == set()
+    task = TabFact(trial(folder))
+    chosen = task.examples("test")[0][0].table
+    monkeypatch.setattr(fact_data, "LEAST", 5)  # the rows of these tables are short
+    other.write_text(json.dumps({"rows": [list(task.examples("test")[1][chosen].rows[0])]}) + "\n", "utf-8")
+    apart = TabFact(trial(folder, apart=(str(other),)))
+    left = {one.table for one in apart.examples("test")[0]}
+    assert chosen not in left and left < {one.table for one in task.examples("test")[0]}
+    assert len(apart.examples("train")[0]) == len(task.examples("train")[0])
+    assert apart.config.settings()["apart"] == ["others.jsonl"] and "share a row with others.jsonl" in apart.notes()[0]
+    file.write_text('{"cells": []}\n', "utf-8")
+    with pytest.raises(SourceError, match=r"tables.jsonl:1: field 'rows' must be a list, got 'None'"):
+        shared_tables({"x": table}, [str(file)])
 
 
 def test_a_start_brings_encoder_and_number_parts(folder: Path) -> None:

@@ -20,9 +20,11 @@ from numerate.training.sources import SourceError, rows_of
 from numerate.training.text_files import numbered_lines, parsed_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["CHANNELS", "OFFICIAL", "FactTable", "Statement", "half_of", "read_statements", "read_table_files"]
+__all__ = [
+    "CHANNELS", "OFFICIAL", "FactTable", "Statement", "half_of", "read_statements", "read_table_files", "shared_tables",
+]  # fmt: skip
 
 CHANNELS = ("simple", "complex")
 OFFICIAL = ("train", "val", "test")
@@ -30,6 +32,8 @@ OFFICIAL = ("train", "val", "test")
 _NAMES = {"train": ("train", "train_partial"), "val": ("val", "dev"), "test": ("test",)}
 _ENDINGS = (".jsonl.gz", ".jsonl")
 _ROUNDS = {"simple": "r1_training_all.json", "complex": "r2_training_all.json"}
+LEAST = 25
+"""Letters and digits of a row that may identify its table."""
 _LINK = re.compile(r"#([^#;]*);-?[0-9]+,-?[0-9]+#")
 """The mark of a linked entity in a tokenised statement: `#nokia;3,1#`."""
 
@@ -73,7 +77,7 @@ def half_of(table: str) -> str:
 
     Example:
         >>> [half_of(f"2-{number}-1.html.csv") for number in range(6)]
-        ['test', 'dev', 'test', 'dev', 'dev', 'dev']
+        ['dev', 'test', 'dev', 'test', 'test', 'dev']
     """
     return ("dev", "test")[hashlib.blake2b(table.encode(), digest_size=1).digest()[0] & 1]
 
@@ -108,6 +112,38 @@ def read_table_files(source: str | Path) -> list[Path]:
     """The files that hold a folder's tables, to tell whether another model was trained on them."""
     file = _table_file(Path(source))
     return [file] if file is not None else [Path(source) / "data" / "all_csv"]
+
+
+def shared_tables(tables: Mapping[str, FactTable], files: Sequence[str]) -> set[str]:
+    """Ids of tables that have a row in common with other tables, such as those that a model was pre-trained on.
+
+    Letters and digits of a row are compared, in lower case; rows with fewer than `LEAST` of them are too common to tell
+    anything.
+
+    Args:
+        tables: The tables, by id.
+        files: JSON lines with `rows`, a list of lists of texts, for each table.
+    """
+    places: dict[str | None, list[str]] = {}
+    for name, table in tables.items():
+        for row in table.rows:
+            places.setdefault(_compared(row), []).append(name)
+    places.pop(None, None)
+    found: set[str] = set()
+    for file in files:
+        for where, record in rows_of(file):
+            rows = record.get("rows") if isinstance(record, dict) else None
+            if not isinstance(rows, list):
+                raise SourceError(f"{where}: field 'rows' must be a list, got {str(rows)[:40]!r}")
+            for row in rows:
+                found.update(places.get(_compared(row), ()) if isinstance(row, list) else ())
+    return found
+
+
+def _compared(row: Sequence[Any]) -> str | None:
+    """A row as it is compared; None if it is too short."""
+    text = "|".join("".join(filter(str.isalnum, str(cell).lower())) for cell in row)
+    return text if len(text) - text.count("|") >= LEAST else None
 
 
 def _table_file(folder: Path) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import random
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuningTrial, fine_tune
 from numerate_lab.tasks.finetuning.starting_points import check_untouched, start_classifier
-from numerate_lab.tasks.tabfact.fact_data import CHANNELS, half_of, read_statements, read_table_files
+from numerate_lab.tasks.tabfact.fact_data import CHANNELS, half_of, read_statements, read_table_files, shared_tables
 from numerate_lab.tasks.tabfact.fact_encoding import encode_statements, segments
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class TabFactTrial(FineTuningTrial):
     Attributes:
         layout: How a table becomes text: by `rows`, by `columns`, or by Table-BERT's `template`.
         caption: Whether the table's caption comes first; LUNA leaves it out.
+        apart: Files of tables that a start was pre-trained on (JSON lines with `rows`): statements about tables that share
+            a row with them are left out of dev and test, for all encodings.
         report: `half`: choose on one half of `val` and report the other; `official`: report the official test split.
     """
 
@@ -56,11 +59,21 @@ class TabFactTrial(FineTuningTrial):
     layout: Literal["rows", "columns", "template"] = "rows"
     caption: bool = False
     report: Literal["half", "official"] = "half"
+    apart: tuple[str, ...] = ()
+
+    def settings(self) -> Figures:
+        """The settings, with names of files instead of paths."""
+        return super().settings() | {"apart": [Path(file).name for file in self.apart]}
 
 
 @functools.lru_cache(maxsize=3)
 def _official(source: str, split: str) -> tuple[list[Statement], dict[str, FactTable]]:
     return read_statements(source, split)
+
+
+@functools.lru_cache(maxsize=2)
+def _shared(source: str, split: str, files: tuple[str, ...]) -> set[str]:
+    return shared_tables(_official(source, split)[1], files)
 
 
 @tasks.register("tabfact")
@@ -77,10 +90,13 @@ class TabFact(FineTuningTask):
 
         def make() -> tuple[list[Statement], dict[str, FactTable]]:
             halved = config.report == "half" and split != "train"
-            official = "val" if halved or split == "dev" else split
+            official = self._official_of(split)
             statements, tables = _official(config.source, official)
             if halved:
                 statements = [one for one in statements if half_of(one.table) == split]
+            if config.apart and split != "train":
+                known = _shared(config.source, official, config.apart)
+                statements = [one for one in statements if one.table not in known]
             most = config.most_train if split == "train" else config.most_eval
             if most is not None and most < len(statements):
                 chosen = sorted(random.Random(0).sample(range(len(statements)), most))  # noqa: S311
@@ -89,7 +105,9 @@ class TabFact(FineTuningTask):
                 raise ValueError(f"{config.source}: no table of {official} is in the half {split!r}: give more tables")
             return statements, tables
 
-        return self.workspace.once(("examples", split, config.report, config.most_train, config.most_eval), make)
+        return self.workspace.once(
+            ("examples", split, config.report, config.apart, config.most_train, config.most_eval), make
+        )
 
     def build(self) -> NumberModel:
         """A classifier with a fresh head, drawn from the seed; never from a model that was trained on these tables."""
@@ -200,6 +218,17 @@ class TabFact(FineTuningTask):
 
     def notes(self) -> Sequence[str]:
         """Which statements are reported."""
+        if self.config.apart:
+            count = len(_shared(self.config.source, self._official_of("test"), self.config.apart))
+            files = ", ".join(Path(file).name for file in self.config.apart)
+            return [f"Left out are {count} tables that share a row with {files}.", *self._split_note()]
+        return self._split_note()
+
+    def _official_of(self, split: str) -> str:
+        """The official split that a split is taken from."""
+        return "train" if split == "train" else "val" if self.config.report == "half" or split == "dev" else "test"
+
+    def _split_note(self) -> list[str]:
         if self.config.report == "official":
             return ["Rates are chosen on TabFact's val, figures are of its official test split."]
         return ["TabFact's val is halved by table: rates are chosen on one half, figures are of the other."]
