@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,9 @@ from hypothesis import strategies as st
 from numerate_lab.engine.error_breakdown import magnitude_table, place_table, right_places
 from numerate_lab.engine.page import paired_table
 from numerate_lab.engine.task import Answers
+
+if TYPE_CHECKING:
+    from numerate.report.tables import Table
 
 
 @given(
@@ -61,3 +66,16 @@ def test_how_far_behind_the_best() -> None:
     _, exact, behind, digits, behind_digits = (cell.text for cell in shown.body[0])
     assert exact.startswith("75.00 (7") and behind.startswith("25.00 (2")
     assert digits == behind_digits == "50.00 (50.00 to 50.00)"
+
+
+def test_examples_of_a_cluster_are_resampled_together() -> None:
+    clusters = np.repeat(np.arange(40), 10)
+    one, other = {"exact %": (clusters % 2).astype(float)}, {"exact %": np.zeros(400)}
+    alone, together = paired_table({"a": one, "b": other}, ""), paired_table({"a": one, "b": other}, "", clusters)
+    assert alone is not None and together is not None and "40 whole clusters" in together.notes[-1]
+
+    def width(shown: Table) -> float:
+        low, high = shown.body[0][1].text.partition("(")[2].rstrip(")").split(" to ")
+        return float(high) - float(low)
+
+    assert width(together) > 2.5 * width(alone), "10 equal examples tell as much as one: wider by the root of 10"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-__all__ = ["MASK", "fill", "fill_tables"]
+__all__ = ["MASK", "fill", "fill_tables", "loaded_model"]
 
 MASK = "[MASK]"
 """The gap in a text; it stands for the mask token of any model."""
@@ -41,7 +41,7 @@ def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int
     quiet_unless_terminal()
     found = []
     for name in models:
-        model = _loaded(name)
+        model = loaded_model(name)
         shares = _shares(model, name, [each for _, each in texts])
         for (number, each), row in zip(texts, shares, strict=True):
             best = row.topk(min(top, len(row)))
@@ -89,7 +89,12 @@ def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
     return [(first.text, text), *others]
 
 
-def _loaded(name: str) -> Any:
+def loaded_model(name: str, recipe: str = "subwords") -> Any:
+    """A saved model, or a plain masked language model with a recipe attached, in float32 and evaluation mode.
+
+    Raises:
+        BadInput: It cannot be loaded.
+    """
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -105,7 +110,7 @@ def _loaded(name: str) -> Any:
         # Told, and not asked: transformers would ask on the terminal whether to run the model's own code.
         backbone = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, trust_remote_code=False)
         check_finite(backbone.named_parameters(), name)
-        return attach(backbone, AutoTokenizer.from_pretrained(name, trust_remote_code=False), "subwords").eval()
+        return attach(backbone, AutoTokenizer.from_pretrained(name, trust_remote_code=False), recipe).eval()
     except (ArtefactError, ValueError, OSError) as error:
         raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 

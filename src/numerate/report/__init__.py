@@ -16,6 +16,7 @@ Example:
 from numerate.report.curves import learning_curves, predicted_against_true
 from numerate.report.figure_style import save
 from numerate.report.first_digit_plots import benford, first_digit_shares, first_digits
+from numerate.report.inner_maps import attention_map, state_maps
 from numerate.report.number_lines import number_line
 from numerate.report.pages import page
 from numerate.report.reliability_plots import binomial_band, pit_histogram, reliability
@@ -23,6 +24,7 @@ from numerate.report.similarity_maps import cosine_map
 from numerate.report.tables import Cell, Table, table
 
 __all__ = [
-    "Cell", "Table", "benford", "binomial_band", "cosine_map", "first_digit_shares", "first_digits", "learning_curves",
-    "number_line", "page", "pit_histogram", "predicted_against_true", "reliability", "save", "table",
+    "Cell", "Table", "attention_map", "benford", "binomial_band", "cosine_map", "first_digit_shares", "first_digits",
+    "learning_curves", "number_line", "page", "pit_histogram", "predicted_against_true", "reliability", "save",
+    "state_maps", "table",
 ]  # fmt: skip

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["add_commands"]
 
 _TASKS = (
-    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, a task of a plugin, "
-    "several arithmetic tasks by commas, or a file of texts."
+    "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, transactions, tatqa, "
+    "tabfact, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
     "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "
@@ -47,6 +47,7 @@ def add_commands(app: typer.Typer) -> None:
         rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.5,
         seeds: Annotated[int, _help("Trainings of each encoding.")] = 3,
         scale: Annotated[str, _help("Size of trunk, data and budget: tiny or small.")] = "small",
+        base: Annotated[str | None, _help("The encoding that all others are compared with, with intervals.")] = None,
         option: Annotated[Names, _help("A setting of every training, as width=128; repeatable.")] = None,
         plugin: Plugins = None,
         processes: Processes = "1",
@@ -62,7 +63,7 @@ def add_commands(app: typer.Typer) -> None:
         load_plugins(plugin)
         compare_encodings(
             output, task=task, encodings=_names(encodings), heads=_names(heads), budget=budget, amount=amount,
-            rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale,
+            rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale, base=base,
             options=parsed_options(option or []), processes=process_count(processes), log=typer.echo,
         )  # fmt: skip
 

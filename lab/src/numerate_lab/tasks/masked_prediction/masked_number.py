@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
-__all__ = ["MaskedNumbers", "NumberTrial", "has_head", "mask_numbers"]
+__all__ = ["MaskedNumbers", "NumberTrial", "has_head", "mask_numbers", "numeral_table", "write_answers"]
 
 _ROWS = 64
 
@@ -93,9 +93,9 @@ class MaskedNumbers(PredictionTask):
             sentences, positions = self.examples(split)
             encoded = mask_numbers(model.processor, sentences, config.numbers, config.max_tokens)
             made = BatchesByLength(encoded.rows, encoded.collate, size, positions.lengths.tolist())
-            table = _table([sentence.numeral for sentence in sentences], model.processor)  # type: ignore[misc]
+            table = numeral_table([sentence.numeral for sentence in sentences], model.processor)  # type: ignore[misc]
             for part, batch in zip(made.parts, made.batches, strict=True):
-                _answer(batch, table[part], torch.from_numpy(encoded.number[part]))
+                write_answers(batch, table[part], torch.from_numpy(encoded.number[part]))
             return made
 
         key = ("numbers", split_key(config, split), config.numbers, config.max_tokens, size)
@@ -117,8 +117,8 @@ class MaskedNumbers(PredictionTask):
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]
         scaling, device = model.processor.scaling, model.device
         wrong = number_guesses.wrong_columns(right, seed)
-        tables = {name: _table(some, model.processor).to(device) for name, (some, _) in wrong.items()}
-        table, found = _table(right, model.processor).to(device), number_guesses.empty_columns(right)
+        tables = {name: numeral_table(some, model.processor).to(device) for name, (some, _) in wrong.items()}
+        table, found = numeral_table(right, model.processor).to(device), number_guesses.empty_columns(right)
         made = self.batches(model, split, _ROWS)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
@@ -187,7 +187,7 @@ def mask_numbers(
     return Encoded(rows, np.zeros(0, np.int64), np.array(place, np.int64), NumberCollator(processor.tokenizer))
 
 
-def _table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTable:
+def numeral_table(numerals: Sequence[Numeral], processor: NumberProcessor) -> NumberTable:
     """Number table with the scaling of the processor."""
     table = NumberTable.of_numerals(list(numerals), processor.written)
     if processor.scaling is None:
@@ -201,7 +201,7 @@ def _oddness(distribution: NumberDistribution, numbers: NumberTable) -> np.ndarr
     return torch.stack([-distribution.log_prob(numbers).double(), tail.double()]).cpu().numpy()
 
 
-def _answer(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None:
+def write_answers(batch: dict[str, Tensor], table: NumberTable, place: Tensor) -> None:
     """Writes the correct numbers into the table of a batch and marks them for masking (`number_wanted`)."""
     rows = (place >= 0).nonzero()[:, 0]
     columns, some = place[rows], table[rows]

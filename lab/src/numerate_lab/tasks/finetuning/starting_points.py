@@ -1,0 +1,209 @@
+"""Models that a fine-tuning starts from: a plain model's folder with a recipe attached, or a saved `NumberModel`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from numerate.config import ConfigError
+from numerate.modeling.artefact import CONFIG_FILE
+from numerate.modeling.attaching import attach, load_recipe
+from numerate.modeling.introspection import BackboneInfo, base_of, first_free_id
+from numerate.modeling.number_model import NumberModel
+from numerate.modeling.options import PlacementOptions
+from numerate.modeling.saving import own_state
+from numerate.processing.processor import NumberProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["check_untouched", "is_number_model", "load_tokenizer", "start_classifier", "start_masked_model"]
+
+BARE = "subwords"
+"""The recipe of a model without numbers: the backbone as it is."""
+_PARTS = ("own_rows", "embedder.", "gate.", "reach.", "late_reach.", "relations.")
+_DESCRIPTIONS = ("run.json", "run.yaml", CONFIG_FILE, "README.md", "config.json")
+
+
+def is_number_model(folder: str | Path) -> bool:
+    """Whether a folder holds a saved `NumberModel`."""
+    return (Path(folder) / CONFIG_FILE).is_file()
+
+
+def check_untouched(folder: str | Path, names: Sequence[str], data: Sequence[Path] = ()) -> None:
+    """Refuses a model whose own files say that it was trained on the data that it is to be tested on.
+
+    A model folder tells it in `run.json`, which `numerate train` writes, or in its model card. What a folder does not
+    tell cannot be found out.
+
+    Args:
+        folder: Folder of the model; other names are not checked.
+        names: Spellings of the data set's name, in lower case.
+        data: Files or folders of the data.
+
+    Raises:
+        ConfigError: A file of the folder names the data.
+    """
+    for place in (Path(folder), Path(folder).parent):
+        for file in (place / name for name in _DESCRIPTIONS if place == Path(folder) or name.startswith("run.")):
+            if not file.is_file():
+                continue
+            text = file.read_text(encoding="utf-8", errors="replace")
+            wanted = [*names, *(str(path.resolve()).lower() for path in data)]
+            own = _strings(text) if file.suffix == ".json" else [text]
+            if found := next((name for name in wanted for one in own if name in one.lower()), None):
+                raise ConfigError(f"{file} names {found!r}: a model trained on these tables cannot be tested on them")
+
+
+def _strings(text: str) -> Iterator[str]:
+    """All strings of a JSON text except the names of folders of base models; the text itself if it is not JSON."""
+    try:
+        todo: list[Any] = [json.loads(text)]
+    except ValueError:
+        yield text
+        return
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            todo += [one for key, one in value.items() if key not in ("base_model", "_name_or_path", "output_dir")]
+        elif isinstance(value, list):
+            todo += value
+
+
+def load_tokenizer(folder: str) -> Any:
+    """The tokenizer of a model; byte-level ones put a space before each segment, and a missing padding token is set."""
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    if getattr(tokenizer, "add_prefix_space", None) is False:
+        tokenizer = AutoTokenizer.from_pretrained(folder, add_prefix_space=True)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def start_classifier(
+    folder: str, recipe: str, parts: Mapping[str, Any], *, labels: int = 2, layers: int | None = None
+) -> NumberModel:
+    """A sequence classifier with a fresh head that reads numbers, in float32.
+
+    Args:
+        folder: Folder or Hub name of a plain model, or the folder of a saved `NumberModel`, whose encoder and number
+            parts are then used.
+        recipe: The recipe; `subwords` uses the encoder alone, also that of a saved `NumberModel`.
+        parts: Further options of `attach`; for a saved `NumberModel` they are in the folder.
+        labels: Number of classes.
+        layers: Use the first so many layers only; None for all.
+    """
+    from transformers import AutoModelForSequenceClassification
+
+    if not is_number_model(folder):
+        few = {} if layers is None else {"num_hidden_layers": layers}
+        with _quiet():
+            backbone = AutoModelForSequenceClassification.from_pretrained(
+                folder, dtype=torch.float32, num_labels=labels, **few
+            )
+        tokenizer = load_tokenizer(folder)
+        backbone.config.pad_token_id = tokenizer.pad_token_id
+        return _attached(backbone, tokenizer, recipe, parts, objective=None)
+    saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
+    base = base_of(saved.backbone)
+    config = type(base.config).from_dict(base.config.to_dict() | {"num_labels": labels})
+    if layers is not None:
+        config.num_hidden_layers = layers
+    backbone = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    report = backbone.base_model.load_state_dict(base.base_model.state_dict(), strict=False)
+    missing = [name for name in report.missing_keys if "pooler" not in name]
+    if missing or (report.unexpected_keys and layers is None):
+        wrong = [*missing, *report.unexpected_keys][0]
+        raise ConfigError(f"{folder}: its encoder and that of a classifier differ in {wrong!r}")
+    tokenizer = saved.processor.tokenizer
+    backbone.config.pad_token_id = tokenizer.pad_token_id
+    if recipe == BARE:
+        return _attached(backbone, tokenizer, recipe, {}, objective=None)
+    return _with_parts(backbone, saved, recipe, folder)
+
+
+def start_masked_model(
+    folder: str, recipe: str, parts: Mapping[str, Any], *, words: bool, objective: Any, layers: int | None = None,
+    scaling: Any = None,
+) -> NumberModel:  # fmt: skip
+    """A masked language model with a recipe, in float32; without `words`, its encoder alone, for a number head.
+
+    Arguments are those of `start_classifier`, and the objective and scaling of `attach`.
+    """
+    from transformers import AutoModelForMaskedLM
+
+    if is_number_model(folder):
+        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain masked language model")
+    few = {} if layers is None else {"num_hidden_layers": layers}
+    try:
+        with _quiet():
+            backbone: Any = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, **few)
+    except ValueError as error:
+        said = " ".join(str(error).split())[:200]
+        raise ConfigError(f"{folder} cannot be loaded as a masked language model: {said}") from None
+    # Logits of words would dominate the cost of a step that predicts numbers.
+    whole = backbone if words else backbone.base_model
+    return _attached(whole, load_tokenizer(folder), recipe, parts, objective=objective, scaling=scaling)
+
+
+def _attached(
+    backbone: Any, tokenizer: Any, recipe: str, parts: Mapping[str, Any], *, objective: Any, scaling: Any = None
+) -> NumberModel:
+    """Attaches a recipe; the standard reader takes segments for table cells, LUNA's knows none."""
+    options: dict[str, Any] = dict(parts)
+    plan = load_recipe(recipe)
+    if options.get("reader", plan.reader or "standard") == "standard":
+        given = plan.reader_options if "reader" not in options else None
+        options |= {"reader": "standard", "reader_options": (given or {}) | {"cell": True}}
+    return attach(backbone, tokenizer, recipe, objective=objective, scaling=scaling, **options)
+
+
+def _with_parts(backbone: Any, saved: NumberModel, recipe: str, folder: str) -> NumberModel:
+    """A model of another backbone with the number parts of a saved one, without its head."""
+    plan, config = load_recipe(recipe), saved.processor.config()
+    found = (config["notation"]["kind"], None if saved.embedder is None else saved.embedder.config.kind)
+    wanted = (plan.notation["kind"], None if plan.embedder is None else plan.embedder["kind"])
+    if found != wanted:
+        raise ConfigError(f"{folder} has notation and embedder {found}, recipe {recipe!r} has {wanted}")
+    if config["reader"]["kind"] == "standard":
+        config = config | {"reader": config["reader"] | {"cell": True}}
+    tokenizer = saved.processor.tokenizer
+    options = PlacementOptions(
+        **{field.name: getattr(saved.options, field.name) for field in dataclasses.fields(PlacementOptions)}
+    )
+    if not BackboneInfo.of(backbone).reads_state:
+        options = dataclasses.replace(options, late_reach=0)
+    processor = NumberProcessor.from_config(tokenizer, config, first_free_id(backbone, tokenizer))
+    model = NumberModel(
+        backbone, processor, embedder=saved.embedder, options=options, recipe=saved.recipe, citation=saved.citation
+    )
+    state, own = own_state(saved.state_dict()), own_state(model.state_dict())
+    kept = {key: value for key, value in state.items() if key.startswith(_PARTS) and key in own}
+    if lost := sorted(key for key in own if key not in kept):
+        raise ConfigError(f"{folder} has no weights for {lost[0]!r} of a classifier")
+    model.load_state_dict(kept, strict=False)
+    model.fitted = True
+    return model
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No list of the weights that a new head has and a checkpoint has not."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)

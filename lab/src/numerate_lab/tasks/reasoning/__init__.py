@@ -1,0 +1,1 @@
+"""Questions whose answer is a number: NumerSense, SVAMP and GSM8K."""

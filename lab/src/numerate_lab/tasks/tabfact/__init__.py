@@ -1,0 +1,1 @@
+"""TabFact: is a statement about a Wikipedia table true?"""
