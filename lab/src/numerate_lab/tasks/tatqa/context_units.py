@@ -24,9 +24,12 @@ _EDGES = "\"'“”‘’.,;:!?*"
 _DASH = re.compile(r"\W*[-–—]+\W*")
 _NAMES = re.compile(r"[^\W\d_]+|\d[\d.,]*\d|\d")
 _COMMON = frozenset(
-    "a an and are as at be between by did do does for from had has have how in is it its many much of on or than that "
-    "the their there to was were what when which who why with year years".split()
-)
+    {
+        "a", "an", "and", "are", "as", "at", "be", "between", "by", "did", "do", "does", "for", "from", "had", "has",
+        "have", "how", "in", "is", "it", "its", "many", "much", "of", "on", "or", "than", "that", "the", "their",
+        "there", "to", "was", "were", "what", "when", "which", "who", "why", "with", "year", "years",
+    }
+)  # fmt: skip
 _UNCOUNTED = ("date", "time", "identifier", "version", "phone")
 """Kinds of numeral that are operands only if a unit has no others."""
 _cells = make_reader("standard", cell=True)

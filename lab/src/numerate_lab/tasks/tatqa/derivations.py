@@ -110,13 +110,13 @@ def _product(tokens: list[str | Formula], at: int, depth: int) -> tuple[Formula,
 def _factor(tokens: list[str | Formula], at: int, depth: int) -> tuple[Formula, int]:
     if depth > _DEPTH:
         raise _NoFormulaError
-    token = tokens[at]
-    if isinstance(token, Formula):
-        return token, at + 1
-    if token in ("-", "+"):
+    mark = tokens[at]
+    if isinstance(mark, Formula):
+        return mark, at + 1
+    if mark in ("-", "+"):
         inner, at = _factor(tokens, at + 1, depth + 1)
-        return (Formula("~", (inner,)) if token == "-" else inner), at
-    if token != "(":
+        return (Formula("~", (inner,)) if mark == "-" else inner), at
+    if mark != "(":
         raise _NoFormulaError
     inner, at = _sum(tokens, at + 1, depth + 1)
     if tokens[at] != ")":
@@ -130,8 +130,8 @@ def formula_of(formula: Formula) -> list[tuple[str, list[float]]]:
     Signs of operands are left out: what a table shows decides about them.
 
     Example:
-        >>> formula_of(parse_derivation("(8 + 7 + 6) / (2019 - 2017 + 1)"))[0], formula_of(parse_derivation("3/2 - 1"))[0]
-        (('AVERAGE', [8.0, 7.0, 6.0]), ('CHANGE_RATIO', [3.0, 2.0]))
+        >>> formula_of(parse_derivation("(8 + 7 + 6) / (2019 - 2017 + 1)"))[0]
+        ('AVERAGE', [8.0, 7.0, 6.0])
     """
     found = [one for one in (_by_shape(formula),) if one is not None]
     numbers = [abs(one.number) for one in formula.numbers()]

@@ -79,7 +79,9 @@ def answer_string(items: Sequence[str], scale: str) -> str:
         if number is None:
             parts.append(f"{item} {scale}" if scale else item)
         else:
-            parts.append(f"{number:.4f}" if "%" in item else f"{round(number, 2) * (_factor(scale) if scale else 1):.4f}")
+            parts.append(
+                f"{number:.4f}" if "%" in item else f"{round(number, 2) * (_factor(scale) if scale else 1):.4f}"
+            )
     return " ".join(parts)
 
 

@@ -153,7 +153,11 @@ def _text(segments: Sequence[Segment], units: Sequence[Unit], run: Sequence[int]
     rest = whole[end : end + 3]
     for close in open_marks:
         inside = whole[first.start : end]
-        if inside.count(close) == 0 and close in rest and not any(char.isalnum() or char == " " for char in rest[:rest.index(close)]):
+        if (
+            inside.count(close) == 0
+            and close in rest
+            and not any(char.isalnum() or char == " " for char in rest[: rest.index(close)])
+        ):
             end += rest.index(close) + 1
             rest = whole[end : end + 3]
     return whole[first.start : end]

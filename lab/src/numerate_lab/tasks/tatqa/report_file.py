@@ -139,7 +139,7 @@ def _answers(given: dict[str, Any], kind: str, where: str) -> tuple[str, ...]:
         if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
             raise SourceError(f"{where}: the answer of a {kind} must be a list of texts, got {str(answer)[:60]!r}")
         return tuple(answer)
-    one = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    one: Any = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     try:
         number = math.nan if isinstance(one, bool) else float(one)
     except (TypeError, ValueError):
