@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ import torch
 from numerate.config import ConfigError
 from numerate.modeling.artefact import CONFIG_FILE
 from numerate.modeling.attaching import attach, load_recipe
-from numerate.modeling.fitting import fit_to_texts
 from numerate.modeling.introspection import base_of
 from numerate.modeling.number_model import NumberModel
 from numerate.processing.processor import NumberProcessor
@@ -18,41 +18,53 @@ from numerate.processing.scaling import Scaling
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["attached_encoder", "check_start", "needs_scaling", "saved_encoder", "starts_from_numbers"]
+__all__ = ["BARE", "check_start", "needs_scaling", "start_encoder"]
 
-_DESCRIPTIONS = (".json", ".yaml", ".yml", ".md")
-_LARGEST = 1 << 20
+BARE = "subwords"
+"""The recipe of a model without numbers: the encoder as it is."""
+_RUN_FILE = "run.json"
+"""What `numerate train` writes beside a model, or above its checkpoints."""
 _FORBIDDEN = ("tatqa", "tat-qa", "tat_qa")
-
-
-def starts_from_numbers(folder: str | Path) -> bool:
-    """Whether a folder holds a saved `NumberModel`."""
-    return (Path(folder) / CONFIG_FILE).is_file()
+_NOT_DATA = frozenset({"output_dir", "checkpoint", "base_model", "_name_or_path"})
 
 
 def check_start(folder: str | Path) -> None:
-    """Refuses a model whose own files say that it was trained on TAT-QA: its tables would be in training and test.
+    """Refuses a model whose `run.json` says that it was trained on TAT-QA: its tables would be in training and test.
+
+    What a folder does not tell cannot be found out.
 
     Raises:
-        ConfigError: A description in the folder names TAT-QA.
+        ConfigError: The file names TAT-QA.
     """
-    files = sorted(Path(folder).glob("*")) if Path(folder).is_dir() else []
-    for file in files:
-        if file.suffix not in _DESCRIPTIONS or not file.is_file() or file.stat().st_size > _LARGEST:
+    for file in (Path(folder) / _RUN_FILE, Path(folder).parent / _RUN_FILE):
+        if not file.is_file():
             continue
-        text = file.read_text(encoding="utf-8", errors="replace").lower()
-        if found := next((name for name in _FORBIDDEN if name in text), None):
-            raise ConfigError(
-                f"{file} names {found!r}: a model that was trained on TAT-QA's tables cannot be tested on them; start "
-                "from a model without them"
-            )
+        text = file.read_text(encoding="utf-8", errors="replace")
+        try:
+            said = list(_strings(json.loads(text)))
+        except ValueError:
+            said = [text]
+        # Only the last two parts of a path: the folder of a data set and its file.
+        for one in ("/".join(Path(value).parts[-2:]).lower() for value in said):
+            if found := next((name for name in _FORBIDDEN if name in one), None):
+                raise ConfigError(
+                    f"{file} names {found!r}: a model that was trained on TAT-QA's tables cannot be tested on them; "
+                    "start from a model without them"
+                )
 
 
-def _reader_options(name: str) -> dict[str, Any]:
-    """The standard reader reads cells as cells, so that `(5)` is negative; LUNA's does not, as in the paper."""
-    return {"reader": name, "reader_options": {"cell": True}} if name == "standard" else {}
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key not in _NOT_DATA:
+                yield from _strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
 
 
 def needs_scaling(recipe: str, parts: dict[str, Any]) -> bool:
@@ -60,50 +72,71 @@ def needs_scaling(recipe: str, parts: dict[str, Any]) -> bool:
     return parts.get("placement", load_recipe(recipe).placement) == "scale"
 
 
-def attached_encoder(folder: str, recipe: str, parts: dict[str, Any], texts: Sequence[str]) -> NumberModel:
-    """An encoder with numbers in a recipe's notation; embedders that depend on data are fitted to training texts."""
-    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+def start_encoder(folder: str, recipe: str, parts: dict[str, Any], texts: Sequence[str] = ()) -> NumberModel:
+    """An encoder that reads numbers, without a head, in float32.
+
+    Args:
+        folder: Folder or Hub name of a plain model, or the folder of a saved `NumberModel`, whose encoder and number
+            parts are then used.
+        recipe: The recipe; `subwords` uses the encoder alone, also that of a saved `NumberModel`.
+        parts: Further options of `attach`; for a saved `NumberModel` they are in the folder.
+        texts: Training texts that scalers of values are fitted to, where `needs_scaling`.
+
+    Raises:
+        ConfigError: A saved model has another notation or embedder than the recipe.
+    """
+    if (Path(folder) / CONFIG_FILE).is_file():
+        saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
+        saved.last_state.remove()
+        encoder: Any = base_of(saved.backbone).base_model
+        if recipe == BARE:
+            return _attached(encoder, saved.processor.tokenizer, recipe, {}, texts)
+        return _with_parts(encoder, saved, recipe, folder)
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
     config = AutoConfig.from_pretrained(folder)
     masked = any(str(name).endswith("ForMaskedLM") for name in getattr(config, "architectures", None) or ())
     # A masked language model's encoder has no pooling layer, which would be drawn at random and never trained.
     loaded: Any = (AutoModelForMaskedLM if masked else AutoModel).from_pretrained(folder, dtype=torch.float32)
+    return _attached(loaded.base_model if masked else loaded, _tokenizer(folder), recipe, parts, texts)
+
+
+def _tokenizer(folder: str) -> Any:
+    """The tokenizer of a model; byte-level ones put a space before each cell."""
+    from transformers import AutoTokenizer
+
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-    plan = load_recipe(recipe)
-    reader = str(parts.get("reader") or plan.reader or "standard")
-    options = _reader_options(reader) | {key: value for key, value in parts.items() if key != "head"}
+    if getattr(tokenizer, "add_prefix_space", None) is False:
+        tokenizer = AutoTokenizer.from_pretrained(folder, add_prefix_space=True)
+    return tokenizer
+
+
+def _attached(encoder: Any, tokenizer: Any, recipe: str, parts: dict[str, Any], texts: Sequence[str]) -> NumberModel:
+    """Attaches a recipe. The standard reader reads cells as cells, so that `(5)` is negative; LUNA's does not."""
+    options = {key: value for key, value in parts.items() if key != "head"}
+    reader = str(options.get("reader") or load_recipe(recipe).reader or "standard")
+    if reader == "standard":
+        options |= {"reader": reader, "reader_options": {"cell": True}}
     if needs_scaling(recipe, parts):
         numerals = [numeral for text in texts for numeral in make_reader(reader).find(text)]
         options["scaling"] = Scaling(by="none", scaler="log").fit(numerals)
-    model = attach(loaded.base_model if masked else loaded, tokenizer, recipe, head=None, objective=None, **options)
-    if model.embedder is not None:
-        fit_to_texts(model, texts)
-    return model
+    return attach(encoder, tokenizer, recipe, head=None, objective=None, **options)
 
 
-def saved_encoder(folder: str, recipe: str) -> NumberModel:
-    """The encoder of a saved `NumberModel`, with its number parts, without its heads.
-
-    Raises:
-        ConfigError: The model has another notation or embedder than the recipe that the row is named after.
-    """
-    loaded = NumberModel.from_pretrained(folder, dtype=torch.float32)
-    wanted, found = load_recipe(recipe), loaded.processor.config()
-    kinds = (found["notation"]["kind"], None if loaded.embedder is None else loaded.embedder.config.kind)
-    expected = (wanted.notation["kind"], None if wanted.embedder is None else wanted.embedder["kind"])
-    if kinds != expected:
-        raise ConfigError(f"{folder} has notation and embedder {kinds}, not {expected} of recipe {recipe!r}")
-    loaded.last_state.remove()
-    loaded.float()
-    if found["reader"]["kind"] == "standard":
-        found = found | {"reader": found["reader"] | {"cell": True}}
-    processor = NumberProcessor.from_config(loaded.processor.tokenizer, found, loaded.processor.first_id)
-    encoder: Any = base_of(loaded.backbone).base_model
+def _with_parts(encoder: Any, saved: NumberModel, recipe: str, folder: str) -> NumberModel:
+    """The encoder of a saved model with its number parts, without its head."""
+    plan, config = load_recipe(recipe), saved.processor.config()
+    found = (config["notation"]["kind"], None if saved.embedder is None else saved.embedder.config.kind)
+    wanted = (plan.notation["kind"], None if plan.embedder is None else plan.embedder["kind"])
+    if found != wanted:
+        raise ConfigError(f"{folder} has notation and embedder {found}, recipe {recipe!r} has {wanted}")
+    if config["reader"]["kind"] == "standard":
+        config = config | {"reader": config["reader"] | {"cell": True}}
+    processor = NumberProcessor.from_config(saved.processor.tokenizer, config, saved.processor.first_id)
     model = NumberModel(
-        encoder, processor, embedder=loaded.embedder, options=loaded.options,
-        recipe=loaded.recipe, citation=loaded.citation,
-    )  # fmt: skip
+        encoder, processor, embedder=saved.embedder, options=saved.options, recipe=saved.recipe, citation=saved.citation
+    )
     for name in ("gate", "reach", "late_reach", "relations"):
-        setattr(model, name, getattr(loaded, name))
-    model.own_rows, model.fitted = loaded.own_rows, True
+        setattr(model, name, getattr(saved, name))
+    model.own_rows, model.fitted = saved.own_rows, True
     return model

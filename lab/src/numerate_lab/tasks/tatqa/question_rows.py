@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.tatqa.operator_labels import Labels
     from numerate_lab.tasks.tatqa.report_file import Context, Question
 
-__all__ = ["TABLE", "TEXT", "Example", "Rows", "encode", "examples_of"]
+__all__ = ["NUMBER_FIELDS", "TABLE", "TEXT", "Example", "Rows", "encode", "examples_of"]
 
 TABLE, TEXT = 1, 2
 """Parts of the input besides the question."""
 _QUESTION = 400
 """Characters of a question, at most."""
 _AT_ONCE = 64
-_NUMBERS = ("number_bits", "number_chars", "number_precision", "number_given")
+NUMBER_FIELDS = ("number_bits", "number_chars", "number_precision", "number_given")
+"""Columns of the number table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +139,7 @@ class Rows:
         chosen = torch.from_numpy(np.ascontiguousarray(index)).to(device, non_blocking=True)
         length, count = int(self.tokens[index].max()), int(self.numbers[index].max(initial=0))
         fields = {
-            key: value[chosen, :count] if key in _NUMBERS else value[chosen, :length]
+            key: value[chosen, :count] if key in NUMBER_FIELDS else value[chosen, :length]
             for key, value in self.fields.items()
         }
         wide = {name: getattr(self, name)[chosen, :length] for name in ("part", "unit", "tags")}

@@ -13,20 +13,15 @@ import torch
 from torch import nn
 
 from numerate.metrics.significance import bootstrap
+from numerate.modeling.fitting import fit_parts
+from numerate.processing.number_table import GIVEN, NumberTable
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Task
-from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.tatqa.encoder_start import (
-    attached_encoder,
-    check_start,
-    needs_scaling,
-    saved_encoder,
-    starts_from_numbers,
-)
-from numerate_lab.tasks.tatqa.official_scores import exact_match_and_f1
+from numerate_lab.tasks.tatqa.encoder_start import check_start, needs_scaling, start_encoder
 from numerate_lab.tasks.tatqa.operators import OPERATORS, decoded
-from numerate_lab.tasks.tatqa.question_rows import encode
+from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, encode
+from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
 from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, encoding_of_name, parts_of
@@ -38,10 +33,9 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.tatqa.question_rows import Example, Rows
     from numerate_lab.tasks.tatqa.tagop import Predicted
 
-__all__ = ["Fold", "TatqaTask", "gold_answer", "question_scores"]
+__all__ = ["Fold", "TatqaTask"]
 
 _ASKED_AT_ONCE = 64
-_MEASURES = ("em", "f1")
 
 
 class Fold(nn.ModuleList):
@@ -94,11 +88,8 @@ class TatqaTask(Task):
         models = []
         for rows in parts_of(config).train:
             torch.manual_seed(config.seed)
-            if starts_from_numbers(config.folder):
-                encoder = saved_encoder(config.folder, config.recipe)
-            else:
-                encoder = attached_encoder(config.folder, config.recipe, config.parts, self._texts(rows))
-            models.append(TagOp(encoder, config.dropout))
+            texts = self._texts(rows) if needs_scaling(config.recipe, config.parts) else ()
+            models.append(TagOp(start_encoder(config.folder, config.recipe, config.parts, texts), config.dropout))
         return Fold(models)
 
     def rows(self, model: TagOp, fold: int) -> Rows:
@@ -135,6 +126,7 @@ class TatqaTask(Task):
         for number, learnt in enumerate(parts.train):
             one: Any = model[number].to(_device())
             rows = self.rows(one, number)
+            _fit_embedder(one, rows, learnt, parts.contexts)
             torch.manual_seed(config.seed)
             trained.append(fit(one, rows, learnt, config, lengths))
             if log is not None:
@@ -168,21 +160,31 @@ class TatqaTask(Task):
             return {split: {"count": len(examples)}}
         types = np.array([one.question.answer_type for one in examples])
         sources = np.array([one.question.source for one in examples])
-        figures: Figures = {name: _share(scores[name]) for name in scores}
-        figures["em_num"] = _share(scores["em"][types == "arithmetic"])
+        figures: Figures = {name: share_of(scores[name]) for name in scores}
+        figures["em_num"] = share_of(scores["em"][types == "arithmetic"])
         known = np.array([one.labels is not None for one in examples])
         right = [one.labels.operator if one.labels else "" for one in examples]
         same = np.array([OPERATORS[code] == name for code, name in zip(columns["operator"], right, strict=True)])
-        figures["operator"] = _share(same[known].astype(float))
+        figures["operator"] = share_of(same[known].astype(float))
         groups = {
             f"{split} by {title}": {
-                name: {key: _share(scores[key][labels == name]) for key in _MEASURES}
+                name: {key: share_of(scores[key][labels == name]) for key in MEASURES}
                 for name in names
                 if (labels == name).any()
             }
             for title, labels, names in (("answer type", types, ANSWER_TYPES), ("source", sources, SOURCES))
         }
         return {split: figures} | groups
+
+    def example_scores(self, split: str, columns: Columns) -> dict[str, np.ndarray]:
+        """EM and F1 of each question."""
+        scores = question_scores(self.examples(split), columns)
+        return {} if scores is None else {"EM": scores["em"], "F1": scores["f1"]}
+
+    def clusters(self, split: str, columns: Columns) -> np.ndarray | None:
+        """The context of each question: questions of one context are not independent."""
+        del columns
+        return np.array([one.context for one in self.examples(split)])
 
     def error(self, figures: Mapping[str, Any]) -> float:
         """1 - F1 on dev."""
@@ -206,7 +208,7 @@ class TatqaTask(Task):
         """EM, F1 and EM of arithmetic questions, in percent; scale and operator."""
         names = {"em": "EM", "f1": "F1", "em_num": "EM_num", "scale": "scale", "operator": "operator"}
         return [
-            Column("test", key, label, ".1f", "max", 100.0, by_group=key in _MEASURES) for key, label in names.items()
+            Column("test", key, label, ".1f", "max", 100.0, by_group=key in MEASURES) for key, label in names.items()
         ]
 
     def notes(self) -> Sequence[str]:
@@ -222,10 +224,9 @@ class TatqaTask(Task):
 
     def paired(self, ours: Sequence[Columns], base: Sequence[Columns], resamples: int) -> Figures:
         """Differences of EM, F1 and EM_num from the base, in points / 100, with 95 % intervals over contexts."""
-        examples = self.examples("test")
-        clusters = np.array([one.context for one in examples])
+        examples, clusters = self.examples("test"), np.asarray(self.clusters("test", {}))
         types = np.array([one.question.answer_type for one in examples])
-        sides = [_mean_scores(examples, columns) for columns in (ours, base)]
+        sides = [mean_scores(examples, columns) for columns in (ours, base)]
         chosen = {"EM": ("em", types != ""), "F1": ("f1", types != ""), "EM_num": ("em", types == "arithmetic")}
         chosen |= {f"EM, {name}": ("em", types == name) for name in ANSWER_TYPES if name != "arithmetic"}
         found: Figures = {}
@@ -235,33 +236,6 @@ class TatqaTask(Task):
                 groups = torch.from_numpy(clusters[where])
                 found[label] = dataclasses.asdict(bootstrap(one, other, groups, resamples))
         return found
-
-
-def question_scores(examples: Sequence[Example], columns: Columns) -> dict[str, np.ndarray] | None:
-    """`em`, `f1`, `scale` (whether it is right) and `answered` (whether at all) of each question; None without gold."""
-    if any(one.question.answers is None for one in examples):
-        return None
-    found: dict[str, list[float]] = {"em": [], "f1": [], "scale": [], "answered": []}
-    for one, text, code in zip(examples, columns["answer"].tolist(), columns["scale"].tolist(), strict=True):
-        question, items, scale = one.question, json.loads(text), SCALES[code]
-        exact, f1 = exact_match_and_f1(items, scale, question.answers or (), question.scale, question.answer_type)
-        for name, value in (("em", exact), ("f1", f1), ("scale", scale == question.scale), ("answered", bool(items))):
-            found[name].append(float(value))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def gold_answer(example: Example) -> list[str]:
-    """What the decoder makes of the derived labels: the upper bound of the method; nothing without labels."""
-    if example.labels is None:
-        return []
-    scores = [0.0] * len(example.units)
-    for index in example.tagged:
-        scores[index] = 1.0
-    numeric = [index for index in example.tagged if example.units[index].number is not None]
-    labels, question = example.labels, example.question
-    return decoded(
-        labels.operator, example.segments, example.units, scores, numeric[:2], example.turned, question.scale
-    )
 
 
 def _answers(examples: Sequence[Example], made: Sequence[Predicted]) -> list[tuple[str, int, int]]:
@@ -279,14 +253,15 @@ def _answers(examples: Sequence[Example], made: Sequence[Predicted]) -> list[tup
     return found
 
 
-def _mean_scores(examples: Sequence[Example], runs: Sequence[Columns]) -> dict[str, np.ndarray]:
-    """Scores of each question, means over seeds."""
-    each = [question_scores(examples, columns_of_split(columns, "test")) for columns in runs]
-    return {key: np.mean([one[key] for one in each if one is not None], axis=0) for key in _MEASURES}
-
-
-def _share(values: np.ndarray) -> dict[str, Any]:
-    return {"value": float(values.mean()) if len(values) else None, "count": len(values)}
+def _fit_embedder(model: TagOp, rows: Rows, learnt: np.ndarray, contexts: np.ndarray) -> None:
+    """Fits an embedder with bins or scales to the numbers of the training contexts, each context once."""
+    numbers = model.numbers
+    if numbers.embedder is None or numbers.fitted:
+        return
+    _, first = np.unique(contexts[learnt], return_index=True)
+    chosen = torch.from_numpy(learnt[first]).to(rows.unit.device)
+    table = NumberTable(*(rows.fields[name][chosen] for name in NUMBER_FIELDS))
+    fit_parts(numbers, table[table.given == GIVEN])
 
 
 def _most_positions(model: TagOp) -> int:

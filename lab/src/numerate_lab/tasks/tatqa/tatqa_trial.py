@@ -18,6 +18,7 @@ from numerate.files import content_hash
 from numerate.modeling.recipe import current_name
 from numerate_lab.engine.task import Figures, TrialConfig
 from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields
+from numerate_lab.tasks.tatqa.encoder_start import BARE
 from numerate_lab.tasks.tatqa.question_rows import examples_of
 from numerate_lab.tasks.tatqa.report_file import read_contexts
 
@@ -75,7 +76,7 @@ class TatqaTrial(TrialConfig):
     folds: int = 5
     starts: dict[str, str] = field(default_factory=dict)
     start: str | None = None
-    recipe: str = "subwords"
+    recipe: str = BARE
     parts: dict[str, Any] = field(default_factory=dict)
     spelled: bool = False
     batch: int = 32
@@ -144,7 +145,7 @@ def encoding_of_name(name: str) -> dict[str, Any]:
     first, at, start = name.partition("@")
     if at and not start:
         raise ConfigError(f"encoding {name!r}: the name of a start is missing behind the @")
-    found: dict[str, Any] = {"recipe": "subwords"}
+    found: dict[str, Any] = {"recipe": BARE}
     if first == "words":
         found["spelled"] = True
     elif first != "bare":
