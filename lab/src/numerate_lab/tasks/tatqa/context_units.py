@@ -232,5 +232,5 @@ def _encloses(text: str, start: int, end: int) -> bool:
     """Whether parentheses belong to the word, as in `(134)`, `$(3.2)` or `share(s)`."""
     word = text[start:end]
     if text[start] in "([{":
-        return word.count(")") + word.count("]") + word.count("}") > 0
-    return text[end - 1] in ")]}" and word.count("(") + word.count("[") + word.count("{") > 0
+        return any(close in word for close in ")]}") and any(char.isdigit() for char in word)
+    return text[end - 1] in ")]}" and any(mark in word for mark in "([{")

@@ -58,6 +58,10 @@ class Places:
 
     def __init__(self, context: Context, segments: Sequence[Segment]) -> None:
         self.segments, self.units = segments, [unit for segment in segments for unit in segment.units]
+        self._cells: dict[str, list[int]] = {}
+        for index, unit in enumerate(self.units):
+            if unit.is_cell:
+                self._cells.setdefault(normalised(answer_string([unit.text], "")), []).append(index)
         self._first = list(itertools.accumulate((len(segment.units) for segment in segments), initial=0))
         width = max(map(len, context.table))
         columns = [" ".join(row[index] for row in context.table if index < len(row)) for index in range(width)]
@@ -76,9 +80,7 @@ class Places:
 
     def cells_with(self, text: str) -> list[int]:
         """Cells that hold exactly this answer."""
-        wanted = normalised(answer_string([text], ""))
-        cells = [index for index, unit in enumerate(self.units) if unit.is_cell]
-        return [index for index in cells if normalised(answer_string([self.units[index].text], "")) == wanted]
+        return self._cells.get(normalised(answer_string([text], "")), [])
 
     def runs_with(self, text: str) -> list[tuple[int, ...]]:
         """Runs of words that hold this text."""

@@ -49,7 +49,7 @@ def computed(name: str, numbers: Sequence[Number], scale: str, turned: bool = Fa
         return None
     written, values = [one.written for one in numbers], [one.value for one in numbers]
     if name in ("SUM", "AVERAGE"):
-        result = math.fsum(written) / (len(written) if name == "AVERAGE" else 1) * (-1 if turned else 1)
+        result = sum(written) / (len(written) if name == "AVERAGE" else 1) * (-1 if turned else 1)
     elif name == "TIMES":
         result = math.prod(values)
     elif name == "DIFF":
@@ -70,13 +70,13 @@ def computed(name: str, numbers: Sequence[Number], scale: str, turned: bool = Fa
 def _largest(numbers: Sequence[float]) -> tuple[float, tuple[float, float]]:
     """The largest number without the sum of all others; that sum, and the largest number."""
     whole = max(numbers, key=abs)
-    parts = math.fsum(numbers) - whole
+    parts = sum(numbers) - whole
     return whole - parts, (parts, whole)
 
 
 def operand_order(name: str, numbers: Sequence[Number]) -> bool:
     """Whether the operands of an operator can be `turned`, so that there is an order to learn."""
-    negative = math.fsum(one.written for one in numbers) < 0
+    negative = sum(one.written for one in numbers) < 0
     return (name in _BINARY and len(numbers) == 2) or (name in ("SUM", "AVERAGE") and negative)
 
 
@@ -118,7 +118,8 @@ def decoded(
         best = max(range(len(units)), key=scores.__getitem__, default=None)
         return found or ([] if best is None else [units[best].text])
     words = [index for index, unit in enumerate(units) if not unit.is_cell]
-    runs = runs or [[max(words, key=scores.__getitem__)]] * bool(words)
+    if not runs and words:
+        runs = [[max(words, key=scores.__getitem__)]]
     if not runs:
         return []
     best = max(runs, key=lambda run: (math.fsum(scores[index] for index in run) / len(run), len(run)))
