@@ -30,7 +30,7 @@ def grid_of(
         heads: Heads for encodings that name none.
         scale: One of the task's scales, such as `tiny`.
         options: Fields of the task's trial, such as `width`.
-        **settings: Fields of `Grid`, such as `rates`.
+        **settings: Fields of `Grid`, such as `rates`, and `base`, one of the encodings.
     """
     from numerate_lab.engine.encodings import with_heads
     from numerate_lab.engine.grid import Grid
@@ -44,6 +44,8 @@ def grid_of(
     names = with_heads(encodings, heads)
     chosen = {encoding: made.encoding(encoding) for encoding in names}
     trial = made.trial(task, made.scales[scale] | (options or {}))
+    if settings.get("base") is not None:
+        check_name("base", settings["base"], names)
     folder = re.sub(r"[^A-Za-z0-9.-]+", "_", Path(task).name)
     return Grid(task=name, encodings=chosen, name=folder, trial=trial, **settings)
 

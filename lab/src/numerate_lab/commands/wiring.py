@@ -47,6 +47,7 @@ def add_commands(app: typer.Typer) -> None:
         rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.5,
         seeds: Annotated[int, _help("Trainings of each encoding.")] = 3,
         scale: Annotated[str, _help("Size of trunk, data and budget: tiny or small.")] = "small",
+        base: Annotated[str | None, _help("The encoding that all others are compared with, with intervals.")] = None,
         option: Annotated[Names, _help("A setting of every training, as width=128; repeatable.")] = None,
         plugin: Plugins = None,
         processes: Processes = "1",
@@ -62,7 +63,7 @@ def add_commands(app: typer.Typer) -> None:
         load_plugins(plugin)
         compare_encodings(
             output, task=task, encodings=_names(encodings), heads=_names(heads), budget=budget, amount=amount,
-            rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale,
+            rates=parsed_rates(rates), rate_share=rate_share, seeds=seeds, scale=scale, base=base,
             options=parsed_options(option or []), processes=process_count(processes), log=typer.echo,
         )  # fmt: skip
 

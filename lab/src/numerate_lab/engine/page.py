@@ -15,7 +15,7 @@ from numerate.report.pages import page
 from numerate.report.tables import Cell, Table, table
 from numerate.training.results import Result
 from numerate_lab.engine.error_breakdown import magnitude_table, place_table
-from numerate_lab.engine.grid import baselines_of, mean_and_spread, read_results, whole_tries
+from numerate_lab.engine.grid import against_base, baselines_of, mean_and_spread, read_results, whole_tries
 from numerate_lab.engine.task import Workspace
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.engine.trunk_training import TrunkTrial
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Sequence[TrialResult]]
 
-__all__ = ["comparison_table", "figure_cell", "paired_table", "write_comparison"]
+__all__ = ["base_table", "comparison_table", "figure_cell", "paired_table", "write_comparison"]
 
 _RESAMPLES = 2000
 _PAIRED = (
@@ -54,8 +54,9 @@ def write_comparison(grid: Grid, output: str | Path) -> list[Path]:
         notes = _notes(grid, output, results) if not tables else ()
         tables.append(comparison_table(results, list(columns), f"{title}, {name}", notes, simple))
     tables += _group_tables(results, shown)
-    answers, scores = _predictions(task, results)
-    breakdown = [magnitude_table(answers), place_table(answers), paired_table(scores, f"{title}, test, by example")]
+    answers, scores, clusters = _predictions(task, results)
+    by_example = paired_table(scores, f"{title}, test, by example", clusters)
+    breakdown = [base_table(grid, output), magnitude_table(answers), place_table(answers), by_example]
     tables += [made for made in breakdown if made is not None]
     summary = Result(grid.settings(), _summary(results, shown)).write(folder / "compare.json")
     text = write_atomically(folder / "compare.md", "\n".join(made.markdown() for made in tables).encode())
@@ -133,14 +134,17 @@ def _group_tables(results: Results, columns: Sequence[Column]) -> list[Table]:
     return found
 
 
-def _predictions(task: Task, results: Results) -> tuple[dict[str, list[Answers]], dict[str, dict[str, np.ndarray]]]:
-    """By encoding: the answers of each seed, and scores by example, means over seeds.
+def _predictions(
+    task: Task, results: Results
+) -> tuple[dict[str, list[Answers]], dict[str, dict[str, np.ndarray]], np.ndarray | None]:
+    """By encoding: the answers of each seed, and scores by example, means over seeds; and the examples' clusters.
 
     An encoding is left out where its predictions are not there, or are of other examples.
     """
     answers: dict[str, list[Answers]] = {}
     scores: dict[str, dict[str, np.ndarray]] = {}
     gold: np.ndarray | None = None
+    clusters: np.ndarray | None = None
     for name, runs in results.items():
         if not all(run.has_columns for run in runs):
             continue
@@ -152,32 +156,59 @@ def _predictions(task: Task, results: Results) -> tuple[dict[str, list[Answers]]
             if not all(np.array_equal(one.gold, gold) for one in known):
                 continue
             answers[name] = known
+        clusters = task.clusters("test", columns[0])
         each_score = [task.example_scores("test", each) for each in columns]
         scores[name] = {key: np.mean([one[key] for one in each_score], axis=0) for key in each_score[0]}
-    return answers, {name: one for name, one in scores.items() if one}
+    return answers, {name: one for name, one in scores.items() if one}, clusters
 
 
-def paired_table(scores: Mapping[str, Mapping[str, np.ndarray]], title: str) -> Table | None:
+def base_table(grid: Grid, output: str | Path) -> Table | None:
+    """How much better than the grid's base each encoding is, with 95 % intervals; None without a comparison."""
+    rows: dict[str, dict[str, str]] = {}
+    for name in grid.encodings:
+        compared = against_base(grid, output, name) if name != grid.base else {}
+        found = {key: one for key, one in compared.items() if isinstance(one, dict) and {"low", "high"} <= one.keys()}
+        if found:
+            rows[name] = {key: _signed(one["estimate"], one["low"], one["high"]) for key, one in found.items()}
+    if not rows:
+        return None
+    columns = dict.fromkeys((key for row in rows.values() for key in row), "")
+    title = f"{getattr(grid.trial, 'task', grid.task)}, test, less {grid.base}"
+    note = "Paired differences of means over seeds, in percentage points, with 95 % intervals by bootstrap."
+    return table(rows, columns, corner="encoding", title=title, notes=[note])
+
+
+def paired_table(
+    scores: Mapping[str, Mapping[str, np.ndarray]], title: str, clusters: np.ndarray | None = None
+) -> Table | None:
     """Each encoding's scores with intervals, and how far behind the best it is; None if there are fewer than two.
 
-    `scores` has, by encoding and label, a score of every test example (N,); more is better.
+    `scores` has, by encoding and label, a score of every test example (N,); more is better. Examples of one of the
+    `clusters`, (N,) ids, are resampled together.
     """
     if len(scores) < 2:
         return None
+    options: dict[str, Any] = {"resamples": _RESAMPLES}
+    options |= {} if clusters is None else {"clusters": torch.from_numpy(clusters.astype(np.int64))}
     rows: dict[str, dict[str, str]] = {name: {} for name in scores}
     for label in next(iter(scores.values())):
         each = {name: torch.from_numpy(one[label]) for name, one in scores.items()}
         best = max(each, key=lambda name: float(each[name].nanmean()))
         for name, one in each.items():
-            behind = "the best" if name == best else _shown(bootstrap(each[best], one, resamples=_RESAMPLES))
-            rows[name] |= {label: _shown(bootstrap(one, resamples=_RESAMPLES)), f"{label}, behind the best": behind}
+            behind = "the best" if name == best else _shown(bootstrap(each[best], one, **options))
+            rows[name] |= {label: _shown(bootstrap(one, **options)), f"{label}, behind the best": behind}
     columns = dict.fromkeys(next(iter(rows.values())), "")
-    return table(rows, columns, corner="encoding", title=title, notes=[_PAIRED])
+    notes = [_PAIRED] if clusters is None else [_PAIRED, f"Resampled are {len(np.unique(clusters))} whole clusters."]
+    return table(rows, columns, corner="encoding", title=title, notes=notes)
 
 
 def _shown(found: Interval) -> str:
     estimate, low, high = (round(100 * value, 2) + 0.0 for value in (found.estimate, found.low, found.high))
     return f"{estimate:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _signed(estimate: float, low: float, high: float) -> str:
+    return f"{100 * estimate:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})"
 
 
 def _figures(results: Results, answers: Mapping[str, Sequence[Answers]]) -> list[Figure]:

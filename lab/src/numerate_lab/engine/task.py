@@ -266,8 +266,15 @@ class Task:
         del split, columns
         return {}
 
+    def clusters(self, split: str, columns: Columns) -> np.ndarray | None:
+        """(N,) integer ids of examples that are resampled together for intervals, such as those of one table."""
+        del split, columns
+
     def paired(self, ours: Sequence[Columns], base: Sequence[Columns], resamples: int) -> Figures:
-        """An encoding against the grid's base encoding: columns (with split prefixes) of all seeds of both."""
+        """An encoding against the grid's base encoding: columns (with split prefixes) of all seeds of both.
+
+        Entries with `estimate`, `low` and `high` are shown on the page of a comparison.
+        """
         raise ConfigError(f"{type(self).__name__} has no comparison with a base encoding")
 
 
