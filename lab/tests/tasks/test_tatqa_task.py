@@ -114,6 +114,20 @@ def test_batches_have_only_the_padding_they_need(folder: Path) -> None:
     assert torch.equal(together.operator[1:], alone.operator) and torch.equal(together.pair[1:], alone.pair)
 
 
+def test_mixed_precision(folder: Path) -> None:
+    """What a step computes in bf16 has the types that each part needs."""
+    for encoding in ("luna", "in-place"):
+        model, _, rows = rows_of(folder, encoding)
+        tagger, batch = TagOp(model, 0.0).eval(), rows.batch(np.array([3, 4]))
+        exact = float(tagger.loss(batch).detach())
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = tagger.loss(batch)
+            made = tagger(batch)
+        loss.backward()
+        assert loss.dtype == made.scores.dtype == torch.float32 and loss.item() == pytest.approx(exact, rel=0.05)
+        assert all(weight.grad is not None for weight in tagger.order.parameters())
+
+
 def test_order_head_sees_both_operands_in_order(folder: Path) -> None:
     """The mean of both, as in the official model, would be the same for either order."""
     model, _, rows = rows_of(folder, "bare")

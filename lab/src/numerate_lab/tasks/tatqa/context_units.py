@@ -146,8 +146,9 @@ def in_words(segment: Segment) -> Segment:
     """A segment with its numbers written as English words, units moved accordingly.
 
     Example:
-        >>> context = Context("", (("$ (1,100)",),), ((1, "It rose 3% in 2019."),), ())       # doctest: +SKIP
-        >>> [in_words(one).text for one in segments_of(context)]                               # doctest: +SKIP
+        >>> from numerate_lab.tasks.tatqa.report_file import Context
+        >>> context = Context("", (("$ (1,100)",),), ((1, "It rose 3% in 2019."),), ())
+        >>> [in_words(one).text for one in segments_of(context)]
         ['$ minus one thousand one hundred', 'It rose three percent in two thousand nineteen.']
     """
     cell = not segment.paragraph

@@ -43,8 +43,8 @@ def value_of(formula: Formula) -> float | None:
     """What a derivation computes, percentages as they are written; None for a division by 0.
 
     Example:
-        >>> value_of(parse_derivation("(44.1 - 56.7) / $56.7"))
-        -0.2222222222222222
+        >>> round(value_of(parse_derivation("(44.1 - 56.7) / $56.7")), 4)
+        -0.2222
     """
     if formula.sign == "n":
         return formula.number

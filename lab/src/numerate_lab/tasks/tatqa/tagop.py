@@ -198,13 +198,11 @@ def _optimizer(model: TagOp, config: Any, steps: int) -> tuple[torch.optim.Optim
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
-def predict(model: TagOp, rows: Rows, index: np.ndarray, size: int, bf16: bool = False) -> list[Predicted]:
-    """Predictions for the rows of `index`, in that order, on the CPU, in batches of `size`."""
-    device = model.numbers.device
+def predict(model: TagOp, rows: Rows, index: np.ndarray, size: int) -> list[Predicted]:
+    """Predictions for the rows of `index`, in that order, on the CPU; in batches of `size`, in float32."""
     found = []
     with evaluating(model), torch.no_grad():
         for start in range(0, len(index), size):
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16 and device.type == "cuda"):
-                made = model(rows.batch(index[start : start + size]))
+            made = model(rows.batch(index[start : start + size]))
             found.append(Predicted(*(column.cpu() for column in made)))
     return found

@@ -144,7 +144,7 @@ class TatqaTask(Task):
         parts, found = parts_of(self.config), {}
         for number, asked in enumerate(parts.asked[split]):
             one: Any = model[number]
-            made = predict(one, self.rows(one, number), asked, _ASKED_AT_ONCE, self.config.bf16)
+            made = predict(one, self.rows(one, number), asked, _ASKED_AT_ONCE)
             found |= dict(zip(asked.tolist(), _answers([parts.examples[i] for i in asked], made), strict=True))
         answers, scales, operators = zip(*(found[index] for index in parts.by_split[split].tolist()), strict=True)
         return {

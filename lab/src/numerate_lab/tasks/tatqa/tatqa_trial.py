@@ -62,7 +62,7 @@ class TatqaTrial(TrialConfig):
         clip: Largest norm of the gradient.
         dropout: Before each head.
         max_tokens: Tokens of question, table and paragraphs together; what is behind is cut.
-        bf16: Mixed precision on an accelerator.
+        bf16: Train in mixed precision on an accelerator; evaluation then uses float32 with TF32 products.
         most: Maximum number of contexts of each file, to try things out; None for all.
         trying: Whether this is the try of a learning rate: one fold, measured on dev.
     """
@@ -180,7 +180,7 @@ def folds_of(contexts: Sequence[Context], folds: int) -> np.ndarray:
         >>> from numerate_lab.tasks.tatqa.report_file import Context
         >>> both = (1, "A paragraph of more than sixty characters, which two contexts of one report share.")
         >>> contexts = [Context("", (("a",),), (both,) if index < 2 else (), ()) for index in range(6)]
-        >>> found = folds_of(contexts, 3)
+        >>> found = folds_of(contexts, 3).tolist()
         >>> found[0] == found[1], sorted(np.bincount(found).tolist())
         (True, [2, 2, 2])
     """
