@@ -1,0 +1,162 @@
+"""Files of TAT-QA in the official JSON: contexts of one table and some paragraphs, with questions about them."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import math
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numerate.training.sources import SourceError
+from numerate.training.text_files import parsed_json
+
+__all__ = ["ANSWER_TYPES", "SCALES", "SOURCES", "Context", "Question", "read_contexts"]
+
+ANSWER_TYPES = ("span", "multi-span", "arithmetic", "count")
+SOURCES = ("table", "text", "table-text")
+SCALES = ("", "thousand", "million", "billion", "percent")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question.
+
+    Attributes:
+        uid: Its official id.
+        text: The question.
+        answers: The answer: spans, or one number as it is written in the file; None in a file without answers.
+        answer_type: One of `ANSWER_TYPES`.
+        source: Where the answer is from, one of `SOURCES`.
+        scale: One of `SCALES`.
+        derivation: How a number is computed (`(44.1-56.7)/56.7`), or the items that are counted, between `##`.
+        paragraphs: `order` of the paragraphs that are needed.
+    """
+
+    uid: str
+    text: str
+    answers: tuple[str, ...] | None = None
+    answer_type: str = "span"
+    source: str = "table"
+    scale: str = ""
+    derivation: str = ""
+    paragraphs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A table and its paragraphs, with questions.
+
+    Attributes:
+        uid: The id of the table.
+        table: Its rows of cells.
+        paragraphs: `order` and text of each paragraph.
+        questions: The questions.
+    """
+
+    uid: str
+    table: tuple[tuple[str, ...], ...]
+    paragraphs: tuple[tuple[int, str], ...]
+    questions: tuple[Question, ...]
+
+
+def read_contexts(path: str | Path) -> tuple[Context, ...]:
+    """The contexts of a file (`.json` or `.json.gz`): train, dev, test without answers, or test gold.
+
+    Raises:
+        SourceError: The file cannot be read; the message names file, record and what is wrong.
+    """
+    state = Path(path).stat() if Path(path).is_file() else None
+    if state is None:
+        said = "is a folder; give the JSON file in it" if Path(path).is_dir() else "no such file"
+        raise SourceError(f"{str(path)!r}: {said}")
+    return _read(str(path), state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _read(path: str, size: int, changed: int) -> tuple[Context, ...]:
+    """A file of this size and time of change, read once for all trials."""
+    del size, changed
+    try:
+        data = Path(path).read_bytes()
+        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8")
+    except (OSError, EOFError, zlib.error) as error:  # a broken archive is an OSError, too
+        raise SourceError(f"{path}: cannot be read: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: byte {error.start} is not UTF-8; convert the file to UTF-8") from None
+    found = parsed_json(text, path)
+    if not isinstance(found, list) or not found:
+        what = "an empty list" if found == [] else type(found).__name__
+        raise SourceError(f"{path}: expected a list of contexts, got {what}; give a file of TAT-QA")
+    return tuple(_context(one, f"{path}: context {number}") for number, one in enumerate(found, 1))
+
+
+def _context(given: Any, where: str) -> Context:
+    table = _field(given, "table", dict, where)
+    uid = str(table.get("uid", ""))
+    where = f"{where} ({uid})" if uid else where
+    rows = _field(table, "table", list, where)
+    if not rows or not all(isinstance(row, list) and row for row in rows):
+        raise SourceError(f"{where}: the table has no rows, or a row without cells; every row must be a list of cells")
+    if not all(isinstance(cell, str) for row in rows for cell in row):
+        raise SourceError(f"{where}: a cell of the table is not a text; write all cells as strings")
+    paragraphs = [
+        (_field(one, "order", int, f"{where}, paragraph {number}"), _text(one, "text", f"{where}, paragraph {number}"))
+        for number, one in enumerate(_field(given, "paragraphs", list, where), 1)
+    ]
+    questions = [
+        _question(one, f"{where}, question {number}")
+        for number, one in enumerate(_field(given, "questions", list, where), 1)
+    ]
+    return Context(uid, tuple(map(tuple, rows)), tuple(sorted(paragraphs)), tuple(questions))
+
+
+def _question(given: Any, where: str) -> Question:
+    uid, text = _text(given, "uid", where), _text(given, "question", where)
+    where = f"{where} ({uid})"
+    if "answer" not in given and "answer_type" not in given:  # the official test file
+        return Question(uid, text)
+    kind = _text(given, "answer_type", where)
+    if kind not in ANSWER_TYPES:
+        raise SourceError(f"{where}: unknown answer_type {kind!r}; it must be one of {', '.join(ANSWER_TYPES)}")
+    source, scale = _text(given, "answer_from", where), _text(given, "scale", where)
+    for name, value, known in (("answer_from", source, SOURCES), ("scale", scale, SCALES)):
+        if value not in known:
+            raise SourceError(f"{where}: unknown {name} {value!r}; it must be one of {', '.join(map(repr, known))}")
+    answers = _answers(given, kind, where)
+    needed = tuple(int(one) for one in given.get("rel_paragraphs") or () if str(one).isdigit())
+    return Question(uid, text, answers, kind, source, scale, str(given.get("derivation") or ""), needed)
+
+
+def _answers(given: dict[str, Any], kind: str, where: str) -> tuple[str, ...]:
+    """The answer as strings, as the official evaluation makes them: `str` of a number, the count as a whole number."""
+    answer = given.get("answer")
+    if answer is None or answer in ("", []):
+        raise SourceError(f"{where}: there is no answer; give one, or leave out answer and answer_type")
+    if kind in ("span", "multi-span"):
+        if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
+            raise SourceError(f"{where}: the answer of a {kind} must be a list of texts, got {str(answer)[:60]!r}")
+        return tuple(answer)
+    one: Any = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    try:
+        number = math.nan if isinstance(one, bool) else float(one)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SourceError(f"{where}: the answer of type {kind} must be one number, got {str(answer)[:60]!r}")
+    return (str(int(number)) if kind == "count" else str(one),)
+
+
+def _field(given: Any, name: str, kind: type, where: str) -> Any:
+    if not isinstance(given, dict) or name not in given:
+        has = ", ".join(map(repr, given)) if isinstance(given, dict) else type(given).__name__
+        raise SourceError(f"{where}: {name!r} is missing; it has {has[:200]}")
+    if not isinstance(given[name], kind) or isinstance(given[name], bool):
+        raise SourceError(f"{where}: {name!r} must be a {kind.__name__}, got {str(given[name])[:60]!r}")
+    return given[name]
+
+
+def _text(given: Any, name: str, where: str) -> str:
+    return _field(given, name, str, where)
