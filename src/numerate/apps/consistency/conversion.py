@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
-from numerate.apps.consistency.quantities import UNIT, one
+from numerate.apps.consistency.quantities import ANY, UNIT, one
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _BRACKET = re.compile(
 _OR = re.compile(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)| =) {_HEDGE}(?P<other>{_LIST})"
 )
+_OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
 """Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
@@ -47,9 +48,8 @@ class Conversion(Rule):
                 continue
             for match in pattern.finditer(skeleton):
                 left, right = sentence.within(match["one"]), sentence.within(match["other"])
-                if is_bracket and len(right) > len(left) and len(left) == 1:
-                    right = right[:1]
-                if len(left) != len(right):
+                # `one to three miles (1.6 to 4.8 km)`: a number before the list has no unit of its own.
+                if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
                     continue
                 for one_, other in zip(left, right, strict=True):
                     found = _compare(one_, other)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
 
 __all__ = [
-    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity", "Sentence", "one", "slot",
+    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity", "Sentence", "one", "slot",
 ]  # fmt: skip
 
 _FIRST = 0xE100
@@ -33,8 +33,8 @@ _CLASSES = {
     )
 }
 _INDEX = "[\ue100-\uf8ff]"
-PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK = (
-    _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock")
+PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK, ORDINAL = (
+    _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock", "ordinal")
 )
 COUNT = PLAIN + _CLASSES["ratio"] + _CLASSES["other"]
 """Numbers without a unit; those that the reader takes for a ratio or a code are among them."""
