@@ -99,7 +99,7 @@ def impossible_cell(cell: str) -> str:
         if match is not None:
             return _reason(match) or ""
     clock = _CELL_CLOCK.fullmatch(text)
-    if clock is not None and (int(clock[2]) > 59 or int(clock[1]) > 24) and (int(clock[1]) < 30):
+    if clock is not None and int(clock[2]) > 59 and int(clock[1]) < 25:  # `25:01` may be minutes and seconds
         return "there is no such time of the day"
     return ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,8 +35,12 @@ _CONTRAST = re.compile(
     r"\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before|originally|initial|initially|"
     r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third|fourth|model|types?|"
-    r"version|half|remaining|rest|more|less|fewer|than|then|now|today|until|since|estimated|expected|planned|record|total|both|"
+    r"version|half|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
     r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs|against|ago|prior|only)\b"
+)
+_MODIFIERS = frozenset(
+    "net operating gross annual quarterly pretax taxable seating land water total main core adjusted consolidated "
+    "domestic foreign organic recurring standing burning melting".split()
 )
 _BOUND = frozenset("population capacity height length area crew elevation altitude weight width depth budget".split())
 """Attributes that one thing has once."""
@@ -117,7 +121,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     for pattern in (_OF, _WAS, _ADJECTIVE, _DONE, _COUNTED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
-            key = _NOUNS.get(noun, _ARTICLES.sub("", noun))
+            key = _NOUNS.get(noun) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = re.search(
                 r"(?:\bthe|\bits|\bthis|\ball|\bwith an?|\bat an?) $",
@@ -131,6 +135,12 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
                 yield _Mention(key, quantity, index, when, contrast, definite is not None)
 
 
+def _key(noun: str) -> str:
+    """The last word of a name, with a word before it that changes what it means: `net loss`, `operating profit`."""
+    first, _, last = noun.rpartition(" ")
+    return f"{first} {last}" if first in _MODIFIERS else last
+
+
 def _contradict(earlier: _Mention, later: _Mention) -> bool:
     a, b = earlier.quantity, later.quantity
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
@@ -141,7 +151,11 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
         return False
     if abs(a.value - b.value) <= a.slack + b.slack:
         return False
-    return is_slip(a.value, b.value)
-
-
-_ = DATED, _BOUND
+    if is_slip(a.value, b.value):
+        return True
+    return (
+        later.key in _BOUND
+        and later.is_definite
+        and not (a.hedge or b.hedge)
+        and a.value < 10 * b.value < 100 * a.value
+    )
