@@ -31,8 +31,7 @@ MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
 LEARN_ROWS = 2_000
 TRIALS = 256
-HOLDS = 0.74
-"""Share of rows in which a relation must hold, in a small table; in a large one nearly all must."""
+_LABEL = re.compile(r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place)$", re.IGNORECASE)
 _LOW = re.compile(
     r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|born|first|departure|founded|established)\b",
     re.IGNORECASE,
@@ -129,18 +128,20 @@ def find_relations(table: NumberTable) -> list[Relation]:
     totals = set(table.total_rows)
     keep = [row for row in range(min(len(table.values), LEARN_ROWS)) if row not in totals]
     values, halves = table.values[keep], table.steps[keep] / 2
-    columns = table.numeric[:MAX_COLUMNS]
+    columns = [column for column in table.numeric if not _LABEL.search(table.header[column])][:MAX_COLUMNS]
     # The more relations are tried, the more hold by chance.
     tried = np.log2(4.0 * len(columns) ** 3 + 1)
     found: list[Relation] = []
     taken: set[frozenset[int]] = set()
+    sums: set[frozenset[int]] = set()
     for each in _candidates(table, columns):
         used = frozenset((each.target, *each.sources))
-        if used in taken or (each.kind == "row-sum" and any(used < other for other in taken)):
+        if used in taken or any(used < other for other in sums):
             continue
         share = _share(values, halves, each, tried + (2 if _is_named(table.header[each.target]) else 7))
         if share is not None:
             taken.add(used)
+            sums |= {used} if each.kind == "row-sum" else set()
             found.append(Relation(each.kind, each.target, each.sources, each.text, each.formula, share))
     return found
 
@@ -159,8 +160,8 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: _Candidate, needed
     """Share of rows in which a relation holds; None if it does not hold, or may hold by chance."""
     known, holds = _holding(values, halves, candidate.target, candidate.formula)
     count, right = int(known.sum()), int(holds.sum())
-    least = HOLDS if count < 12 else 0.9 if count < 200 else 0.98
-    if right < 3 or right < least * count:
+    least = 0.9 if count < 200 else 0.98
+    if right < 3 or right < (count - 1 if count < 12 else least * count):
         return None
     if any(np.ptp(values[known, source]) == 0 for source in candidate.sources):
         return None
