@@ -90,6 +90,11 @@ class Tails:
         )
         return np.minimum(2 * np.minimum(below, above), 1.0)
 
+    def quantiles(self) -> list[float]:
+        """Values at 1, 5, 25, 50, 75, 95 and 99 %."""
+        found = np.quantile(self.sample, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99))
+        return [float(f"{value:.6g}") for value in (np.exp(found) if self.log else found)]
+
 
 class ColumnDistributions:
     """Finds improbable cells of tables and records.
@@ -182,7 +187,8 @@ class ColumnDistributions:
         prior = 0.01
         what = f"improbable in {key!r}" if beside is None else f"improbable in {key!r} beside {beside!r}"
         kind = "column" if beside is None else "pair"
-        evidence = {"tail": odds, "bits": float(-np.log2(max(odds, 1e-300))), "value": value}
+        quantiles = tails.quantiles()
+        evidence = {"quantiles": quantiles, "tail": odds, "bits": float(-np.log2(max(odds, 1e-300))), "value": value}
         if slip is None:
             message = (
                 f"{written} is {what}: a right value lies so far out once in {plain(round(1 / max(odds, 1e-12)))}."
@@ -209,6 +215,9 @@ class _Scaled:
 
     def probability(self, values: np.ndarray) -> np.ndarray:
         return self.tails.probability(np.asarray(values) / self.base)
+
+    def quantiles(self) -> list[float]:
+        return [float(f"{value * self.base:.6g}") for value in self.tails.quantiles()]
 
 
 @dataclass

@@ -130,12 +130,14 @@ class Problem:
         message: One line that says what is wrong.
         line: Line in the file, from 1; None for the whole file.
         fatal: Whether nothing of the file could be checked.
+        is_harmless: Whether there was nothing to check: an empty or binary file.
     """
 
     source: str
     message: str
     line: int | None = None
     fatal: bool = False
+    is_harmless: bool = False
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

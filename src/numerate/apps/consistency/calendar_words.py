@@ -9,7 +9,20 @@ from typing import NamedTuple
 
 __all__ = ["DATE", "MONTH", "NamedDate", "day_exists", "days_in_month", "month_number", "read_date"]
 
-_NAMES = "january february march april may june july august september october november december".split()
+_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?"
     r"|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"

@@ -178,7 +178,7 @@ def _expected(
     for name in ("block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"):
         if name not in sums[column]:
             continue
-        whole, slack, count = sums[column][name]
+        whole, _slack, count = sums[column][name]
         if whole == 0 or total == 0:
             continue
         is_near = 0.6 < abs(total / whole) < 1.7

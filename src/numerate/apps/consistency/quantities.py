@@ -1,4 +1,4 @@
-"""Sentences as skeletons: each number with its unit becomes one slot, so that rules are patterns of words and slots.
+r"""Sentences as skeletons: each number with its unit becomes one slot, so that rules are patterns of words and slots.
 
 `28 km (27 mi) long` is read as `U0 (U1) long`. A slot has two characters of the private use area: what kind of quantity
 it is, and its index. So a pattern says `{UNIT} \\(({UNIT})\\)` and needs to know nothing about spellings of numbers.
@@ -153,7 +153,7 @@ class Quantity:
 
 
 class Sentence:
-    """A sentence of a document with its quantities and its skeleton.
+    r"""A sentence of a document with its quantities and its skeleton.
 
     Example:
         >>> from numerate.reading import find

@@ -39,15 +39,104 @@ _CONTRAST = re.compile(
     r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs|against|ago|prior|only)\b"
 )
 _MODIFIERS = frozenset(
-    "net operating gross annual quarterly pretax taxable seating land water total main core adjusted consolidated "
-    "domestic foreign organic recurring standing burning melting".split()
+    [
+        "net",
+        "operating",
+        "gross",
+        "annual",
+        "quarterly",
+        "pretax",
+        "taxable",
+        "seating",
+        "land",
+        "water",
+        "total",
+        "main",
+        "core",
+        "adjusted",
+        "consolidated",
+        "domestic",
+        "foreign",
+        "organic",
+        "recurring",
+        "standing",
+        "burning",
+        "melting",
+    ]
 )
-_BOUND = frozenset("population capacity height length area crew elevation altitude weight width depth budget".split())
+_BOUND = frozenset(
+    [
+        "population",
+        "capacity",
+        "height",
+        "length",
+        "area",
+        "crew",
+        "elevation",
+        "altitude",
+        "weight",
+        "width",
+        "depth",
+        "budget",
+    ]
+)
 """Attributes that one thing has once."""
 _VAGUE = frozenset(
-    "total number average rate amount series list range score value period distance age level top end out one any most all "
-    "sum maximum minimum size loss gain cost group set record result pair team part lot time times years months days points "
-    "games matches goals minutes hours seconds episodes people tracks copies runs".split()
+    [
+        "total",
+        "number",
+        "average",
+        "rate",
+        "amount",
+        "series",
+        "list",
+        "range",
+        "score",
+        "value",
+        "period",
+        "distance",
+        "age",
+        "level",
+        "top",
+        "end",
+        "out",
+        "one",
+        "any",
+        "most",
+        "all",
+        "sum",
+        "maximum",
+        "minimum",
+        "size",
+        "loss",
+        "gain",
+        "cost",
+        "group",
+        "set",
+        "record",
+        "result",
+        "pair",
+        "team",
+        "part",
+        "lot",
+        "time",
+        "times",
+        "years",
+        "months",
+        "days",
+        "points",
+        "games",
+        "matches",
+        "goals",
+        "minutes",
+        "hours",
+        "seconds",
+        "episodes",
+        "people",
+        "tracks",
+        "copies",
+        "runs",
+    ]
 )
 WINDOW = 8
 """Sentences back that a second mention is compared with."""

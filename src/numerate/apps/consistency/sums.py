@@ -98,7 +98,7 @@ class Sums(Rule):
             return
         whole = sum(part.value for part in parts)
         slack = _slack(total) + sum(map(_slack, parts))
-        if abs(whole - total.value) <= slack or total.hedge == "over" and whole > total.value:
+        if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
         if _another_sum(sentence, total, parts):
             return

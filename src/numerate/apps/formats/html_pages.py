@@ -18,7 +18,33 @@ __all__ = ["read_html"]
 
 _HIDDEN = frozenset(("script", "style", "template", "noscript", "code", "pre", "svg", "math", "head"))
 _BLOCKS = frozenset(
-    "p div section article li ul ol h1 h2 h3 h4 h5 h6 blockquote br hr tr table main aside header footer dd dt figcaption".split()
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "li",
+        "ul",
+        "ol",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "blockquote",
+        "br",
+        "hr",
+        "tr",
+        "table",
+        "main",
+        "aside",
+        "header",
+        "footer",
+        "dd",
+        "dt",
+        "figcaption",
+    ]
 )
 BLOCK = 64 * 1024
 
@@ -105,7 +131,7 @@ class _Page(HTMLParser):
                     lines=tuple(line for line, _ in self.places),
                     columns=tuple(column for _, column in self.places),
                     ignored=self.source.ignored,
-                )  # fmt: skip
+                )
             )
         self.parts, self.anchors, self.places, self.size = [], [], [], 0
 
@@ -133,5 +159,5 @@ class _Page(HTMLParser):
                 rows=cells,
                 lines=[line for line, _ in rows[1:]],
                 ignored=self.source.ignored,
-            )  # fmt: skip
+            )
         )

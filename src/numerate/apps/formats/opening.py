@@ -20,7 +20,7 @@ from numerate.registry import near_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "format_of", "read_documents"]
+__all__ = ["FORMATS", "check_format", "format_of", "read_documents"]
 
 Reader = Callable[[Source], Iterator[Document | Problem]]
 FORMATS: Mapping[str, Reader] = {
@@ -50,25 +50,34 @@ def read_documents(
     Raises:
         BadInput: The file does not exist, or the format has no such name.
     """
-    if kind is not None and kind not in FORMATS:
-        raise BadInput(f"unknown format {kind!r}: {near_names(kind, list(FORMATS))}")
+    check_format(kind)
     source = opened(path, on_position)
     try:
         start = _start(source)
         if not start.strip():
-            yield Problem(source.name, "empty file", fatal=True)
+            yield Problem(source.name, "empty file", fatal=True, is_harmless=True)
             return
         chosen = kind or format_of(path, start)
         if chosen is None:
-            yield Problem(source.name, "binary file left out", fatal=True)
+            yield Problem(source.name, "binary file left out", fatal=True, is_harmless=True)
             return
         if chosen not in ("xlsx", "docx") and _is_binary(start):
-            yield Problem(source.name, f"binary file, not {chosen}, left out", fatal=True)
+            yield Problem(source.name, f"binary file, not {chosen}, left out", fatal=True, is_harmless=True)
             return
         yield from FORMATS[chosen](source)
     finally:
         if path != "-":
             source.stream.close()
+
+
+def check_format(kind: str | None) -> None:
+    """Checks the name of a format; None is allowed.
+
+    Raises:
+        BadInput: The name is unknown.
+    """
+    if kind is not None and kind not in FORMATS:
+        raise BadInput(f"unknown format {kind!r}: {near_names(kind, list(FORMATS))}")
 
 
 def format_of(path: str, start: bytes) -> str | None:

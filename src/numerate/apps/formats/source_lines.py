@@ -7,13 +7,15 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from numerate.apps.documents import Problem
 from numerate.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Lines", "Source", "ignore_mark", "opened"]
 
