@@ -285,7 +285,7 @@ def fitted_documents(
     documents = read_documents(path, options.kind, on_position)
     for document in documents:
         is_piece = isinstance(document, Document) and document.kind != "text" and not document.is_last
-        if is_piece and document.first_row == 0:
+        if is_piece and isinstance(document, Document) and document.first_row == 0:
             pieces: Iterable[Any] = read_documents(path, options.kind) if path != "-" else [document]
             for checker in checkers:
                 if hasattr(checker, "fit"):

@@ -75,7 +75,8 @@ def _finding(finding: Finding, number: int, table: dict[str, tuple[str, str]], h
     start, end = finding.marked or (0, 0)
     meant = f" <ins>→ {_escaped(finding.meant)}</ins>" if finding.meant is not None else ""
     passage = (
-        f'{_escaped(finding.passage[:start])}<mark class="{finding.severity}">{_escaped(finding.passage[start:end])}</mark>'
+        f'{_escaped(finding.passage[:start])}<mark class="{finding.severity}">'
+        f"{_escaped(finding.passage[start:end])}</mark>"
         f"{meant}{_escaped(finding.passage[end:])}"
     )
     title = table.get(finding.rule, (finding.rule, ""))[0]

@@ -1,4 +1,4 @@
-"""Distributions of table columns, fitted on the file itself: which numbers are improbable, and which slip explains them.
+"""Distributions of table columns, fitted on the file itself: improbable numbers, and the slips that explain them.
 
 Both tails of a column are described by quantiles and, beyond the outer ones, by a generalised Pareto tail through
 them. So a tail probability means what it says for any shape of distribution, and a few wrong cells do not move it.
@@ -32,7 +32,8 @@ MAX_PAIRED = 10
 MUCH_MORE = 30.0
 """How many times more probable the other reading must be before a slip is named."""
 _CODES = re.compile(
-    r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude|latitude)\b|_id$",
+    r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude"
+    r"|latitude)\b|_id$",
     re.IGNORECASE,
 )
 
@@ -50,8 +51,10 @@ class Tails:
 
     Example:
         >>> tails = Tails.fit(np.exp(np.random.default_rng(0).normal(3, 1, 2000)))
-        >>> tails.log, bool(tails.probability(np.array([20.0]))[0] > 0.5), bool(tails.probability(np.array([2e4]))[0] < 1e-4)
-        (True, True, True)
+        >>> tails.log, bool(tails.probability(np.array([20.0]))[0] > 0.5)
+        (True, True)
+        >>> bool(tails.probability(np.array([2e4]))[0] < 1e-4)
+        True
     """
 
     sample: np.ndarray
@@ -194,8 +197,8 @@ class ColumnDistributions:
                 f"{written} is {what}: a right value lies so far out once in {plain(round(1 / max(odds, 1e-12)))}."
             )
             return Finding(
-                rule=f"{kind}-outlier", message=message, written=written, cell=(row + document.first_row, column), key=key,
-                probability=0.5 * prior / (prior + odds), evidence=evidence,
+                rule=f"{kind}-outlier", message=message, written=written, cell=(row + document.first_row, column),
+                key=key, probability=0.5 * prior / (prior + odds), evidence=evidence,
             )  # fmt: skip
         name, meant, value_meant, other_odds = slip
         message = f"{written} is {what}; probably {SLIP_NAMES[name]}: {meant}."

@@ -93,10 +93,11 @@ DIMENSION_NAMES = {
 }  # fmt: skip
 """Powers -> the quantity's name."""
 
-_IMPERIAL = frozenset(
-    "in ft yd mi acre gal pt qt cup tbsp tsp bu lb stone oz cwt ton mph lbf psi ksi inHg BTU therm hp °F".split()
-    + ["imp gal", "imp pt", "fl oz", "long ton", "fathom", "furlong", "bbl", "nmi", "kn"]
-)
+_IMPERIAL = frozenset((
+    "in", "ft", "yd", "mi", "acre", "gal", "pt", "qt", "cup", "tbsp", "tsp", "bu", "lb", "stone", "oz", "cwt", "ton",
+    "mph", "lbf", "psi", "ksi", "inHg", "BTU", "therm", "hp", "°F", "imp gal", "imp pt", "fl oz", "long ton", "fathom",
+    "furlong", "bbl", "nmi", "kn",
+))  # fmt: skip
 _FACTOR = re.compile(r"([*/]?)([^*/^]+)(?:\^(-?\d))?")
 
 

@@ -30,7 +30,8 @@ MONTH = (
 _YEAR = r"[12]\d{3}"
 DATE = re.compile(
     rf"(?<![\w.])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})(?![a-z])(?:,? (?P<y1>{_YEAR})(?!\d))?"
-    rf"|(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.,]\d|\w)(?: ?, (?P<y2>{_YEAR})(?!\d)| (?P<y4>{_YEAR})(?!\d))?"
+    rf"|(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.,]\d|\w)(?: ?, (?P<y2>{_YEAR})(?!\d)"
+    rf"| (?P<y4>{_YEAR})(?!\d))?"
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"
 )
 """`3 March 1950`, `March 3, 1950`, `March 1950` and the same without a year."""

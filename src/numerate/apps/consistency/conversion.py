@@ -20,10 +20,12 @@ __all__ = ["Conversion"]
 _LIST = rf"{one(UNIT)}(?: ?(?:–|-|—|to|by|x|×|and|or|,) ?{one(UNIT)}){{0,3}}"
 _HEDGE = r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |c\. |or |i\.e\.,? |~ ?|≈ ?|= ?)*"
 _BRACKET = re.compile(
-    rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} ?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
+    rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} "
+    rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
 )
 _OR = re.compile(
-    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)| =) {_HEDGE}(?P<other>{_LIST})"
+    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)"
+    rf"| =) {_HEDGE}(?P<other>{_LIST})"
 )
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}

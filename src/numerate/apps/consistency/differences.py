@@ -24,31 +24,48 @@ _SPAN = rf"(?:from|between) (?:the )?{_A} (?:{_UNTIL}|and) (?:the )?{_B}"
 _GAP = r"[a-z ]{0,24}?"
 _DURATIONS = [
     # `from 1990 to 2005, 25 years in all`: the words behind the number say that it is the whole span.
-    re.compile(rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of |for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))"),
+    re.compile(
+        rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of "
+        rf"|for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))"),
     re.compile(rf"{_SPAN}(?:,| [a-z ]{{0,30}}?) (?:a period of|a total of|a span of|for a total of) {_D}"),
-    re.compile(rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after|term of)(?: for)? {_D},? from {_A} {_UNTIL} {_B}"),
+    re.compile(
+        rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after"
+        rf"|term of)(?: for)? {_D},? from {_A} {_UNTIL} {_B}"),
     re.compile(rf"\b(?:for|lasted|reigned|ruled|spent|served) {_D},? \({_A} ?[–—-] ?{_B}\)"),
     re.compile(rf"\b(?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?) {_D} later,? (?:in|on) {_B}"),
 ]  # fmt: skip
 _LIVES = [
-    re.compile(rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?)\bdied(?: on| in| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?(?:at the age of|aged|at age|at) {slot('d', COUNT)}(?! [a-z]*\.?m\b)"),
+    re.compile(
+        rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?)\bdied(?: on| in"
+        rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?(?:at the age of|aged|at age"
+        rf"|at) {slot('d', COUNT)}(?! [a-z]*\.?m\b)"),
     re.compile(rf"\({_A} ?[–—-] ?{_B}\)[a-z ]{{0,12}}died (?:at the age of|aged|at age) {slot('d', COUNT)}"),
-    re.compile(rf"\b(?:founded|established|opened|born|formed|incorporated|launched) (?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,50}}?)\b(?:its|the|their|his|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}"),
+    re.compile(
+        rf"\b(?:founded|established|opened|born|formed|incorporated|launched) (?:in"
+        rf"|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,50}}?)\b(?:its|the|their|his"
+        rf"|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}"),
 ]  # fmt: skip
 _CLOCKS = re.compile(
-    rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)}, (?:an? )?(?:(?:total|journey|trip|ride|period|drive|flight) of |after |taking )?{_D}"
+    rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)}, (?:an? )?(?:(?:total|journey|trip"
+    rf"|ride|period|drive|flight) of |after |taking )?{_D}"
 )
 _VALUE = COUNT + MONEY + UNIT
 _X, _Y, _C = slot("a", _VALUE), slot("b", _VALUE), slot("d", _VALUE)
 _WORDS = r"(?: [a-z/]+){0,3}?"
-_KIND = r"(?:increase|rise|gain|jump|improvement|growth|decline|drop|decrease|fall|reduction|loss|cut|difference|swing|widening)"
+_KIND = (
+    r"(?:increase|rise|gain|jump|improvement|growth|decline|drop|decrease|fall|reduction|loss|cut|difference"
+    r"|swing|widening)"
+)
 _CHANGE = [
     re.compile(rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}, (?:an? )?{_KIND} of {_C}(?! (?:%|per ?cent|percent))"),
     re.compile(rf"\b(?:by|of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)"),
-    re.compile(rf"\b(?:fell|dropped|declined|rose|grew|increased|climbed|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}"),
+    re.compile(
+        rf"\b(?:fell|dropped|declined|rose|grew|increased|climbed"
+        rf"|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}"),
 ]  # fmt: skip
 _SCORE = re.compile(
-    rf"{slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}, an? {slot('d', COUNT)}[ -]points? (?:win|victory|loss|defeat|lead|margin)"
+    rf"{slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}, an? {slot('d', COUNT)}[ -]points? (?:win|victory|loss"
+    rf"|defeat|lead|margin)"
 )
 _FALSE_START = re.compile(r"\b(?:again|first|second|then|ago|every|each|per|or)\b")
 _YEAR_DAYS = 365.2425

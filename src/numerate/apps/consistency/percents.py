@@ -18,8 +18,14 @@ __all__ = ["Percents"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _P = slot("a", _VALUE), slot("b", _VALUE), slot("p", PERCENT)
-_UP = r"(?:rose|risen|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|went up|advanced|expanded|up|raised|rising|growing)"
-_DOWN = r"(?:fell|fallen|dropped|declined|decreased|shrank|shrunk|slid|plunged|tumbled|sank|reduced|cut|went down|lost|dipped|slipped|down|falling|lowered)"
+_UP = (
+    r"(?:rose|risen|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|went up|advanced"
+    r"|expanded|up|raised|rising|growing)"
+)
+_DOWN = (
+    r"(?:fell|fallen|dropped|declined|decreased|shrank|shrunk|slid|plunged|tumbled|sank|reduced|cut|went down"
+    r"|lost|dipped|slipped|down|falling|lowered)"
+)
 _RISE = r"(?:increase|rise|growth|gain|jump|improvement|advance)"
 _DROP = r"(?:decline|drop|decrease|fall|reduction|loss|cut|discount|dip)"
 _STRICT_GAP = r"[a-z ,$€£]{0,30}?"
@@ -33,21 +39,24 @@ _CHANGES = [
     ),
     re.compile(rf"\b(?P<way>{_UP}|{_DOWN})(?: by)? {_P}{_STRICT_GAP} (?:{_FROM})"),
     re.compile(
-        rf"\b{_TO}{_STRICT_GAP}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up|down) )(?:by )?{_P}"
+        rf"\b{_TO}{_STRICT_GAP}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up"
+        rf"|down) )(?:by )?{_P}"
     ),
     re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}"),
 ]
 _TIMES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
 _MULTIPLE = re.compile(rf"\b(?P<before>[a-z]+ )?(?P<word>{'|'.join(_TIMES)})(?:,|[a-z ]{{0,20}}?) (?:{_TO})")
 _POINTS = re.compile(
-    rf"from {slot('a', PERCENT)} to {slot('b', PERCENT)}(?: [a-z]+){{0,3}}, (?:an? )?(?:{_RISE}|{_DROP}) of {slot('p', COUNT)} (?:percentage )?points?\b"
+    rf"from {slot('a', PERCENT)} to {slot('b', PERCENT)}(?: [a-z]+){{0,3}}, (?:an? )?(?:{_RISE}"
+    rf"|{_DROP}) of {slot('p', COUNT)} (?:percentage )?points?\b"
 )
 _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
 _NOUNS = r"(?: [a-z\-]+){0,4}?"
 _SHARES = [
     re.compile(
-        rf"{_COUNTED} (?:out of|of) (?:the |a total of |its |their |his |her |all )?{_WHOLE}{_NOUNS}(?: \(| ?, or |, i\.e\. ){_P}(?=[),. ])(?! [ci])"
+        rf"{_COUNTED} (?:out of|of) (?:the |a total of |its |their |his |her |all )?{_WHOLE}{_NOUNS}(?: \("
+        rf"| ?, or |, i\.e\. ){_P}(?=[),. ])(?! [ci])"
     ),
     re.compile(
         rf"\bof (?:the |a total of |these |all )?{_WHOLE}{_NOUNS}(?: [a-z]+){{0,2}}, {_COUNTED}{_NOUNS} \({_P}\)"

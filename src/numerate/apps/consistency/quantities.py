@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
 
 __all__ = [
-    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity", "Sentence", "one", "slot",
+    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity",
+    "Sentence", "one", "slot",
 ]  # fmt: skip
 
 _FIRST = 0xE100

@@ -20,11 +20,14 @@ _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B = slot("a", _VALUE), slot("b", _VALUE)
 _DASH = r" ?(?:–|—|-|to|,|;) ?"
 _LIMITS = [
-    re.compile(rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum|high) (?:of |is |was )?{_B}"),
+    re.compile(
+        rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
+        rf"|high) (?:of |is |was )?{_B}"),
     re.compile(rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}"),
 ]  # fmt: skip
 _BETWEEN = re.compile(
-    rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between|ranging between) {_A}(?: [a-z]+)?? (?:and|to) {_B}(?P<tail> [a-z]+)?"
+    rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between"
+    rf"|ranging between) {_A}(?: [a-z]+)?? (?:and|to) {_B}(?P<tail> [a-z]+)?"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _YEARS = re.compile(
@@ -32,14 +35,18 @@ _YEARS = re.compile(
 )
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
-    rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with (?:an? )?)?[{PERCENT}][\ue100-\uf8ff] )?{_INTERVAL}"
+    rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
+    rf"(?:an? )?)?[{PERCENT}][\ue100-\uf8ff] )?{_INTERVAL}"
 )
 _CENTRE = re.compile(
-    rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of |: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
+    rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
+    rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
+    rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _REVERSED = re.compile(
-    r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio|odds|election|vote)"
+    r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
+    r"|odds|election|vote)"
 )
 
 
@@ -65,9 +72,9 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _AGED.finditer(skeleton):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
-            if len(b.text) >= len(a.text) or "age" in match[0][:4]:  # `pages 1182–84` is short for 1184
-                if a.value < 10_000 and not ("page" in match[0] and len(b.text) < len(a.text)):
-                    yield from self._order(sentence, match)
+            is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
+            if a.value < 10_000 and not (is_short and match[0][0] == "p"):
+                yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
             for match in _YEARS.finditer(skeleton):
                 short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`

@@ -335,7 +335,10 @@ def _culprit(findings: list[Finding]) -> Finding:
 
 def _finding(document: Document, relation: Relation, row: int, actual: float, expected: float) -> Finding:
     written = document.rows[row][relation.target].strip()
-    message = f"{relation.text} holds in {relation.share:.0%} of the rows; here it gives {plain(round(expected, 4))}, not {written}."
+    message = (
+        f"{relation.text} holds in {relation.share:.0%} of the rows; here "
+        f"it gives {plain(round(expected, 4))}, not {written}."
+    )
     return Finding(
         rule="relation",
         message=message,
@@ -362,14 +365,14 @@ def _orders(document: Document, table: NumberTable) -> Iterator[Finding]:
                 wrong = known & (one > other)
             if known.sum() < 3 or wrong.sum() > max(1, 0.05 * known.sum()) or table.is_clock(a):
                 continue
-            for row in np.flatnonzero(wrong):
+            for row in np.flatnonzero(wrong).tolist():
                 cell = document.rows[row][a].strip(), document.rows[row][b].strip()
                 message = f"{table.header[a]} {cell[0]} is more than {table.header[b]} {cell[1]}."
                 yield Finding(
                     rule="relation",
                     message=message,
                     written=cell[0],
-                    cell=(int(row) + document.first_row, a),
+                    cell=(row + document.first_row, a),
                     key=table.header[a],
                     probability=0.92,
                     evidence={"kind": "order", "value": float(one[row]), "other": float(other[row]), "share": 1.0},

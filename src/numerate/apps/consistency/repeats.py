@@ -32,11 +32,15 @@ _ARTICLES = re.compile(
     r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
 )
 _CONTRAST = re.compile(
-    r"\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before|originally|initial|initially|"
-    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which|additional|new|next|last|"
-    r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third|fourth|model|types?|"
+    r"\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
+    r"|originally|initial|initially|"
+    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which"
+    r"|additional|new|next|last|"
+    r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
+    r"|fourth|model|types?|"
     r"version|half|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
-    r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs|against|ago|prior|only)\b"
+    r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs"
+    r"|against|ago|prior|only)\b"
 )
 _MODIFIERS = frozenset(
     [

@@ -27,11 +27,14 @@ _WHOLE = re.compile(
 )
 _PLAIN = re.compile(rf"(?:is|are|was|were|:) {_P} [a-z]+, {_P} [a-z]+(?:, {_P} [a-z]+)*,? and {_P} [a-z]+\.?$")
 _OPPOSED = re.compile(
-    rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
+    rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
+    rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
 _SEVERAL = re.compile(
-    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs|up from|rose|fell|"
-    r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*|efficien\w*|rate|literacy|"
+    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
+    r"|up from|rose|fell|"
+    r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
+    r"|efficien\w*|rate|literacy|"
     r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
 )
 

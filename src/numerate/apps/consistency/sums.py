@@ -31,11 +31,17 @@ _TOTAL = slot("total", _NUMBER)
 _AFTER = [
     re.compile(rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
                rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}"),
-    re.compile(rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total|altogether|all told|combined)\b"),
+    re.compile(
+        rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total"
+        rf"|altogether|all told|combined)\b"),
     re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points"),
-    re.compile(rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?|defeats?|draws?|ties))"
+    re.compile(
+        rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
+        rf"|defeats?|draws?|ties))"
                rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)"),
-    re.compile(rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of|from) "
+    re.compile(
+        rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of"
+        rf"|from) "
                rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)"),
 ]  # fmt: skip
 _BEFORE = [
@@ -44,13 +50,20 @@ _BEFORE = [
     re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)"),
     re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)"),
     re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)"),
-    re.compile(rf"{_TOTAL}{_NOUN} (?:was|were)? ?(?:randomi[sz]ed|randomly assigned|assigned|allocated|divided|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)"),
-    re.compile(rf"{_TOTAL}(?:{_NOUN})? (?:consist(?:s|ed|ing) of|compris(?:es|ed|ing)|(?:is |was |are |were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)"),
-    re.compile(rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were|was) split (?P<parts>{_Q} to {_Q})"),
+    re.compile(
+        rf"{_TOTAL}{_NOUN} (?:was|were)? ?(?:randomi[sz]ed|randomly assigned|assigned|allocated|divided"
+        rf"|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)"),
+    re.compile(
+        rf"{_TOTAL}(?:{_NOUN})? (?:consist(?:s|ed|ing) of|compris(?:es|ed|ing)|(?:is |was |are "
+        rf"|were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)"),
+    re.compile(
+        rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
+        rf"|was) split (?P<parts>{_Q} to {_Q})"),
 ]  # fmt: skip
 _AT_MOST = [
     re.compile(rf"{_TOTAL}{_WORDS}, of which {_PARTS}(?=[.;)]|$)"),
-    re.compile(rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)"),
+    re.compile(
+        rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)"),
     re.compile(rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)"),
 ]  # fmt: skip
 _OPPOSITES = [

@@ -21,13 +21,15 @@ __all__ = ["NumberTable", "cell_number", "header_unit"]
 _NUMBER = re.compile(
     r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
     r"(?P<digits>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
-    r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
+    r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰"
+    r"|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
 )
 _EUROPEAN = re.compile(r"[-−]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-−]?\d+,\d{1,2}|[-−]?\d+,\d{4,}")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _GROUPS = re.compile(r"[,'\u00a0\u202f ]")
 _TOTAL = re.compile(
-    r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe|insgesamt)(?:\b.{0,30})?|all|overall",
+    r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
+    r"|insgesamt)(?:\b.{0,30})?|all|overall",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")

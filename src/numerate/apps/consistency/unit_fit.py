@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["UnitFit"]
 
 _HEDGE = (
-    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least|only|just|some"
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least"
+    r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
 _LENGTH = frozenset({"length"})
@@ -28,7 +29,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "height": (r"\b(?:height|altitude|elevation) of ", frozenset({"length", "angle", "time", "pressure"}), "a height"),
     "length": (r"\blength of ", frozenset({"length", "time", "data", "angle"}), "a length"),
     "distance": (r"\bdistance of ", frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth) of ", frozenset({"length", "angle", "time", "frequency"}), "a length"),
+    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth) of ",
+              frozenset({"length", "angle", "time", "frequency"}), "a length"),
     "speed": (r"\b(?:speed|speeds|velocity) of ", frozenset({"speed", "frequency", "angle"}), "a speed"),
     "area": (r"\barea of ", frozenset({"area", "length", "angle"}), "an area"),
     "volume": (r"\bvolume of ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),

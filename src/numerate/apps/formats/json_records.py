@@ -149,7 +149,8 @@ def _document(
 ) -> Document:
     header = list(keys)[:MAX_KEYS]
     return Document(
-        kind="records", source=source.name, header=header, rows=[[each.get(key, "") for key in header] for each in records],
+        kind="records", source=source.name, header=header,
+        rows=[[each.get(key, "") for key in header] for each in records],
         lines=numbers, first_row=start, is_last=is_last, ignored=source.ignored,
     )  # fmt: skip
 

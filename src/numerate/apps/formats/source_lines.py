@@ -149,9 +149,7 @@ def opened(path: str, on_position: Callable[[int], None] | None = None) -> Sourc
         BadInput: There is no such file, or it cannot be opened.
     """
     if path == "-":
-        stream: BinaryIO = (
-            io.BufferedReader(sys.stdin.buffer) if not hasattr(sys.stdin.buffer, "peek") else sys.stdin.buffer
-        )  # type: ignore[arg-type]
+        stream: BinaryIO = sys.stdin.buffer
         return Source("standard input", stream, on_position or (lambda position: None))
     file = Path(path)
     if file.is_dir():
