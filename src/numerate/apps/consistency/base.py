@@ -9,12 +9,13 @@ from numerate.numerals.numeral import render
 from numerate.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.documents import Document
 
-__all__ = ["Rule", "finding_at", "plain", "rules", "written_like"]
+__all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
 
 rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
 """All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
@@ -24,10 +25,12 @@ class Rule:
     """A rule of consistency; each method has findings of its own.
 
     Attributes:
+        least: Numerals that a sentence must have.
         title: A few words for reports.
         help: One sentence that says what the rule compares.
     """
 
+    least: ClassVar[int] = 2
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
 
@@ -42,6 +45,15 @@ class Rule:
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Findings of a table; `table` is its `numerate.apps.consistency.table_numbers.NumberTable`."""
         return ()
+
+
+def matches(skeleton: str, patterns: Iterable[tuple[tuple[str, ...], re.Pattern[str]]]) -> Iterator[re.Match[str]]:
+    """Matches of the patterns that have one of their words in the skeleton: a look for words is cheap."""
+    for words, pattern in patterns:
+        for word in words:
+            if word in skeleton:
+                yield from pattern.finditer(skeleton)
+                break
 
 
 def finding_at(

@@ -40,6 +40,9 @@ class ConsistencyChecker:
     def __init__(self, ignore: Iterable[str] = ()) -> None:
         left_out = {rules.name_of(name) for name in ignore if name in rules}
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
+        some = self._with("sentence")
+        self._by_count = [[rule for rule in some if rule.least <= count] for count in range(4)]
+        self._passage_rules = self._with("passage")
 
     def check(self, document: Document) -> list[Finding]:
         """All findings of the document, at most one of a rule at one place."""
@@ -50,9 +53,9 @@ class ConsistencyChecker:
     def _of_text(self, document: Document) -> Iterator[Finding]:
         sentences = list(sentences_of(document))
         for sentence in sentences:
-            for rule in self._with("sentence"):
+            for rule in self._by_count[min(len(sentence.numerals), 3)]:
                 yield from rule.sentence(sentence)
-        for rule in self._with("passage"):
+        for rule in self._passage_rules:
             yield from rule.passage(sentences)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
@@ -67,7 +70,7 @@ class ConsistencyChecker:
                 if len(cell) < 25 or not _DIGIT.search(cell) or not _WORDY.search(cell):
                     continue
                 sentence = Sentence(cell[:MAX_SENTENCE], 0, reader.find(cell[:MAX_SENTENCE]))
-                for rule in self._with("sentence"):
+                for rule in self._by_count[min(len(sentence.numerals), 3)]:
                     for found in rule.sentence(sentence):
                         key = document.header[index] if index < len(document.header) else None
                         yield replace(found, cell=(row + document.first_row, index), key=key)

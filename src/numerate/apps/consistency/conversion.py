@@ -62,6 +62,8 @@ class Conversion(Rule):
 def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
         return None
+    if one_.before.rstrip().endswith(("'", "′", "’")):
+        return None  # the inches of `6 ' 4 185 lb` run into the next number
     if not _is_conversion(one_.unit, other.unit, len(other.numerals) > 1):
         return None
     values = converted(one_.value, one_.unit, other.unit)

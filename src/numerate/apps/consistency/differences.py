@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
+from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, MONEY, ORDINAL, UNIT, YEAR, slot
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
@@ -21,29 +21,30 @@ _TIME = YEAR + DATED
 _A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
 _UNTIL = r"(?:to|until|till|through|–|-|—)"
 _SPAN = rf"(?:from|between) (?:the )?{_A} (?:{_UNTIL}|and) (?:the )?{_B}"
-_GAP = r"[a-z ]{0,24}?"
 _DURATIONS = [
     # `from 1990 to 2005, 25 years in all`: the words behind the number say that it is the whole span.
-    re.compile(
+    (('from ', 'between '), re.compile(
         rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of "
-        rf"|for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))"),
-    re.compile(rf"{_SPAN}(?:,| [a-z ]{{0,30}}?) (?:a period of|a total of|a span of|for a total of) {_D}"),
-    re.compile(
+        rf"|for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))")),
+    (('from ', 'between '), re.compile(
+        rf"{_SPAN}(?:,| [a-z ]{{0,30}}?) (?:a period of|a total of|a span of|for a total of) {_D}")),
+    (('from ',), re.compile(
         rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after"
-        rf"|term of)(?: for)? {_D},? from {_A} {_UNTIL} {_B}"),
-    re.compile(rf"\b(?:for|lasted|reigned|ruled|spent|served) {_D},? \({_A} ?[–—-] ?{_B}\)"),
-    re.compile(rf"\b(?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?) {_D} later,? (?:in|on) {_B}"),
+        rf"|term of)(?: for)? {_D},? from {_A} {_UNTIL} {_B}")),
+    (('(',), re.compile(rf"\b(?:for|lasted|reigned|ruled|spent|served) {_D},? \({_A} ?[–—-] ?{_B}\)")),
+    ((' later',), re.compile(rf"\b(?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?) {_D} later,? (?:in|on) {_B}")),
 ]  # fmt: skip
 _LIVES = [
-    re.compile(
+    (('died',), re.compile(
         rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?)\bdied(?: on| in"
         rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?(?:at the age of|aged|at age"
-        rf"|at) {slot('d', COUNT)}(?! [a-z]*\.?m\b)"),
-    re.compile(rf"\({_A} ?[–—-] ?{_B}\)[a-z ]{{0,12}}died (?:at the age of|aged|at age) {slot('d', COUNT)}"),
-    re.compile(
+        rf"|at) {slot('d', COUNT)}(?! [a-z]*\.?m\b)")),
+    (('died',), re.compile(
+        rf"\({_A} ?[–—-] ?{_B}\)[a-z ]{{0,12}}died (?:at the age of|aged|at age) {slot('d', COUNT)}")),
+    (('anniversary', 'birthday'), re.compile(
         rf"\b(?:founded|established|opened|born|formed|incorporated|launched) (?:in"
         rf"|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,50}}?)\b(?:its|the|their|his"
-        rf"|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}"),
+        rf"|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}")),
 ]  # fmt: skip
 _CLOCKS = re.compile(
     rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)}, (?:an? )?(?:(?:total|journey|trip"
@@ -57,11 +58,12 @@ _KIND = (
     r"|swing|widening)"
 )
 _CHANGE = [
-    re.compile(rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}, (?:an? )?{_KIND} of {_C}(?! (?:%|per ?cent|percent))"),
-    re.compile(rf"\b(?:by|of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)"),
-    re.compile(
+    (('from ',), re.compile(
+        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}, (?:an? )?{_KIND} of {_C}(?! (?:%|per ?cent|percent))")),
+    (('from ',), re.compile(rf"\b(?:by|of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
+    ((' from ',), re.compile(
         rf"\b(?:fell|dropped|declined|rose|grew|increased|climbed"
-        rf"|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}"),
+        rf"|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}")),
 ]  # fmt: skip
 _SCORE = re.compile(
     rf"{slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}, an? {slot('d', COUNT)}[ -]points? (?:win|victory|loss"
@@ -75,6 +77,7 @@ _YEAR_DAYS = 365.2425
 class Differences(Rule):
     """A difference or duration must fit the two values or dates beside it."""
 
+    least = 3
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
 
@@ -83,20 +86,18 @@ class Differences(Rule):
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
-        if YEAR in skeleton or DATED in skeleton:
-            for pattern in _DURATIONS:
-                for match in pattern.finditer(skeleton):
+        if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
+            if UNIT in skeleton:
+                for match in matches(skeleton, _DURATIONS):
                     yield from self._duration(sentence, match)
-            for pattern in _LIVES:
-                for match in pattern.finditer(skeleton):
-                    yield from self._age(sentence, match)
+            for match in matches(skeleton, _LIVES):
+                yield from self._age(sentence, match)
         if skeleton.count(CLOCK) > 1:
             for match in _CLOCKS.finditer(skeleton):
                 yield from self._clock(sentence, match)
-        if "from" in skeleton:
-            for pattern in _CHANGE:
-                for match in pattern.finditer(skeleton):
-                    yield from self._change(sentence, match)
+        if "from " in skeleton:
+            for match in matches(skeleton, _CHANGE):
+                yield from self._change(sentence, match)
         if "point" in skeleton:
             for match in _SCORE.finditer(skeleton):
                 yield from self._change(sentence, match, exact=True)

@@ -58,19 +58,22 @@ _BEFORE_DATE = re.compile(
 class ImpossibleDate(Rule):
     """A day that its month does not have, or a minute that no hour has."""
 
+    least = 1
     title = "impossible date"
     help = "There is no such day or time of the day."
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""
         text = sentence.text
-        for pattern in (DATE, _HIGH_DAY):
+        # The reader sees dates wherever a month stands beside a number.
+        for pattern in (DATE, _HIGH_DAY) if any(each.kind == "date" for each in sentence.numerals) else ():
             for match in pattern.finditer(text):
                 found = _named(text, match)
                 if found is not None:
                     yield _finding(sentence.offset, match.span(), match[0], found)
-        for start, end, message in _numeric(text):
-            yield _finding(sentence.offset, (start, end), text[start:end], message)
+        if len(sentence.numerals) > 2:
+            for start, end, message in _numeric(text):
+                yield _finding(sentence.offset, (start, end), text[start:end], message)
         if ":" in text and not _SCORE.search(text):
             for match in _CLOCK.finditer(text):
                 hours, minutes = int(match[1]), int(match[2])
@@ -155,14 +158,14 @@ def _days(month: int, year: int | None) -> str:
 
 
 def _numeric(text: str) -> Iterable[tuple[int, int, str]]:
-    for match in _ISO.finditer(text):
+    for match in _ISO.finditer(text) if text.count("-") > 1 else ():
         year, month, day = (int(match[group]) for group in (1, 2, 3))
         if not 1 <= month <= 12:
             if 1 <= day <= 31 and 1800 <= year <= 2100 and 12 < month <= 31:
                 yield *match.span(), f"there is no month {month}"
         elif not day_exists(day, month, year) and day:
             yield *match.span(), _days(month, year)
-    for match in _SLASHED.finditer(text):
+    for match in _SLASHED.finditer(text) if text.count("/") > 1 or text.count(".") > 1 else ():
         one, other, year = int(match[1]), int(match[3]), int(match[4])
         if not (1 <= one <= 31 and 1 <= other <= 31) or not 1800 <= year <= 2100:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, plain, rules, written_like
+from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules, written_like
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
 
 if TYPE_CHECKING:
@@ -34,15 +34,21 @@ _TO = rf"(?:from|,? compared with) (?:an? [a-z]+ )?(?:of )?{_A}(?: [a-z/]+){{0,4
 _FROM = rf"to (?:an? [a-z]+ )?(?:of )?{_B}(?: [a-z/]+){{0,4}}?,? from (?:an? [a-z]+ )?(?:of )?{_A}"
 
 _CHANGES = [
-    re.compile(
-        rf"\b(?P<way>{_UP}|{_DOWN})(?: by)?(?: an? [a-z]+)? {_P}(?:{_STRICT_GAP}(?:, | )|{_GAP_TO_COMMA})(?:{_TO})"
+    (
+        (" from ", " compared "),
+        re.compile(
+            rf"\b(?P<way>{_UP}|{_DOWN})(?: by)?(?: an? [a-z]+)? {_P}(?:{_STRICT_GAP}(?:, | )|{_GAP_TO_COMMA})(?:{_TO})"
+        ),
     ),
-    re.compile(rf"\b(?P<way>{_UP}|{_DOWN})(?: by)? {_P}{_STRICT_GAP} (?:{_FROM})"),
-    re.compile(
-        rf"\b{_TO}{_STRICT_GAP}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up"
-        rf"|down) )(?:by )?{_P}"
+    ((" from ",), re.compile(rf"\b(?P<way>{_UP}|{_DOWN})(?: by)? {_P}{_STRICT_GAP} (?:{_FROM})")),
+    (
+        ("from ", "compared "),
+        re.compile(
+            rf"\b{_TO}{_STRICT_GAP}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up"
+            rf"|down) )(?:by )?{_P}"
+        ),
     ),
-    re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}"),
+    ((" from ", " compared "), re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}")),
 ]
 _TIMES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
 _MULTIPLE = re.compile(rf"\b(?P<before>[a-z]+ )?(?P<word>{'|'.join(_TIMES)})(?:,|[a-z ]{{0,20}}?) (?:{_TO})")
@@ -54,14 +60,20 @@ _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
 _NOUNS = r"(?: [a-z\-]+){0,4}?"
 _SHARES = [
-    re.compile(
-        rf"{_COUNTED} (?:out of|of) (?:the |a total of |its |their |his |her |all )?{_WHOLE}{_NOUNS}(?: \("
-        rf"| ?, or |, i\.e\. ){_P}(?=[),. ])(?! [ci])"
+    (
+        (" of ",),
+        re.compile(
+            rf"{_COUNTED} (?:out of|of) (?:the |a total of |its |their |his |her |all )?{_WHOLE}{_NOUNS}(?: \("
+            rf"| ?, or |, i\.e\. ){_P}(?=[),. ])(?! [ci])"
+        ),
     ),
-    re.compile(
-        rf"\bof (?:the |a total of |these |all )?{_WHOLE}{_NOUNS}(?: [a-z]+){{0,2}}, {_COUNTED}{_NOUNS} \({_P}\)"
+    (
+        ("of ",),
+        re.compile(
+            rf"\bof (?:the |a total of |these |all )?{_WHOLE}{_NOUNS}(?: [a-z]+){{0,2}}, {_COUNTED}{_NOUNS} \({_P}\)"
+        ),
     ),
-    re.compile(rf"{_P}{_NOUNS} \({_COUNTED} ?(?:of|out of|/) ?(?:the )?{_WHOLE}{_NOUNS}\)"),
+    ((" of ", "/"), re.compile(rf"{_P}{_NOUNS} \({_COUNTED} ?(?:of|out of|/) ?(?:the )?{_WHOLE}{_NOUNS}\)")),
 ]
 _HEDGED_TIMES = ("more ", "than ", "nearly ", "almost ", "about ", "roughly ", "not ", "over ")
 
@@ -77,16 +89,14 @@ class Percents(Rule):
         """Looks for changes with both values, shares with both counts, and doubling."""
         skeleton = sentence.skeleton
         if PERCENT in skeleton and len(sentence.quantities) > 2:
-            for pattern in _CHANGES:
-                for match in pattern.finditer(skeleton):
-                    yield from self._change(sentence, match)
-            for pattern in _SHARES:
-                for match in pattern.finditer(skeleton):
-                    yield from self._share(sentence, match)
+            for match in matches(skeleton, _CHANGES):
+                yield from self._change(sentence, match)
+            for match in matches(skeleton, _SHARES):
+                yield from self._share(sentence, match)
             if "point" in skeleton:
                 for match in _POINTS.finditer(skeleton):
                     yield from self._points(sentence, match)
-        if "led" in skeleton or "halved" in skeleton:
+        if "from " in skeleton and any(word in skeleton for word in _TIMES):
             for match in _MULTIPLE.finditer(skeleton):
                 yield from self._multiple(sentence, match)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.calendar_words import DATE, read_date
@@ -48,6 +47,7 @@ _OF_KIND = {
 _TIME = re.compile(r"(?<![\d:.,])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _LOOSE_MARK = re.compile(r" ([,;:.)\]%])|([(\[]) ")
+_SPACED = re.compile(r" [,;:.)\]%]|[(\[] ")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _HEDGES = (
@@ -166,17 +166,39 @@ class Sentence:
         True
     """
 
-    __slots__ = ("__dict__", "numerals", "offset", "text")
+    __slots__ = ("_quantities", "_skeleton", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
         self.text = text
         self.offset = offset
         self.numerals = numerals
         """With offsets in the document."""
+        self._quantities: list[Quantity] | None = None
+        self._skeleton: str | None = None
 
-    @cached_property
+    @property
     def quantities(self) -> list[Quantity]:
         """All quantities, in order."""
+        if self._quantities is None:
+            self._quantities = self._merged()
+        return self._quantities
+
+    @property
+    def skeleton(self) -> str:
+        """The sentence in lower case with slots, without space around brackets and before marks."""
+        if self._skeleton is None:
+            self._skeleton = self._with_slots()
+        return self._skeleton
+
+    def get(self, match: re.Match[str], name: str) -> Quantity:
+        """The quantity of a named slot of a match."""
+        return self.quantities[ord(match[name][-1]) - _FIRST]
+
+    def within(self, text: str) -> list[Quantity]:
+        """The quantities whose slots stand in a part of the skeleton."""
+        return [self.quantities[ord(char) - _FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
+
+    def _merged(self) -> list[Quantity]:
         merged: list[Quantity] = []
         for each in self._raw():
             last = merged[-1] if merged else None
@@ -192,24 +214,21 @@ class Sentence:
                 merged.append(each)
         return merged[:MAX_QUANTITIES]
 
-    @cached_property
-    def skeleton(self) -> str:
-        """The sentence in lower case with slots, without space around brackets and before marks."""
+    def _with_slots(self) -> str:
         parts, end = [], 0
+        text = self.text.lower()
+        if len(text) != len(self.text):  # some letters have a longer lower case
+            text = "".join(char.lower() if len(char.lower()) == 1 else char for char in self.text)
+        text = _PRIVATE.sub(" ", text) if _PRIVATE.search(text) else text
         for index, each in enumerate(self.quantities):
-            parts.append(_PRIVATE.sub(" ", self.text[end : each.start - self.offset]).lower())
+            parts.append(text[end : each.start - self.offset])
             parts.append(_CLASSES[each.group] + chr(_FIRST + index))
             end = each.end - self.offset
-        parts.append(_PRIVATE.sub(" ", self.text[end:]).lower())
-        return _LOOSE_MARK.sub(r"\1\2", _SPACE.sub(" ", "".join(parts))).strip()
-
-    def get(self, match: re.Match[str], name: str) -> Quantity:
-        """The quantity of a named slot of a match."""
-        return self.quantities[ord(match[name][-1]) - _FIRST]
-
-    def within(self, text: str) -> list[Quantity]:
-        """The quantities whose slots stand in a part of the skeleton."""
-        return [self.quantities[ord(char) - _FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
+        parts.append(text[end:])
+        joined = "".join(parts)
+        if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
+            joined = _SPACE.sub(" ", joined)
+        return _LOOSE_MARK.sub(r"\1\2", joined) if _SPACED.search(joined) else joined
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""
@@ -245,7 +264,7 @@ class Sentence:
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
         found = []
-        for match in DATE.finditer(self.text) if len(self.numerals) else ():
+        for match in DATE.finditer(self.text) if any(each.kind == "date" for each in self.numerals) else ():
             date = read_date(match)
             if date is not None:
                 found.append(self._whole(match, "date", date.days, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, rules
+from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
@@ -20,14 +20,15 @@ _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B = slot("a", _VALUE), slot("b", _VALUE)
 _DASH = r" ?(?:–|—|-|to|,|;) ?"
 _LIMITS = [
-    re.compile(
+    ((' maximum', ' high'), re.compile(
         rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
-        rf"|high) (?:of |is |was )?{_B}"),
-    re.compile(rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}"),
+        rf"|high) (?:of |is |was )?{_B}")),
+    (('at least ',), re.compile(
+        rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
 ]  # fmt: skip
 _BETWEEN = re.compile(
     rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between"
-    rf"|ranging between) {_A}(?: [a-z]+)?? (?:and|to) {_B}(?P<tail> [a-z]+)?"
+    rf"|ranging between) {_A}(?: [a-z]+)?? (?:and|to) {_B}"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _YEARS = re.compile(
@@ -44,6 +45,7 @@ _CENTRE = re.compile(
     rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
+_TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
     r"|odds|election|vote)"
@@ -62,15 +64,16 @@ class Ranges(Rule):
         if len(sentence.quantities) < 2:
             return
         skeleton = sentence.skeleton
-        for pattern in _LIMITS:
-            for match in pattern.finditer(skeleton):
-                yield from self._order(sentence, match)
+        for match in matches(skeleton, _LIMITS):
+            yield from self._order(sentence, match)
         if "between" in skeleton or "rang" in skeleton:
             for match in _BETWEEN.finditer(skeleton):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
+                if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
+                    continue
                 if not (a.value < 0 or b.value < 0 or _REVERSED.search(skeleton) or a.group == "percent"):
                     yield from self._order(sentence, match, least=1.2)
-        for match in _AGED.finditer(skeleton):
+        for match in matches(skeleton, ((("age", "pp."), _AGED),)):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):

@@ -165,8 +165,13 @@ class Repeats(Rule):
 
     def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares each mention with the earlier ones of the same name."""
+        if len(sentences) < 2:
+            return
         seen: dict[str, list[_Mention]] = {}
+        worth = _worth_comparing(sentences)
         for index, sentence in enumerate(sentences):
+            if index not in worth:
+                continue
             for mention in _mentions(sentence, index):
                 for earlier in seen.get(mention.key, ()):
                     if index - earlier.index <= WINDOW and _contradict(earlier, mention):
@@ -177,6 +182,31 @@ class Repeats(Rule):
                         )
                         break
                 seen.setdefault(mention.key, []).append(mention)
+
+
+def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
+    """Sentences with a number whose digits come again in another order or size, or with an attribute that does."""
+    by_digits: dict[str, dict[float, set[int]]] = {}
+    by_word: dict[str, set[int]] = {}
+    for index, sentence in enumerate(sentences):
+        for each in sentence.quantities:
+            digits = "".join(sorted(f"{abs(each.value):.10g}".partition("e")[0].replace(".", "").strip("0")))
+            by_digits.setdefault(digits.lstrip("0"), {}).setdefault(each.value, set()).add(index)
+        for word in _BOUND:
+            if word in sentence.text:
+                by_word.setdefault(word, set()).add(index)
+    found = {index for values in by_digits.values() if len(values) > 1 for some in values.values() for index in some}
+    found |= {index for some in by_word.values() if len(some) > 1 for index in some}
+    for word, stems in (
+        ("height", ("tall", "high")),
+        ("length", ("long",)),
+        ("width", ("wide",)),
+        ("depth", ("deep",)),
+    ):
+        if word in by_word:
+            found |= by_word[word]
+            found |= {i for i, each in enumerate(sentences) if any(stem in each.text for stem in stems)}
+    return found
 
 
 def is_slip(one_: float, other: float) -> bool:

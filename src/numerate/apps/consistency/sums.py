@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Sums"]
 
 _NUMBER = COUNT + MONEY + UNIT
 _Q = one(_NUMBER)
-_WORD = rf"(?:[a-z$€£'’.\-]+|{one(ORDINAL)})"
+_WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
 _WORDS = rf"(?: (?!and |or |plus ){_WORD}){{0,5}}?"
 _NOUN = rf"(?: (?!and |or |plus ){_WORD}){{1,5}}?"
 _AND = r"(?:,? and|, plus|,? plus|;|,)"
@@ -29,42 +29,44 @@ _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3
 _TOTAL = slot("total", _NUMBER)
 
 _AFTER = [
-    re.compile(rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
-               rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}"),
-    re.compile(
+    (('total', 'sum'), re.compile(
+        rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
+               rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}")),
+    (('in all', 'in total', 'altogether', 'all told', 'combined'), re.compile(
         rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total"
-        rf"|altogether|all told|combined)\b"),
-    re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points"),
-    re.compile(
+        rf"|altogether|all told|combined)\b")),
+    (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
+    (('wins',), re.compile(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
         rf"|defeats?|draws?|ties))"
-               rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)"),
-    re.compile(
+               rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
+    (('won ',), re.compile(
         rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of"
         rf"|from) "
-               rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)"),
+               rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
 ]  # fmt: skip
 _BEFORE = [
     # A colon or bracket, then nothing but parts.
-    re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?: {_PARTS}(?=[.;)]|$)"),
-    re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)"),
-    re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)"),
-    re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)"),
-    re.compile(
+    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?: {_PARTS}(?=[.;)]|$)")),
+    ((' (',), re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)")),
+    (('a total of',), re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)")),
+    (('in all', 'in total'), re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)")),
+    (('randomi', 'assigned', 'allocated', 'divided', 'split'), re.compile(
         rf"{_TOTAL}{_NOUN} (?:was|were)? ?(?:randomi[sz]ed|randomly assigned|assigned|allocated|divided"
-        rf"|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)"),
-    re.compile(
+        rf"|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)")),
+    (('consist', 'compris', 'composed', 'made up'), re.compile(
         rf"{_TOTAL}(?:{_NOUN})? (?:consist(?:s|ed|ing) of|compris(?:es|ed|ing)|(?:is |was |are "
-        rf"|were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)"),
-    re.compile(
+        rf"|were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)")),
+    (('split',), re.compile(
         rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
-        rf"|was) split (?P<parts>{_Q} to {_Q})"),
+        rf"|was) split (?P<parts>{_Q} to {_Q})")),
 ]  # fmt: skip
 _AT_MOST = [
-    re.compile(rf"{_TOTAL}{_WORDS}, of which {_PARTS}(?=[.;)]|$)"),
-    re.compile(
-        rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)"),
-    re.compile(rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)"),
+    ((', of which',), re.compile(rf"{_TOTAL}{_WORDS}, of which {_PARTS}(?=[.;)]|$)")),
+    ((' of them',), re.compile(
+        rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
+    (('of ',), re.compile(
+        rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
 _OPPOSITES = [
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
@@ -84,6 +86,7 @@ _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 class Sums(Rule):
     """The parts that a sentence names must add up to the total that it names."""
 
+    least = 3
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
 
@@ -92,15 +95,14 @@ class Sums(Rule):
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
-        for pattern in _AFTER:
-            for match in pattern.finditer(skeleton):
-                yield from self._equal(sentence, match)
-        for pattern in _BEFORE:
-            for match in pattern.finditer(skeleton):
-                yield from self._equal(sentence, match)
-        for pattern in _AT_MOST:
-            for match in pattern.finditer(skeleton):
-                yield from self._at_most(sentence, match, "of which" in match[0])
+        if sum(skeleton.count(each) for each in _NUMBER) < 3:
+            return
+        for match in matches(skeleton, _AFTER):
+            yield from self._equal(sentence, match)
+        for match in matches(skeleton, _BEFORE):
+            yield from self._equal(sentence, match)
+        for match in matches(skeleton, _AT_MOST):
+            yield from self._at_most(sentence, match, "of which" in match[0])
 
     def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
@@ -141,7 +143,7 @@ def _may_add(parts: Sequence[Quantity], total: Quantity) -> bool:
         return False
     # A total far away from the sum is another kind of number: `9 men and 3 women in 1,200 matches in total`.
     whole = sum(part.value for part in parts)
-    return whole / 3 <= total.value <= 3 * whole
+    return 0.6 * whole <= total.value <= 1.7 * whole and all(part.value != total.value for part in parts)
 
 
 def _is_numbered(parts: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, rules
+from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.numerals.unit_factors import dimension_name
 
@@ -47,6 +47,11 @@ _BEFORE = re.compile(
     + _HEDGE
     + slot("q", UNIT)
 )
+_STEMS = (
+    "weigh", "mass of", "height of", "altitude of", "elevation of", "length of", "distance of", "width of",
+    "diameter of", "radius of", "wingspan of", "thickness of", "depth of", "speed of", "speeds of", "velocity of",
+    "area of", "volume of", "temperature", "duration of", "time of", "lasted ", "lasts ",
+)  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -62,6 +67,7 @@ _AFTER = re.compile(
 class UnitFit(Rule):
     """The unit of a weight, height, speed, ... must measure that."""
 
+    least = 1
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
 
@@ -70,11 +76,11 @@ class UnitFit(Rule):
         skeleton = sentence.skeleton
         if UNIT not in skeleton:
             return
-        for match in _BEFORE.finditer(skeleton):
+        for match in matches(skeleton, ((_STEMS, _BEFORE),)):
             name = next(key for key, value in match.groupdict().items() if value is not None and key != "q")
             _, allowed, what = _WHAT[name.replace("_", "-")]
             yield from self._compared(sentence, match, allowed, what)
-        for match in _AFTER.finditer(skeleton):
+        for match in matches(skeleton, ((tuple(_ADJECTIVES), _AFTER),)):
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"]])
 
     def _compared(
