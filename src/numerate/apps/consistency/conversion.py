@@ -62,8 +62,10 @@ class Conversion(Rule):
 def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
         return None
-    if one_.before.rstrip().endswith(("'", "′", "’")):
-        return None  # the inches of `6 ' 4 185 lb` run into the next number
+    # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
+    before = one_.before.rstrip(" \u200b\u00a0")
+    if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
+        return None
     if not _is_conversion(one_.unit, other.unit, len(other.numerals) > 1):
         return None
     values = converted(one_.value, one_.unit, other.unit)
@@ -72,6 +74,8 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
         values += converted(one_.value, one_.unit, other.unit, difference=True)
     if not values:
         return None
+    if not temperature and one_.value * other.value < 0:
+        values = tuple(-value for value in values)  # a dash before a number, read as a sign
     best = min(values, key=lambda value: abs(value - other.value))
     factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.

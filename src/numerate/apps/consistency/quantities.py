@@ -46,8 +46,6 @@ _OF_KIND = {
 }  # fmt: skip
 _TIME = re.compile(r"(?<![\d:.,])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
-_LOOSE_MARK = re.compile(r" ([,;:.)\]%])|([(\[]) ")
-_SPACED = re.compile(r" [,;:.)\]%]|[(\[] ")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _HEDGES = (
@@ -228,7 +226,11 @@ class Sentence:
         joined = "".join(parts)
         if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
             joined = _SPACE.sub(" ", joined)
-        return _LOOSE_MARK.sub(r"\1\2", joined) if _SPACED.search(joined) else joined
+        # Tokenised texts have spaces around their marks.
+        for mark in ",;:.)]%":
+            if f" {mark}" in joined:
+                joined = joined.replace(f" {mark}", mark)
+        return joined.replace("( ", "(").replace("[ ", "[")
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""

@@ -28,7 +28,7 @@ _LIMITS = [
 ]  # fmt: skip
 _BETWEEN = re.compile(
     rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between"
-    rf"|ranging between) {_A}(?: [a-z]+)?? (?:and|to) {_B}"
+    rf"|ranging between) {_A} (?:and|to) {_B}"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _YEARS = re.compile(
@@ -45,6 +45,7 @@ _CENTRE = re.compile(
     rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
+_SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
@@ -70,6 +71,8 @@ class Ranges(Rule):
             for match in _BETWEEN.finditer(skeleton):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
                 if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
+                    continue
+                if _BC.search(skeleton) or _SCALED.match(skeleton, match.end("b")):
                     continue
                 if not (a.value < 0 or b.value < 0 or _REVERSED.search(skeleton) or a.group == "percent"):
                     yield from self._order(sentence, match, least=1.2)

@@ -75,6 +75,11 @@ _OPPOSITES = [
 ]  # fmt: skip
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
+_REFERENCE = re.compile(
+    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem|pages?|route|highway|"
+    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase|episode|channel)\s*$"
+    r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
+)
 _OPEN = re.compile(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
     r"more|another|additional|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
@@ -109,7 +114,7 @@ class Sums(Rule):
         parts = [part for part in parts if part is not total]
         if not _may_add(parts, total) or _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
             return
-        if _is_numbered(match["parts"]):
+        if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
             return
         whole = sum(part.value for part in parts)
         slack = _slack(total) + sum(map(_slack, parts))
@@ -147,9 +152,9 @@ def _may_add(parts: Sequence[Quantity], total: Quantity) -> bool:
 
 
 def _is_numbered(parts: str) -> bool:
-    """Whether the parts are numbers of things: `Anthology 2 and Anthology 3`, `row 4 and row 6`."""
+    """Whether the parts are numbers of things: `Anthology 2 and Anthology 3`, `Tables 5 and 6`."""
     names = _NAME.findall(parts)
-    return len(names) > 1 and len(set(names)) < len(names)
+    return (len(names) > 1 and len(set(names)) < len(names)) or _REFERENCE.search(parts) is not None
 
 
 def _slack(quantity: Quantity) -> float:

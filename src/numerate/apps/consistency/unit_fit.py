@@ -47,6 +47,7 @@ _BEFORE = re.compile(
     + _HEDGE
     + slot("q", UNIT)
 )
+_CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
 _STEMS = (
     "weigh", "mass of", "height of", "altitude of", "elevation of", "length of", "distance of", "width of",
     "diameter of", "radius of", "wingspan of", "thickness of", "depth of", "speed of", "speeds of", "velocity of",
@@ -89,6 +90,9 @@ class UnitFit(Rule):
         quantity = sentence.get(match, "q")
         measured = dimension_name(quantity.unit or "")
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
+            return
+        # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
+        if _CONTINUED.match(sentence.skeleton, match.end("q")):
             return
         message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
         yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)
