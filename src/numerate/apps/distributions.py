@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import plain
-from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.consistency.table_numbers import NumberTable, table_of
 from numerate.apps.findings import Finding
 from numerate.apps.slips import SLIP_NAMES, slips_of
 
@@ -122,14 +122,14 @@ class ColumnDistributions:
         collected: dict[str, _Collector] = {}
         for document in documents:
             if document.kind != "text":
-                collected.setdefault(_name(document), _Collector()).add(NumberTable(document))
+                collected.setdefault(_name(document), _Collector()).add(table_of(document))
         self._fits |= {name: each.fitted() for name, each in collected.items()}
 
     def check(self, document: Document) -> list[Finding]:
         """Cells that are improbable in their column, or beside another column, with the slip that explains them."""
         if document.kind == "text" or not document.rows:
             return []
-        table = NumberTable(document)
+        table = table_of(document)
         fit = self._fits.get(_name(document))
         if fit is None:
             collector = _Collector()
