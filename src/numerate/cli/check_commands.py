@@ -48,7 +48,7 @@ def check(
         raise BadInput("--model and --no-model exclude each other: give one of them")
     if top < 0:
         raise BadInput(f"--top must not be negative, got {top}")
-    from numerate.apps.check import FALSE_ALARMS, CheckOptions, check_ignored, model_checker
+    from numerate.apps.check import CheckOptions, check_ignored, model_checker
     from numerate.apps.check_page import KEPT_TEXT, check_page
     from numerate.apps.check_processes import check_files
     from numerate.apps.formats.opening import check_format
@@ -57,7 +57,7 @@ def check(
     check_ignored(names)
     check_format(kind)
     count = process_count(processes)
-    options = CheckOptions(ignore=names, false_alarms=false_alarms or FALSE_ALARMS, kind=kind)
+    options = CheckOptions(ignore=names, false_alarms=false_alarms, kind=kind)
     judge = model_checker(model, false_alarms=false_alarms, fast=fast) if model is not None else None
     with progress(files) as on_position:
         outcome = check_files(
