@@ -128,7 +128,7 @@ REQUIRED = {
 KNOWN = {
     "log": {"$schema", "version", "runs"},
     "run": {"tool", "columnKind", "invocations", "results"},
-    "driver": {"name", "version", "semanticVersion", "informationUri", "rules"},
+    "driver": {"name", "version", "semanticVersion", "rules"},
     "rule": {"id", "name", "shortDescription", "fullDescription", "defaultConfiguration"},
     "result": {"ruleId", "ruleIndex", "level", "message", "locations", "rank", "partialFingerprints"},
     "location": {"physicalLocation", "logicalLocations"},

@@ -82,7 +82,7 @@ _REFERENCE = re.compile(
 )
 _OPEN = re.compile(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
-    r"more|another|additional|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
+    r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
