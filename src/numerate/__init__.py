@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
+    from numerate.apps.check import check
     from numerate.apps.number_regressor import NumberRegressor
     from numerate.apps.sentence_module import NumberTransformer
     from numerate.modeling.attaching import attach, detach, from_pretrained
@@ -38,6 +39,7 @@ _LAZY = {
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
+    "check": "apps.check",
     "detach": "modeling.attaching",
     "find": "reading",
     "find_batch": "reading",
@@ -85,6 +87,7 @@ __all__ = [
     "__version__",
     "apps",
     "attach",
+    "check",
     "detach",
     "embedders",
     "find",
