@@ -16,6 +16,7 @@ from numerate.modeling.adapters import adapter_names, base_parameters, base_stat
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
 from numerate.modeling.asking import has_trained_head, mark_head
 from numerate.modeling.base_loading import check_base, load_base
+from numerate.modeling.compact_storage import COMPACT_FILE, check_bits, rounded, save_compact
 from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
 from numerate.modeling.folder_checks import check_finite
 from numerate.modeling.introspection import TASKS, base_of
@@ -106,8 +107,9 @@ def fingerprint_of(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None
 
 
 def save_model(
-    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None
-) -> None:
+    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None,
+    bits: int | None = None,
+) -> None:  # fmt: skip
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
     whole = model.state_dict() if state_dict is None else state_dict
     state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
@@ -117,6 +119,12 @@ def save_model(
             "the adapters are those of get_peft_model(model): save with the PeftModel's own save_pretrained, or call "
             "its merge_and_unload() before"
         )
+    if bits is not None:
+        check_bits(bits)
+        if adapters.has_adapters(model.backbone) or getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
+            raise ArtefactError(f"bits={bits} takes a backbone without adapters or quantised layers: merge them first")
+        backbone = backbone is not False
+        state = rounded(state) if backbone else state  # the fingerprint is that of the weights that will be loaded
     now = fingerprint_of(model.backbone, state)
     if backbone is None:
         before = model.backbone_fingerprint
@@ -132,23 +140,28 @@ def save_model(
     trained = has_trained_head(model)
     config = dataclasses.replace(
         describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
-        fitted=model.fitted or trained, trained=trained,
+        fitted=model.fitted or trained, trained=trained, stored_bits=bits,
     )  # fmt: skip
     artefact.save_artefact(folder, config, own_state(whole), model.citation, model.model_tags or ())
     if names:
         adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
-    if backbone:
+    if backbone and bits is not None:
+        save_compact(base_of(model.backbone), state, model.processor, Path(folder) / artefact.BASE_FOLDER)
+    elif backbone:
         inside = str(Path(folder) / artefact.BASE_FOLDER)
+        (Path(inside) / COMPACT_FILE).unlink(missing_ok=True)  # of an earlier save in 8 bits
         with adapters.without_adapters(model.backbone) as base:
             given = state_dict is not None or names
             base.save_pretrained(inside, state_dict=base_state(model.backbone, state) if given else None)
         model.processor.tokenizer.save_pretrained(inside)
 
 
-def push_model(model: NumberModel, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
+def push_model(
+    model: NumberModel, repo_id: str, *, backbone: bool | None = None, bits: int | None = None, **options: Any
+) -> str:
     """Saves into a temporary folder and uploads it to the Hub; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
-        save_model(model, folder, backbone=backbone)
+        save_model(model, folder, backbone=backbone, bits=bits)
         return artefact.push_artefact(folder, repo_id, **options)
 
 
