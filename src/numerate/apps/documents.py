@@ -1,0 +1,162 @@
+"""The `Document` class: what `numerate check` reads, as a text with sentences, a table, or records."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from numerate.reading import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["Document", "DocumentKind", "Problem", "sentence_spans"]
+
+DocumentKind = Literal["text", "table", "records"]
+
+# A mark, closing quotes and brackets, then space and something that may begin a sentence. Years, codes and names
+# may begin with a digit.
+_END = re.compile(
+    r"[.!?…][\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)|\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*•]|\d+[.)])\s)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|Jr|Sr|vs|approx|ca|cf|Fig|Figs|Tab|Eq|Sec|Vol|pp?|al|est|Gen"
+    r"|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev|Mt|Ft|Ave|Blvd|Dept|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Art|Abb|bzw"
+    r"|Nr|ft|in|sq|cu|min|max|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A piece of a file: a text, or the rows of a table, or flattened records. Large files are given in several pieces.
+
+    Attributes:
+        kind: `text`, `table` or `records`.
+        source: Name of the file.
+        text: The text; empty for tables and records.
+        header: Names of the columns, or key paths of the records.
+        rows: Cells as strings, one for each column; `""` is a missing cell.
+        first_row: Index of the first row in the whole table, from 0.
+        lines: Line in the file of each row (tables, records), or of each anchor (texts); may be empty.
+        anchors: Offsets in `text` that begin at the lines of `lines`; ascending. Empty: `text` begins at line 1.
+        columns: Character in the line (from 1) of each anchor; empty if each anchor begins a line.
+        caption: Title of a table, or the heading above a text.
+        is_last: Whether no further piece of the same table follows.
+
+    Example:
+        >>> text = Document(kind="text", text="It weighs 5 kg. That is 11 lb.")
+        >>> [text.text[start:end] for start, end in text.sentences]
+        ['It weighs 5 kg.', 'That is 11 lb.']
+        >>> [numeral.text for numeral in text.numerals]
+        ['5', '11']
+        >>> table = Document(kind="table", header=("year", "sales"), rows=[["2020", "5"], ["2021", "7"]])
+        >>> table.column("sales"), len(table)
+        (['5', '7'], 2)
+    """
+
+    kind: DocumentKind
+    source: str = ""
+    text: str = ""
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    first_row: int = 0
+    lines: Sequence[int] = ()
+    anchors: Sequence[int] = ()
+    columns: Sequence[int] = ()
+    caption: str = ""
+    is_last: bool = True
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Start and end of each sentence of the text, without the space around it."""
+        return sentence_spans(self.text)
+
+    @cached_property
+    def numerals(self) -> list[Numeral]:
+        """All numerals of the text, read with number words."""
+        return make_reader("standard", words=True).find(self.text)
+
+    def numerals_of(self, span: tuple[int, int]) -> list[Numeral]:
+        """The numerals inside a span of the text, such as a sentence."""
+        return [numeral for numeral in self.numerals if span[0] <= numeral.start and numeral.end <= span[1]]
+
+    def column(self, key: str) -> list[str]:
+        """The cells of a column.
+
+        Raises:
+            KeyError: There is no such column.
+        """
+        if key not in self.header:
+            raise KeyError(key)
+        index = list(self.header).index(key)
+        return [row[index] if index < len(row) else "" for row in self.rows]
+
+    def position(self, offset: int) -> tuple[int | None, int | None]:
+        """Line and column in the file, both from 1, of an offset in the text."""
+        if not self.anchors:
+            if self.lines:
+                return self.lines[0], None
+            line = self.text.count("\n", 0, offset) + 1
+            return line, offset - self.text.rfind("\n", 0, offset)
+        index = max(bisect_right(self.anchors, offset) - 1, 0)
+        first = self.columns[index] if self.columns else 1
+        inside = self.text[self.anchors[index] : offset]
+        if "\n" not in inside:
+            return self.lines[index], first + len(inside)
+        return self.lines[index] + inside.count("\n"), len(inside) - inside.rfind("\n")
+
+    def row_line(self, row: int) -> int | None:
+        """Line in the file of a row, counted in the whole table."""
+        index = row - self.first_row
+        return self.lines[index] if 0 <= index < len(self.lines) else None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A part of a file that cannot be read: it is named, and the rest is still checked.
+
+    Attributes:
+        source: Name of the file.
+        message: One line that says what is wrong.
+        line: Line in the file, from 1; None for the whole file.
+        fatal: Whether nothing of the file could be checked.
+    """
+
+    source: str
+    message: str
+    line: int | None = None
+    fatal: bool = False
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence; abbreviations and decimal points do not end one.
+
+    Example:
+        >>> text = "Dr. Lee paid $5.50. He left at 3 p.m. Then it rained."
+        >>> [text[start:end] for start, end in sentence_spans(text)]
+        ['Dr. Lee paid $5.50.', 'He left at 3 p.m. Then it rained.']
+    """
+    spans, start = [], 0
+    for match in _END.finditer(text):
+        end = match.end()
+        mark = match.start() + 1
+        if text[match.start()] == "." and _ABBREVIATION.search(text[max(0, mark - 12) : mark]) and end < len(text):
+            continue
+        spans.append((start, end))
+        start = end
+    spans.append((start, len(text)))
+    stripped = []
+    for begin, end in spans:
+        part = text[begin:end]
+        left = len(part) - len(part.lstrip())
+        if part.strip():
+            stripped.append((begin + left, begin + left + len(part.strip())))
+    return stripped
