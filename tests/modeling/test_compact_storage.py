@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -15,6 +14,9 @@ from transformers import AutoModelForMaskedLM, BertConfig, BertForMaskedLM
 import numerate
 from numerate.modeling.artefact import BASE_FOLDER, CONFIG_FILE, WEIGHTS_FILE, ArtefactError
 from numerate.modeling.compact_storage import COMPACT_FILE, packed, rounded, unpacked
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def attached(name: str = "bert", recipe: str = "in-place") -> Any:
@@ -104,7 +106,7 @@ def test_types_and_own_weights_alone(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "all", bits=8)
     assert not (tmp_path / "all" / BASE_FOLDER / "model.safetensors").exists()
     assert numerate.from_pretrained(tmp_path / "all").describe().stored_bits is None
-    with pytest.raises(OSError, match="model.safetensors"):  # nobody else reads the codes as weights
+    with pytest.raises(OSError, match=r"model\.safetensors"):  # nobody else reads the codes as weights
         AutoModelForMaskedLM.from_pretrained(tmp_path / "all" / BASE_FOLDER)
     for bits in (4, True, "8"):
         with pytest.raises(ValueError, match="bits must be 8"):

@@ -8,7 +8,6 @@ weights again: this saves space on the disk and on the way, not in memory.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,6 +17,7 @@ from numerate.modeling.introspection import tied_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from torch import Tensor
     from transformers import PreTrainedModel

@@ -107,8 +107,8 @@ def fingerprint_of(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None
 
 
 def save_model(
-    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None,
-    bits: int | None = None,
+    model: NumberModel, folder: str | Path, *, backbone: bool | None = None,
+    state_dict: dict[str, Tensor] | None = None, bits: int | None = None,
 ) -> None:  # fmt: skip
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
     whole = model.state_dict() if state_dict is None else state_dict
