@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numerate.config import ConfigError
 from numerate.modeling.compact_storage import BITS, packed, unpacked, unpacked_layout
 from numerate.modeling.folder_checks import ArtefactError, is_inside
+from numerate.modeling.number_calibration import CALIBRATION_FILE
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def _local(folder: str | Path) -> Path:
     try:
         kinds = ("json", "safetensors", "jinja")
         inside = [f"{folder}/*.{kind}" for folder in (BASE_FOLDER, ADAPTER_FOLDER) for kind in kinds]
-        patterns = [CONFIG_FILE, WEIGHTS_FILE, "model.safetensors", *inside]
+        patterns = [CONFIG_FILE, WEIGHTS_FILE, CALIBRATION_FILE, "model.safetensors", *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         raise ArtefactError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.artefact import NumberModelConfig
     from numerate.modeling.fingerprint import Fingerprint
+    from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
 
 __all__ = ["PretrainedInterface"]
@@ -46,6 +47,8 @@ class PretrainedInterface(nn.Module):
     """Whether the backbone's weights were loaded from a saved model, and are in no other place."""
     max_tokens: int | None = None
     """The number of tokens at which training texts were cut, and at which `predict` cuts; None if it is not known."""
+    calibration: NumberCalibration | None = None
+    """What held-out texts say of its errors, saved with it; None without. See `numerate.apps.plausible.calibrate`."""
 
     def __init__(self) -> None:
         super().__init__()

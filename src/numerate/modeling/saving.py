@@ -21,6 +21,7 @@ from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparabl
 from numerate.modeling.folder_checks import check_finite
 from numerate.modeling.introspection import TASKS, base_of
 from numerate.modeling.named_checkpoint import difference, misfit
+from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import current_name, load_recipe, recipe_names
 from numerate.modeling.trainer_checkpoint import CONFIG_KEY
@@ -143,6 +144,10 @@ def save_model(
         fitted=model.fitted or trained, trained=trained, stored_bits=bits,
     )  # fmt: skip
     artefact.save_artefact(folder, config, own_state(whole), model.citation, model.model_tags or ())
+    calibration = Path(folder) / CALIBRATION_FILE
+    calibration.unlink(missing_ok=True)
+    if model.calibration is not None:
+        calibration.write_text(model.calibration.to_json(), encoding="utf-8")
     if names:
         adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
     if backbone and bits is not None:
@@ -212,6 +217,7 @@ def load_model(
     model.fitted, model.max_tokens = config.fitted, config.max_tokens
     model.has_own_backbone = saved.is_checkpoint or (config.base_included and backbone is None)
     mark_head(model, trained=config.trained)
+    model.calibration = read_calibration(saved.folder)
     return model.eval()  # as in transformers
 
 
