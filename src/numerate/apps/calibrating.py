@@ -12,7 +12,7 @@ from numerate.apps.plausible import scores_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
-from numerate.modeling.number_calibration import MEASURES, NumberCalibration, fit_calibration
+from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ _BEHIND = re.compile(r".*\d", re.DOTALL)
 
 
 def calibrate(
-    model: NumberModel, texts: Iterable[str], *, about: str = "", batch_tokens: int = BATCH_TOKENS,
+    model: NumberModel, texts: Iterable[str], *, rows: Iterable[str] = (), about: str = "",
+    batch_tokens: int = BATCH_TOKENS,
     progress: Callable[[int], Any] | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """Fits what a model's alarms and intervals mean to texts that it was not trained on, and whose numbers are right.
@@ -37,7 +38,8 @@ def calibrate(
 
     Args:
         model: A masked model with a trained number head.
-        texts: Held-out sentences or rows; some hundred numbers of each kind give a good calibration.
+        texts: Held-out sentences; some hundred numbers of each kind give a good calibration.
+        rows: Held-out rows of tables, as `numerate.records.row_text` writes them; they are calibrated apart.
         about: What the texts are, in one line.
         batch_tokens: Tokens of one pass.
         progress: Called with the count of numbers after each pass.
@@ -49,19 +51,23 @@ def calibrate(
     kinds: list[str] = []
     seen: list[str] = []
     every = list(texts)
+    sentences = len(every)
+    every += rows
     for hidden in hidden_numbers(model, every, batch_tokens=batch_tokens):
         middle, low, high = interval_ends(hidden.numbers)
         truth = signed_log(hidden.targets.values(), UNIT).double().cpu().numpy()
         scores = scores_of(hidden)[0]
         parts.append((truth, middle, low, high, *scores.values()))
-        kinds += [numeral.kind for numeral in hidden.numerals]
-        seen += _seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
+        prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
+        kinds += [prefix + numeral.kind for prefix, numeral in zip(prefixes, hidden.numerals, strict=True)]
+        read = _seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
+        seen += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
         if progress is not None:
             progress(len(kinds))
     if len(kinds) < FEWEST:
         raise BadInput(f"a calibration needs at least {FEWEST} numbers, got {len(kinds)}: give more texts")
     truth, middle, low, high, *values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    scores = dict(zip(MEASURES, values, strict=True))
+    scores: dict[str, np.ndarray] = dict(zip(MEASURES, values, strict=True))
     model.calibration = fit_calibration(
         kinds, scores, truth, middle, low, high, interval_kinds=seen, about=about or f"{len(every):,} texts"
     )

@@ -18,6 +18,7 @@ from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
+from numerate.modeling.number_calibration import CELL
 from numerate.modeling.plausibility import (
     BATCH_TOKENS,
     UNIT,
@@ -94,7 +95,7 @@ class Judgement:
 def judgements(
     model: NumberModel, texts: Sequence[str], *, measure: str = "slip", ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
-    explain: float = 1.0,
+    explain: float = 1.0, cells: bool = False,
 ) -> list[Judgement]:  # fmt: skip
     """A model's opinion of every number of the texts, in order.
 
@@ -107,6 +108,7 @@ def judgements(
         batch_tokens: Tokens of one pass.
         fast: First hide all numbers of a text at once, and ask again only for those that are not plausible then.
         explain: Median and interval are computed only for numbers with a `p` of at most this.
+        cells: Whether the texts are rows of tables, which are calibrated apart.
 
     Raises:
         BadInput: The model cannot judge numbers.
@@ -116,7 +118,7 @@ def judgements(
     wanted: list[int] | None = None
     if fast:
         for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens, together=True):
-            found += _judged(hidden, measure, ratio, calibration, explain)
+            found += _judged(hidden, measure, ratio, calibration, explain, cells=cells)
         counts: dict[int, int] = {}
         for each in found:
             counts[each.row] = counts.get(each.row, 0) + 1
@@ -124,7 +126,7 @@ def judgements(
         found, wanted = [each for each in found if each.row not in doubtful], sorted(doubtful)
         texts = [texts[row] for row in wanted]
     for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens):
-        found += _judged(hidden, measure, ratio, calibration, explain, wanted)
+        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells)
     return sorted(found, key=lambda each: (each.row, each.numeral.start))
 
 
@@ -161,15 +163,15 @@ class PlausibilityChecker:
             "measure": measure, "ratio": ratio, "batch_tokens": batch_tokens, "fast": fast, "calibration": calibration,
         }  # fmt: skip
 
-    def judge(self, texts: Sequence[str]) -> list[Judgement]:
-        """The model's opinion of every number of the texts."""
-        return judgements(self.model, texts, explain=self.false_alarms, **self._options)
+    def judge(self, texts: Sequence[str], *, cells: bool = False) -> list[Judgement]:
+        """The model's opinion of every number of the texts; `cells` says that they are rows of tables."""
+        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, **self._options)
 
     def check(self, document: Document) -> list[Finding]:
         """The numbers of a document that are reported at this rate of false alarms."""
         units = list(units_of(document))
         found: list[Finding] = []
-        for each in self.judge([unit.text for unit in units]):
+        for each in self.judge([unit.text for unit in units], cells=document.kind != "text"):
             unit = units[each.row]
             inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
             if inside and each.p <= self.false_alarms and (finding := _finding(each, unit, document)):
@@ -188,10 +190,10 @@ def scores_of(hidden: HiddenNumbers) -> tuple[dict[str, np.ndarray], list[list[S
 
 def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
-    rows: Sequence[int] | None = None,
+    rows: Sequence[int] | None = None, cells: bool = False,
 ) -> list[Judgement]:  # fmt: skip
     scores, readings, gains = scores_of(hidden)
-    kinds = [numeral.kind for numeral in hidden.numerals]
+    kinds = [(CELL if cells else "") + numeral.kind for numeral in hidden.numerals]
     tails = np.exp2(-scores["tail"])
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
     least = math.log2(ratio)

@@ -23,11 +23,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["ALARMS", "ALL", "CALIBRATION_FILE", "MEASURES", "NumberCalibration", "fit_calibration", "read_calibration"]
+__all__ = [
+    "ALARMS",
+    "ALL",
+    "CALIBRATION_FILE",
+    "CELL",
+    "MEASURES",
+    "NumberCalibration",
+    "fit_calibration",
+    "read_calibration",
+]
 
 CALIBRATION_FILE = "calibration.json"
 ALL = "all"
 """The group of all kinds together, for kinds with too few held-out numbers."""
+CELL = "cell-"
+"""Prefix of the groups of numbers in rows of tables, which are more or less surprising than those of sentences."""
 MEASURES = ("tail", "bits", "slip")
 """Scores that grow with how odd a number is; see `numerate.modeling.plausibility`."""
 ALARMS = (
@@ -36,6 +47,7 @@ ALARMS = (
 )  # fmt: skip
 """Shares of right numbers whose scores are stored."""
 MAX_ABOUT = 500
+GROUPS = (ALL, *KINDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +74,7 @@ class NumberCalibration(Config):
     about: str = ""
 
     def __post_init__(self) -> None:
-        known = {*KINDS, ALL}
+        known = {*GROUPS, *(CELL + name for name in GROUPS)}
         for measure, groups in self.scores.items():
             if measure not in MEASURES:
                 raise ConfigError(f"scores: unknown measure {measure[:40]!r}; known are {', '.join(MEASURES)}")
@@ -81,7 +93,7 @@ class NumberCalibration(Config):
         """The share of right numbers of the same kind that are at least as odd: (N,); 1 without a calibration."""
         groups, result = self.scores.get(measure, {}), np.ones(len(scores))
         logarithms = np.log(ALARMS)
-        names = np.array([name if name in groups else ALL for name in kinds])
+        names = np.array([_group(name, groups) for name in kinds])
         for name in set(names.tolist()):
             if name in groups:
                 mine, table = names == name, np.asarray(groups[name])
@@ -94,7 +106,7 @@ class NumberCalibration(Config):
         """Quantiles (N, Q), as signed logarithms, stretched so that intervals hold what they say."""
         result = np.array(quantiles, dtype=np.float64)
         for row, name in enumerate(kinds):
-            factors = self.stretch.get(name, self.stretch.get(ALL))
+            factors = self.stretch.get(_group(name, self.stretch))
             if factors is not None:
                 one = slice(row, row + 1)
                 result[one] = stretched(p, result[one], medians[one], factors)
@@ -108,7 +120,7 @@ def fit_calibration(
     """The calibration of N held-out numbers.
 
     Args:
-        kinds: Kind of each number as it is written.
+        kinds: Kind of each number as it is written, with the prefix `cell-` in rows of tables.
         scores: (N,) scores for each of `MEASURES`.
         truth: (N,) signed logarithms of the numbers.
         medians: (N,) those of the predicted medians.
@@ -126,14 +138,16 @@ def fit_calibration(
     tables: dict[str, dict[str, tuple[float, ...]]] = {measure: {} for measure in scores}
     factors: dict[str, tuple[float, ...]] = {}
     counts: dict[str, int] = {}
-    for name in (ALL, *KINDS):
-        mine = np.ones(len(truth), dtype=bool) if name == ALL else written == name
+    is_cell = np.char.startswith(written.astype(str), CELL)
+    for name in (*GROUPS, *(CELL + name for name in GROUPS)):
+        every = name.removeprefix(CELL) == ALL
+        mine = is_cell == name.startswith(CELL) if every else written == name
         if mine.sum() >= FEWEST:
             counts[name] = int(mine.sum())
             for measure, values in scores.items():
                 found = thresholds(values[mine], ALARMS)
                 tables[measure][name] = tuple(float(f"{each:.7g}") for each in found)
-        mine = mine if name == ALL else seen == name
+        mine = mine if every else seen == name
         found = stretches(truth[mine], medians[mine], low[mine], high[mine])
         if found is not None:
             factors[name] = tuple(float(f"{each:.7g}") for each in found)
@@ -153,6 +167,13 @@ def read_calibration(folder: Path) -> NumberCalibration | None:
         return NumberCalibration.from_dict(read_json(path, folder))
     except ConfigError as error:
         raise ArtefactError(f"{path}: {error}") from None
+
+
+def _group(name: str, groups: Mapping[str, object]) -> str:
+    """The group of a kind: its own, or the nearest that there is."""
+    plain = name.removeprefix(CELL)
+    wanted = (name, CELL + ALL, plain, ALL) if name.startswith(CELL) else (name, ALL)
+    return next((each for each in wanted if each in groups), ALL)
 
 
 def _finite(values: Sequence[float]) -> bool:

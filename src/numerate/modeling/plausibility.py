@@ -85,8 +85,9 @@ def check_can_judge(model: NumberModel) -> None:
 
 @torch.no_grad()
 def hidden_numbers(
-    model: NumberModel, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS, together: bool = False
-) -> Iterator[HiddenNumbers]:
+    model: NumberModel, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS, together: bool = False,
+    only: Sequence[int] | None = None,
+) -> Iterator[HiddenNumbers]:  # fmt: skip
     """Distributions of every number of the texts, each hidden alone; in batches of texts of similar length.
 
     Args:
@@ -94,6 +95,7 @@ def hidden_numbers(
         texts: Texts; what is longer than the model reads is cut, and numbers behind the cut are left out.
         batch_tokens: Tokens of one pass.
         together: Hide all numbers of a text at once instead: one pass for each text, and a wider distribution.
+        only: For each text, an offset in it: only the number that stands there is hidden.
     """
     check_can_judge(model)
     words: Any = model.processor.tokenizer
@@ -110,6 +112,8 @@ def hidden_numbers(
                 numerals = batch.numerals
                 fields = {key: value.to(model.device) for key, value in batch.items()}
                 asked = _asked(fields)
+                if asked is not None and only is not None:
+                    asked = asked & _standing_at(numerals, [only[row] for row in rows], asked)
                 if asked is None or not bool(asked.any()):
                     continue
                 for at, one in _passes(asked, fields, batch_tokens, together):
@@ -205,6 +209,16 @@ def _asked(fields: dict[str, Tensor]) -> Tensor | None:
         return None
     asked = (table.given == GIVEN) & table.values().isfinite()
     return asked & (first_tokens(slots, asked.shape[1]) < slots.shape[1])
+
+
+def _standing_at(numerals: Sequence[Sequence[Any]], offsets: Sequence[int], like: Tensor) -> Tensor:
+    """(B, M) the numbers that cover an offset of their text."""
+    found = torch.zeros_like(like)
+    for row, (each, offset) in enumerate(zip(numerals, offsets, strict=True)):
+        for place, numeral in enumerate(each):
+            if numeral is not None and numeral.start <= offset < numeral.end:
+                found[row, place] = True
+    return found
 
 
 def _passes(
