@@ -1,7 +1,7 @@
 """Detection of planted slips in held-out texts: a model against histograms and a number-blind masked language model.
 
     python benchmarks/slips.py --model models/numerate-mini --data ../shared/data
-    python benchmarks/slips.py --model MODEL --blind ../shared/models/minilm-mlm --compare mog=FOLDER --json results/x.json
+    python benchmarks/slips.py --model MODEL --blind ../shared/models/minilm-mlm --compare mog=FOLDER --json x.json
 
 One number of each held-out sentence (or row of a table) gets a slip; what is planted is read again, and a slip that
 changes nothing is left out. A method scores the number as it is written and with the slip. AUC is that of right against
@@ -280,11 +280,7 @@ def detection(
         for label, other in (others or {}).items():
             methods[label] = ModelScores(other)(cases)["bits"]
         for label, histogram in histograms.items():
-            methods[label] = (
-                np.array([histogram(case.numeral, case.text) for case in cases]),
-                {kind: np.array([histogram(*case.wrong[kind][::-1]) if kind in case.wrong else np.nan for case in cases])
-                 for kind in KINDS},
-            )  # fmt: skip
+            methods[label] = _of_histogram(histogram, cases)
         if blind is not None:
             methods["number-blind"] = _blind(blind, cases)
         result[name] = {
@@ -294,6 +290,14 @@ def detection(
                         for label, each in methods.items()},
         }  # fmt: skip
     return result
+
+
+def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    wrong = {}
+    for kind in KINDS:
+        pairs = [case.wrong.get(kind) for case in cases]
+        wrong[kind] = np.array([np.nan if pair is None else histogram(pair[1], pair[0]) for pair in pairs])
+    return np.array([histogram(case.numeral, case.text) for case in cases]), wrong
 
 
 def _histograms(data: Path, reader: Any, kinds: Any, most: int) -> dict[str, Histogram]:
