@@ -14,7 +14,7 @@ from mini_training import load_weights
 from slips import detection, print_tables
 
 import numerate
-from numerate.apps.calibrating import calibrate
+from numerate.apps.calibrating import calibrate, seen_kinds
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import CALIBRATION_FILE
 from numerate.modeling.plausibility import UNIT, bits_of, hidden_numbers, interval_ends
@@ -43,22 +43,23 @@ def finish(options: argparse.Namespace) -> None:
     most = options.held_out
     dev = held_out_texts(data, "dev", most)
     print(f"calibrating on {len(dev['texts'])} dev texts and {len(dev['rows'])} rows", flush=True)
-    about = (
-        f"{len(dev['texts'])} dev sentences of wiki and units, {len(dev['rows'])} rows of tables left out of training"
-    )
+    about = f"{len(dev['texts'])} dev sentences and {len(dev['rows'])} rows that no training saw"
     calibrate(small, dev["texts"], rows=dev["rows"], about=about)
     (output / CALIBRATION_FILE).write_text(small.calibration.to_json(), encoding="utf-8")
     model.calibration = small.calibration
     test = held_out_texts(data, "test", most)
-    figures: dict[str, Any] = {"bfloat16": measured(model, test), "8 bits": measured(small, test)}
+    figures: dict[str, Any] = {
+        "calibrated on": about,
+        "bfloat16": measured(model, test),
+        "8 bits": measured(small, test),
+    }
     if list(folder.glob("twin-*.safetensors")):
         twin = built(folder, "twin", None)
         twin.load_state_dict(load_weights(folder, "twin"), strict=False)
         figures["twin"] = {"hit_1": hit_at_1(twin.eval(), test["plain"])}
     figures["detection"] = detection(small, data, most=most, passages_read=most * 2)
-    figures["detection of bfloat16"] = detection(
-        model, data, corpora=["wiki", "units"], most=most, passages_read=most * 2
-    )
+    again = {"corpora": ["wiki", "units"], "most": most, "passages_read": most * 2}
+    figures["detection of bfloat16"] = detection(model, data, **again)
     figures["worse in 8 bits"] = compared(figures)
     files = {str(path.relative_to(output)): path.stat().st_size for path in output.rglob("*") if path.is_file()}
     figures["bytes"] = sum(files.values())
@@ -109,9 +110,10 @@ def measured(model: Any, texts: dict[str, list[str]]) -> dict[str, Any]:
     for hidden in hidden_numbers(model, texts["texts"]):
         median, bottom, top = interval_ends(hidden.numbers)
         names = [numeral.kind for numeral in hidden.numerals]
+        seen = seen_kinds(model, [texts["texts"][row] for row in hidden.rows], hidden.numerals, median)
         ends = np.column_stack([bottom[:, 2], top[:, 2]])
         if model.calibration is not None:
-            ends = model.calibration.stretched(names, (0.05, 0.95), ends, median)
+            ends = model.calibration.stretched(seen, (0.05, 0.95), ends, median)
         truth.append(signed_log(hidden.targets.values(), UNIT).cpu().numpy())
         middle.append(median)
         low.append(ends[:, 0])
@@ -185,9 +187,10 @@ def write_card(output: Path, recipe: dict[str, Any], figures: dict[str, Any]) ->
         f"batches of {recipe[name]['batch']}, {recipe[name]['seconds']:.0f} s on {recipe[name]['device']}"
         for name in ("words", "numbers")
     )
-    table = "\n".join(
-        ["| corpus | slip | AUC | found at 1 % | at 5 % | slips |", "|---|---|---:|---:|---:|---:|", *rows]
-    )
+    head = ["| corpus | slip | AUC | found at 1 % | at 5 % | slips |", "|---|---|---:|---:|---:|---:|"]
+    table = "\n".join([*head, *rows])
+    shown = {key: f"{value:.3f}" for key, value in small.items() if isinstance(value, float)}
+    weights = meta["base"]["sha256"][:16]
     output.joinpath("README.md").write_text(
         f"""---
 library_name: numerate
@@ -209,27 +212,27 @@ model.predict("The tower is [NUM] metres tall.").interval(0.9)
 
 ## How it was made
 
-`python benchmarks/mini_model.py` makes it again. all-MiniLM-L6-v2 (sha256 of its weights `{meta["base"]["sha256"][:16]}…`,
+`python benchmarks/mini_model.py` makes it again. all-MiniLM-L6-v2 (sha256 of its weights `{weights}…`,
 from the package `{meta["base"]["package"]}`) became a masked language model, and then learnt numbers with all weights
 (recipe `{recipe["numbers"]["recipe"] or "in-place"}`):
 
 {steps}
 
 Weights are stored in 8 bits with a scale for each row. `calibration.json` holds what alarms and intervals mean, fitted
-to {numbers_of(figures)} held-out texts by kind of number.
+to {figures["calibrated on"]}, by kind of number.
 
 ## Data
 
 {texts} (texts of the train splits), {meta["tokens"]:,} tokens, {meta["numbers"]:,} numbers: passages of Wikipedia
-(HybridQA) and tables from Wikipedia (HybridQA, WikiTableQuestions, TabFact). Tables that name a dev or test passage were
-left out: `{meta["leave_out"]}`. No other text was used.
+(HybridQA) and tables from Wikipedia (HybridQA, WikiTableQuestions, TabFact). Tables that name a dev or test passage
+were left out: `{meta["leave_out"]}`. No other text was used.
 
 ## Held-out figures
 
-Hidden numbers of test sentences ({small["numbers"]:,}): NLL {small["nll"]:.3f} nats (density of the signed logarithm),
-mean error {small["log_mae"]:.3f} and median error {small["median_log_error"]:.3f} orders of magnitude, within a factor of 2:
-{small["within_2"]:.3f} ({small["within_2_plain"]:.3f} of plain quantities); 90 % intervals hold {small["coverage_90"]:.3f}
-({covered}). Masked words of number-free sentences: hit@1 {small["hit_1"]:.3f}.
+Hidden numbers of test sentences ({small["numbers"]:,}): NLL {shown["nll"]} nats (density of the signed logarithm),
+mean error {shown["log_mae"]} and median error {shown["median_log_error"]} orders of magnitude, within a factor of 2:
+{shown["within_2"]} ({shown["within_2_plain"]} of plain quantities); 90 % intervals hold {shown["coverage_90"]}
+({covered}). Masked words of number-free sentences: hit@1 {shown["hit_1"]}.
 
 Planted slips, one in each text:
 
@@ -269,8 +272,3 @@ They were trained on:
     licence = _ROOT / "LICENSE"
     if licence.is_file():
         output.joinpath("LICENSE.Apache-2.0").write_text(licence.read_text("utf-8"), encoding="utf-8")
-
-
-def numbers_of(figures: dict[str, Any]) -> str:
-    """How many texts the detection figures are of."""
-    return f"{sum(found['texts'] for found in figures['detection'].values()):,}"

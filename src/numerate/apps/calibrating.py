@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["calibrate", "kind_at"]
+__all__ = ["calibrate", "kind_at", "seen_kinds"]
 
 _BEHIND = re.compile(r".*\d", re.DOTALL)
 """All of a number but its percent sign or scale word."""
@@ -60,7 +60,7 @@ def calibrate(
         parts.append((truth, middle, low, high, *scores.values()))
         prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
         kinds += [prefix + numeral.kind for prefix, numeral in zip(prefixes, hidden.numerals, strict=True)]
-        read = _seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
+        read = seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
         seen += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
         if progress is not None:
             progress(len(kinds))
@@ -74,7 +74,7 @@ def calibrate(
     return model.calibration
 
 
-def _seen_kinds(model: NumberModel, texts: Sequence[str], numerals: Sequence[Numeral], middle: np.ndarray) -> list[str]:
+def seen_kinds(model: NumberModel, texts: Sequence[str], numerals: Sequence[Numeral], middle: np.ndarray) -> list[str]:
     """The kind of each number as one would read it with the predicted median in its place."""
     values = from_signed_log(torch.from_numpy(middle), UNIT).tolist()
     kinds = []
