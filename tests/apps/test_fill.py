@@ -62,17 +62,17 @@ def test_tables_have_a_column_for_each_model(models: list[str]) -> None:
 
 def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path) -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("No gap.", {}, r"the text must have one \[MASK\], got 0 in 'No gap.'"),
+        ("No gap.", {}, r"the text must have a \[MASK\] or \[NUM\], at most 64 of them, got 0 in 'No gap.'"),
         ("The [MASK].", {"swap": ["5"]}, r"--swap needs a number in the text, got none in 'The \[MASK\].'"),
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (TEXT + " word" * 2000, {}, r"bare cannot read \d+ tokens: "),
-        (TEXT, {"models": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
+        (TEXT, {"model": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
     ]
     for text, options, message in cases:
         with pytest.raises(BadInput, match=message) as raised:
-            fill(text, **{"models": models} | options)
+            fill(text, **{"model": models} | options)
         assert "\n" not in str(raised.value)
 
 

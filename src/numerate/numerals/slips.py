@@ -104,10 +104,10 @@ class SlipReading(NamedTuple):
         if self.unit is not None:
             return f"{numeral.text} {self.unit}"
         style = numeral.style
-        if self.power > 0 and self.slip in ("factor", "percent", "separator"):
-            shown = f"{self.written:.{min(style.decimals + self.power, 12)}f}"
+        if self.power:
+            shown = f"{self.written:.{max(0, min(style.decimals + self.power, 12))}f}"
             decimals = len(shown.rstrip("0").partition(".")[2])
-            style = dataclasses.replace(style, decimals=max(decimals, 0), point=style.point or ".")
+            style = dataclasses.replace(style, decimals=decimals, point=style.point or ".")
         return render(dataclasses.replace(style, anchor=None), self.written * 10.0**numeral.power)
 
 

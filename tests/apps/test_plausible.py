@@ -1,0 +1,92 @@
+"""A model's opinion of the numbers of documents: findings at their places, slips named, alarms as often as asked."""
+
+from __future__ import annotations
+
+import pytest
+from judging_models import facts, judging_model
+
+from numerate.apps.calibrating import calibrate
+from numerate.apps.documents import Document
+from numerate.apps.plausible import PlausibilityChecker, judgements
+from numerate.apps.shown_texts import units_of
+from numerate.errors import BadInput
+
+
+def checker(**options: float) -> PlausibilityChecker:
+    model = judging_model()
+    calibrate(model, facts(600, seed=1), rows=[f"Tower: big; Height: {text}" for text in facts(90, seed=2)])
+    return PlausibilityChecker(model, **options)
+
+
+@pytest.mark.parametrize("measure", ["slip", "bits", "tail"])
+def test_false_alarms_are_as_many_as_asked_for(measure: str) -> None:
+    model = judging_model()
+    calibrate(model, facts(900, seed=1), about="invented facts")
+    assert model.calibration is not None and model.calibration.about == "invented facts"
+    for kind, share in (("money", 0.05), ("quantity", 0.2)):
+        found = [
+            each.p for each in judgements(model, facts(1500, seed=3), measure=measure) if each.numeral.kind == kind
+        ]
+        assert sum(p <= share for p in found) / len(found) == pytest.approx(share, abs=0.04)
+
+
+def test_a_slip_is_found_at_its_place_and_named() -> None:
+    text = "The tower is 310 metres tall. A cat weighs about 41 kg, the company said.\nIt cost $20 on Monday."
+    (found,) = checker(false_alarms=0.005).check(Document(kind="text", text=text))
+    assert found.span == (text.index("41"), text.index("41") + 2) and found.written == "41"
+    assert (found.rule, found.meant) == ("plausible-slip", "4.1") and found.probability > 0.5
+    assert "factor of ten" in found.message and "4.1" in found.message
+    evidence = found.evidence
+    assert (
+        evidence["p"] <= 0.005
+        and evidence["bits"] > 3
+        and evidence["interval_90"][0] < 4.1 < evidence["interval_90"][1]
+    )
+    assert evidence["slips"][0]["ratio"] >= 100
+
+
+def test_what_has_no_better_reading_is_only_unusual() -> None:
+    (found,) = checker(false_alarms=0.005, ratio=1e12).check(Document(kind="text", text="The tower is 77 metres tall."))
+    assert found.rule == "plausible" and found.meant is None and "unusual" in found.message
+
+
+def test_cells_of_tables_are_found_by_row_and_column() -> None:
+    rows = [["big", "The tower is 310 metres tall."], ["", ""], ["small", "The tower is 3000 metres tall."]]
+    document = Document(kind="table", header=("Tower", "Height"), rows=rows, first_row=7, caption="Towers of 1999")
+    found = checker(false_alarms=0.03).check(document)
+    assert [(each.cell, each.span, each.key, each.written) for each in found] == [((9, 1), (13, 17), "Height", "3000")]
+    assert [unit.row for unit in units_of(document)] == [7, 9]
+
+
+def test_fast_agrees_on_what_is_wrong() -> None:
+    texts = [*facts(60, seed=5), "It cost $20 on Monday, and $2000 on Monday."]
+    slow, fast = (checker(false_alarms=0.01, fast=flag).judge(texts) for flag in (False, True))
+    assert [(each.row, each.numeral.start) for each in slow] == [(each.row, each.numeral.start) for each in fast]
+    assert [each.p <= 0.01 for each in slow] == [each.p <= 0.01 for each in fast]
+
+
+def test_long_sentences_are_cut_and_each_number_is_asked_for_once() -> None:
+    text = " and ".join(f"the tower is {300 + index} metres tall" for index in range(60)) + "."
+    units = list(units_of(Document(kind="text", text=text)))
+    assert len(units) > 3 and all(len(unit.text) <= 600 for unit in units)
+    asked = []
+    for unit in units:
+        assert text[unit.start : unit.start + len(unit.text)] == unit.text
+        for index in range(60):
+            place = unit.text.find(f" {300 + index} ")
+            if place >= 0 and unit.keep[0] <= place + 1 < unit.keep[1]:
+                asked.append(300 + index)
+    assert asked == list(range(300, 360))
+
+
+def test_bad_arguments_are_one_line() -> None:
+    model = judging_model()
+    for options, said in (
+        ({"false_alarms": 0}, "false_alarms"),
+        ({"ratio": 1}, "ratio"),
+        ({"measure": "x"}, "measure"),
+    ):
+        with pytest.raises(BadInput, match=f"{said} must"):
+            PlausibilityChecker(model, **options)
+    with pytest.raises(BadInput, match="at least 30 numbers, got 3"):
+        calibrate(model, facts(3))
