@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 import pytest
 from judging_models import facts, judging_model
 
@@ -11,23 +16,30 @@ from numerate.apps.plausible import PlausibilityChecker, judgements
 from numerate.apps.shown_texts import units_of
 from numerate.errors import BadInput
 
-
-def checker(**options: float) -> PlausibilityChecker:
-    model = judging_model()
-    calibrate(model, facts(600, seed=1), rows=[f"Tower: big; Height: {text}" for text in facts(90, seed=2)])
-    return PlausibilityChecker(model, **options)
+if TYPE_CHECKING:
+    from numerate.modeling.number_calibration import NumberCalibration
 
 
-@pytest.mark.parametrize("measure", ["slip", "bits", "tail"])
-def test_false_alarms_are_as_many_as_asked_for(measure: str) -> None:
-    model = judging_model()
-    calibrate(model, facts(900, seed=1), about="invented facts")
-    assert model.calibration is not None and model.calibration.about == "invented facts"
+@functools.cache
+def calibration() -> NumberCalibration:
+    rows = [f"Tower: big; Height: {text}" for text in facts(90, seed=2)]
+    return calibrate(judging_model(), facts(600, seed=1), rows=rows, about="invented facts")
+
+
+def checker(**options: Any) -> PlausibilityChecker:
+    return PlausibilityChecker(judging_model(), calibration=calibration(), **options)
+
+
+def test_false_alarms_are_as_many_as_asked_for() -> None:
+    assert calibration().about == "invented facts" and calibration().held_out["cell-all"] == 90
+    every = judgements(judging_model(), facts(900, seed=3), calibration=calibration(), explain=0)
     for kind, share in (("money", 0.05), ("quantity", 0.2)):
-        found = [
-            each.p for each in judgements(model, facts(1500, seed=3), measure=measure) if each.numeral.kind == kind
-        ]
-        assert sum(p <= share for p in found) / len(found) == pytest.approx(share, abs=0.04)
+        some = [each for each in every if each.numeral.kind == kind]
+        scores = {"bits": [each.bits for each in some], "tail": [-math.log2(each.tail) for each in some]}
+        found = {name: calibration().p_values(name, [kind] * len(some), np.array(scores[name])) for name in scores}
+        found["slip"] = np.array([each.p for each in some])
+        for name, p in found.items():
+            assert (p <= share).mean() == pytest.approx(share, abs=0.05), (name, kind)
 
 
 def test_a_slip_is_found_at_its_place_and_named() -> None:
@@ -47,7 +59,7 @@ def test_a_slip_is_found_at_its_place_and_named() -> None:
 
 def test_what_has_no_better_reading_is_only_unusual() -> None:
     (found,) = checker(false_alarms=0.005, ratio=1e12).check(Document(kind="text", text="The tower is 77 metres tall."))
-    assert found.rule == "plausible" and found.meant is None and "unusual" in found.message
+    assert found.rule == "implausible" and found.meant is None and "unusual" in found.message
 
 
 def test_cells_of_tables_are_found_by_row_and_column() -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgement", "PlausibilityChecker", "judgements", "scores_of"]
 
-RULE, SLIP_RULE = "plausible", "plausible-slip"
+RULE, SLIP_RULE = "implausible", "plausible-slip"
 RATIO = 100.0
 """How much more probable another reading must be to be named."""
 _PRIOR = 0.02

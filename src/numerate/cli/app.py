@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from numerate.cli import prediction_commands, run_commands, text_commands
+from numerate.cli import play_commands, prediction_commands, run_commands, text_commands
 from numerate.cli.boundary import exit_code, outlive_the_reader, parser_safe, without_debug
 from numerate.cli.source import process_count
 from numerate.cli.terminal import write_json
@@ -80,6 +80,8 @@ def add_plugins() -> None:
             sys.stderr.write(f"numerate: the commands of {entry.value} are missing: {reason}\n")
 
 
-for command in (*text_commands.COMMANDS, *run_commands.COMMANDS, *prediction_commands.COMMANDS):
+for command in (
+    *text_commands.COMMANDS, *run_commands.COMMANDS, *prediction_commands.COMMANDS, *play_commands.COMMANDS,
+):  # fmt: skip
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()
