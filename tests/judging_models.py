@@ -29,12 +29,12 @@ def facts(count: int, seed: int = 0) -> list[str]:
 def _trained() -> Any:
     torch.manual_seed(0)
     objective = {"kind": "masked", "what": "numbers", "number_ratio": 1.0}
-    texts = facts(384)
+    texts = facts(256)
     model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place", objective=objective, fit=texts)
-    batches = [model.processor(texts[at : at + 48], padding=True, return_tensors="pt") for at in range(0, 384, 48)]
+    batches = [model.processor(texts[at : at + 32], padding=True, return_tensors="pt") for at in range(0, 256, 32)]
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     model.train()
-    for step in range(160):
+    for step in range(140):
         loss = model(**batches[step % len(batches)]).loss
         loss.backward()
         optimizer.step()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @functools.cache
 def calibration() -> NumberCalibration:
     rows = [f"Tower: big; Height: {text}" for text in facts(90, seed=2)]
-    return calibrate(judging_model(), facts(600, seed=1), rows=rows, about="invented facts")
+    return calibrate(judging_model(), facts(450, seed=1), rows=rows, about="invented facts")
 
 
 def checker(**options: Any) -> PlausibilityChecker:
@@ -32,14 +32,14 @@ def checker(**options: Any) -> PlausibilityChecker:
 
 def test_false_alarms_are_as_many_as_asked_for() -> None:
     assert calibration().about == "invented facts" and calibration().held_out["cell-all"] == 90
-    every = judgements(judging_model(), facts(900, seed=3), calibration=calibration(), explain=0)
+    every = judgements(judging_model(), facts(450, seed=3), calibration=calibration(), explain=0)
     for kind, share in (("money", 0.05), ("quantity", 0.2)):
         some = [each for each in every if each.numeral.kind == kind]
         scores = {"bits": [each.bits for each in some], "tail": [-math.log2(each.tail) for each in some]}
         found = {name: calibration().p_values(name, [kind] * len(some), np.array(scores[name])) for name in scores}
         found["slip"] = np.array([each.p for each in some])
         for name, p in found.items():
-            assert (p <= share).mean() == pytest.approx(share, abs=0.05), (name, kind)
+            assert (p <= share).mean() == pytest.approx(share, abs=0.07), (name, kind)
 
 
 def test_a_slip_is_found_at_its_place_and_named() -> None:

@@ -1,4 +1,4 @@
-"""`numerate play`: a page on this machine to type sentences, move numbers, see densities and check texts (extra `app`)."""
+"""`numerate play`: a page on this machine to type sentences, move numbers, see densities and check texts."""
 
 from __future__ import annotations
 

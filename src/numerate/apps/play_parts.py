@@ -152,7 +152,8 @@ def checked_html(text: str, path: str | None, model: Any) -> str:
     rows = []
     for each in found[:200]:
         start, end = each.marked or (0, 0)
-        passage = f"{_escaped(each.passage[:start])}<mark>{_escaped(each.passage[start:end])}</mark>{_escaped(each.passage[end:])}"
+        before, inside, after = each.passage[:start], each.passage[start:end], each.passage[end:]
+        passage = f"{_escaped(before)}<mark>{_escaped(inside)}</mark>{_escaped(after)}"
         meant = f" → <b>{_escaped(each.meant)}</b>" if each.meant else ""
         rows.append(
             f"<tr><td>{each.probability:.0%}</td><td>{_escaped(each.rule)}</td><td>{_escaped(each.message)}{meant}<br>"
