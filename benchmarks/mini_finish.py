@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from mini_corpus import TABLES, held_out_titles, lines_of, name_of, passages
-from mini_training import load_weights
+from mini_training import load_weights, put_weights
 from slips import detection, print_tables
 
 import numerate
@@ -36,7 +36,7 @@ def finish(options: argparse.Namespace) -> None:
     folder, data = Path(options.folder), Path(options.data)
     output = Path(options.output or folder / "model")
     model = built(folder, "numbers", options.recipe)
-    model.load_state_dict(load_weights(folder, "numbers"), strict=False)
+    put_weights(model, load_weights(folder, "numbers"))
     model.max_tokens, model.fitted = MAX_TOKENS, True
     model.eval().save_pretrained(output, bits=8)
     small = numerate.from_pretrained(output)
@@ -55,7 +55,7 @@ def finish(options: argparse.Namespace) -> None:
     }
     if list(folder.glob("twin-*.safetensors")):
         twin = built(folder, "twin", None)
-        twin.load_state_dict(load_weights(folder, "twin"), strict=False)
+        put_weights(twin, load_weights(folder, "twin"))
         figures["twin"] = {"hit_1": hit_at_1(twin.eval(), test["plain"])}
     figures["detection"] = detection(small, data, most=most, passages_read=most * 2)
     again = {"corpora": ["wiki", "units"], "most": most, "passages_read": most * 2}

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import harness
 import torch
 from mini_corpus import Arrays, corpus, encode, read_shards, write_shards
-from mini_training import Texts, batches, load_weights, run, save_weights
+from mini_training import Texts, batches, load_weights, put_weights, run, save_weights
 
 import numerate
 from numerate.files import file_hash
@@ -124,9 +124,8 @@ def built(folder: Path, stage: str, recipe: str | None) -> Any:
     backbone, tokenizer = load_base(folder)
     if stage == "words":
         return numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
-    state = {key.removeprefix("backbone."): value for key, value in load_weights(folder, "words").items()}
     words = numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
-    words.load_state_dict({f"backbone.{key}": value for key, value in state.items()}, strict=False)
+    put_weights(words, load_weights(folder, "words"))
     if stage == "twin":
         return words
     return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE)

@@ -205,3 +205,15 @@ def load_weights(folder: Path, name: str) -> dict[str, Tensor]:
     return {
         key: torch.cat([each[at] for at in sorted(each)]) if len(each) > 1 else each[0] for key, each in pieces.items()
     }
+
+
+def put_weights(model: Any, state: Mapping[str, Tensor]) -> None:
+    """Loads the weights of a stage into a model of the same stage.
+
+    Raises:
+        ValueError: A weight is missing or unknown: the folder belongs to another recipe or number of layers.
+    """
+    wanted = {key for key in model.state_dict() if key != "number_config"}
+    for key in sorted(wanted ^ state.keys()):
+        raise ValueError(f"weight {key!r} is {'missing' if key in wanted else 'unknown'}: was it another recipe?")
+    model.load_state_dict(dict(state), strict=False)
