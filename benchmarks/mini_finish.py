@@ -128,9 +128,9 @@ def measured(model: Any, texts: dict[str, list[str]]) -> dict[str, Any]:
     errors = np.abs(np.log10(gold[whole]) - np.log10(guess[whole]))
     names, quantities = np.array(kinds), np.array(plain)
     return {
-        "numbers": len(values), "nll": float(surprise.mean() * math.log(2)), "log_mae": float(errors.mean()),
-        "median_log_error": float(np.median(errors)), "within_2": float((errors <= math.log10(2)).mean()),
-        "within_2_plain": float((errors[quantities[whole]] <= math.log10(2)).mean()),
+        "numbers": len(values), "nll": float(surprise.mean() * math.log(2)), "log_mae": _mean(errors),
+        "median_log_error": float(np.median(errors)), "within_2": _mean(errors <= math.log10(2)),
+        "within_2_plain": _mean(errors[quantities[whole]] <= math.log10(2)),
         "coverage_90": float(inside.mean()),
         "coverage_90_by_kind": {name: float(inside[names == name].mean()) for name in sorted(set(kinds))},
         "hit_1": hit_at_1(model, texts["plain"]),
@@ -189,7 +189,9 @@ def write_card(output: Path, recipe: dict[str, Any], figures: dict[str, Any]) ->
     )
     head = ["| corpus | slip | AUC | found at 1 % | at 5 % | slips |", "|---|---|---:|---:|---:|---:|"]
     table = "\n".join([*head, *rows])
-    shown = {key: f"{value:.3f}" for key, value in small.items() if isinstance(value, float)}
+    shown = {
+        key: "–" if value is None else f"{value:.3f}" for key, value in small.items() if not isinstance(value, dict)
+    }
     weights = meta["base"]["sha256"][:16]
     output.joinpath("README.md").write_text(
         f"""---
@@ -272,3 +274,8 @@ They were trained on:
     licence = _ROOT / "LICENSE"
     if licence.is_file():
         output.joinpath("LICENSE.Apache-2.0").write_text(licence.read_text("utf-8"), encoding="utf-8")
+
+
+def _mean(values: np.ndarray) -> float | None:
+    """The mean; None if there are no values."""
+    return float(values.mean()) if len(values) else None

@@ -34,6 +34,7 @@ _COLOURS = {
     "quantity": "#bde7ff", "percent": "#f3c6ff", "money": "#c8f2c0", "year": "#ffe9a8", "ordinal": "#cfd8ff",
 }  # fmt: skip
 _WIDTH, _HEIGHT = 640, 120
+_INSTEAD = "use `numerate check FILE`"
 
 
 def safely(function: Callable[..., str]) -> Callable[..., str]:
@@ -56,9 +57,7 @@ def check_size(text: str | None, most: int) -> str:
     """
     text = text or ""
     if len(text) > most:
-        raise BadInput(
-            f"the text has {len(text):,} characters, at most {most:,} are read here: use `numerate check FILE`"
-        )
+        raise BadInput(f"the text has {len(text):,} characters, at most {most:,} are read here: {_INSTEAD}")
     return text
 
 
@@ -92,13 +91,12 @@ def moved_text(text: str, chosen: str | None, power: float) -> str:
         return text
     each = numerals[place]
     value = each.value * 10.0**power
-    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value and math.isfinite(value) else 0
     rounded = float(f"{value:.3g}")
     style = each.style
     if style.family == "decimal" and style.exponent is None:
         import dataclasses
 
-        decimals = min(digits, 12) if rounded != int(rounded) else 0
+        decimals = len(f"{rounded:.12f}".rstrip("0").partition(".")[2]) if math.isfinite(rounded) else 0
         style = dataclasses.replace(style, decimals=decimals, anchor=None)
     return f"{text[: each.start]}{render(style, rounded)}{text[each.end :]}"
 
@@ -134,19 +132,15 @@ def densities_html(text: str, models: Sequence[Any], names: Sequence[str]) -> st
 
 def checked_html(text: str, path: str | None, model: Any) -> str:
     """The findings of a pasted text or of an uploaded file."""
+    size = Path(path).stat().st_size if path else 0
+    if size > MAX_FILE_BYTES:
+        raise BadInput(f"the file has {size:,} bytes, at most {MAX_FILE_BYTES:,} are read here: {_INSTEAD}")
+    text = check_size(text, MAX_TEXT)
     try:
         from numerate.apps.check import check
     except ImportError:
         raise BadInput("checking is not part of this version") from None
-    if path:
-        size = Path(path).stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise BadInput(
-                f"the file has {size:,} bytes, at most {MAX_FILE_BYTES:,} are read here: use `numerate check FILE`"
-            )
-        found = check(Path(path), model=model)
-    else:
-        found = check(check_size(text, MAX_TEXT), model=model)
+    found = check(Path(path) if path else text, model=model)
     if not found:
         return "<p>Nothing looks wrong.</p>"
     rows = []
