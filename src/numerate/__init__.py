@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
     from numerate.apps.calibrating import calibrate
+    from numerate.apps.check import check
     from numerate.apps.fill import fill
     from numerate.apps.number_regressor import NumberRegressor
     from numerate.apps.sentence_module import NumberTransformer
@@ -41,6 +42,7 @@ _LAZY = {
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
     "calibrate": "apps.calibrating",
+    "check": "apps.check",
     "detach": "modeling.attaching",
     "fill": "apps.fill",
     "find": "reading",
@@ -90,6 +92,7 @@ __all__ = [
     "apps",
     "attach",
     "calibrate",
+    "check",
     "detach",
     "embedders",
     "fill",

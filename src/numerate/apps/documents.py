@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numerate.numerals.numeral import Numeral
 
@@ -47,6 +47,7 @@ class Document:
         columns: Character in the line (from 1) of each anchor; empty if each anchor begins a line.
         caption: Title of a table, or the heading above a text.
         is_last: Whether no further piece of the same table follows.
+        ignored: Lines with a mark `numerate: ignore`, and the rules that it names; an empty set means all.
 
     Example:
         >>> text = Document(kind="text", text="It weighs 5 kg. That is 11 lb.")
@@ -70,6 +71,7 @@ class Document:
     columns: Sequence[int] = ()
     caption: str = ""
     is_last: bool = True
+    ignored: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,12 +130,14 @@ class Problem:
         message: One line that says what is wrong.
         line: Line in the file, from 1; None for the whole file.
         fatal: Whether nothing of the file could be checked.
+        is_harmless: Whether there was nothing to check: an empty or binary file.
     """
 
     source: str
     message: str
     line: int | None = None
     fatal: bool = False
+    is_harmless: bool = False
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

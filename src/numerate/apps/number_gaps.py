@@ -70,7 +70,7 @@ def density(distribution: NumberDistribution, low: float, high: float, bins: int
     ends = signed_log(torch.tensor([low, high], dtype=torch.float64), UNIT).tolist()
     if ends[1] - ends[0] < 1e-6:  # all in one point
         ends = [ends[0] - 0.5, ends[1] + 0.5]
-    edges = from_signed_log(torch.linspace(*ends, bins + 1, dtype=torch.float64), UNIT)
+    edges = from_signed_log(torch.linspace(ends[0], ends[1], bins + 1, dtype=torch.float64), UNIT)
     below = distribution.cdf(edges.to(distribution.device)).cpu()
     return {"edges": edges.tolist(), "shares": below.diff().clamp_min(0).tolist()}
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from numerate.cli import play_commands, prediction_commands, run_commands, text_commands
+from numerate.cli import check_commands, play_commands, prediction_commands, run_commands, text_commands
 from numerate.cli.boundary import exit_code, outlive_the_reader, parser_safe, without_debug
 from numerate.cli.source import process_count
 from numerate.cli.terminal import write_json
@@ -81,7 +81,11 @@ def add_plugins() -> None:
 
 
 for command in (
-    *text_commands.COMMANDS, *run_commands.COMMANDS, *prediction_commands.COMMANDS, *play_commands.COMMANDS,
-):  # fmt: skip
+    *text_commands.COMMANDS,
+    *check_commands.COMMANDS,
+    *run_commands.COMMANDS,
+    *prediction_commands.COMMANDS,
+    *play_commands.COMMANDS,
+):
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()

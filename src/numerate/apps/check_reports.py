@@ -1,0 +1,174 @@
+"""Reports of `numerate check`: ranked in the terminal, as JSON, and as SARIF 2.1.0 for code hosts and editors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from numerate.apps.check import EXTRA_RULES, Outcome
+from numerate.apps.consistency.base import rules
+from numerate.apps.findings import ranked
+from numerate.apps.numeral_view import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+    from numerate.apps.documents import Problem
+    from numerate.apps.findings import Finding
+
+__all__ = ["json_report", "rule_table", "sarif_report", "terminal_report"]
+
+COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+CONTEXT = 90
+"""Characters around a number that the terminal shows."""
+
+
+def rule_table() -> dict[str, tuple[str, str]]:
+    """All rules: id -> title and one sentence."""
+    return {name: (rules[name].title, rules[name].help) for name in rules} | EXTRA_RULES
+
+
+def terminal_report(outcome: Outcome, top: int = 50) -> Iterator[Text]:
+    """The findings as coloured lines, most probable first, and one line that counts them."""
+    from rich.text import Text
+
+    findings = ranked(outcome.findings)
+    for finding in findings[:top]:
+        colour = COLOURS[finding.severity]
+        head = Text.assemble(
+            (visible(_place(finding)), "bold"), "  ", (f"{finding.severity} {finding.probability:.2f}", colour)
+        )
+        head.append(f"  {finding.rule}", style="dim")
+        yield head
+        yield Text("  ").append(visible(finding.message))
+        if finding.passage:
+            yield Text("    ").append_text(_marked(finding, colour))
+        yield Text("")
+    if len(findings) > top:
+        yield Text(f"... and {len(findings) - top} more; --top {len(findings)} or --json shows all.\n")
+    counts = Counter(finding.rule for finding in findings)
+    said = ", ".join(f"{count} {rule}" for rule, count in counts.most_common())
+    what = f"{len(findings)} finding{'s' * (len(findings) != 1)}" if findings else "no findings"
+    yield Text(f"{what} in {outcome.numbers:,} numbers{f' ({said})' if said else ''}")
+
+
+def json_report(outcome: Outcome) -> dict[str, Any]:
+    """Everything as JSON types."""
+    from numerate import __version__
+
+    return {
+        "version": __version__,
+        "numbers": outcome.numbers,
+        "findings": [finding.to_dict() for finding in ranked(outcome.findings)],
+        "problems": [_problem(each) for each in outcome.problems],
+    }
+
+
+def sarif_report(outcome: Outcome) -> dict[str, Any]:
+    """The findings in the format that GitHub, GitLab and editors read.
+
+    Rule ids are stable. Fingerprints stay the same when lines are added above; a repeated passage counts its copies.
+    """
+    from numerate import __version__
+
+    table = rule_table()
+    findings = ranked(outcome.findings)
+    used = [name for name in table if any(finding.rule == name for finding in findings)]
+    used += sorted({finding.rule for finding in findings} - set(used))
+    copies: Counter[str] = Counter()
+    results = []
+    for finding in findings:
+        copies[finding.fingerprint] += 1
+        results.append(_result(finding, used.index(finding.rule), copies[finding.fingerprint]))
+    driver = {
+        "name": "numerate",
+        "version": __version__,
+        "semanticVersion": __version__.replace(".dev", "-dev"),
+        "informationUri": "https://pypi.org/project/numerate/",
+        "rules": [_descriptor(name, *table.get(name, (name, name))) for name in used],
+    }
+    invocation = {
+        "executionSuccessful": not any(problem.fatal for problem in outcome.problems),
+        "toolExecutionNotifications": [
+            {"level": "error" if each.fatal else "warning", "message": {"text": f"{each.source}: {each.message}"}}
+            for each in outcome.problems
+        ],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [invocation],
+        "results": results,
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": "".join(word.capitalize() for word in name.split("-")),
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": text},
+        "defaultConfiguration": {"level": "warning"},
+    }
+
+
+def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.source or "stdin")}}
+    if finding.line is not None:
+        region: dict[str, Any] = {"startLine": max(1, finding.line)}
+        if finding.column is not None:
+            region["startColumn"] = max(1, finding.column)
+            region["endColumn"] = region["startColumn"] + len(finding.written.split("\n")[0])
+        if finding.passage:
+            region["snippet"] = {"text": finding.passage}
+        place["region"] = region
+    location: dict[str, Any] = {"physicalLocation": place}
+    if finding.cell is not None:
+        name = f"row {finding.cell[0] + 1}, {finding.key or f'column {finding.cell[1] + 1}'}"
+        location["logicalLocations"] = [{"name": name, "kind": "element"}]
+    meant = f" Probably meant: {finding.meant}." if finding.meant is not None else ""
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": finding.severity,
+        "message": {"text": finding.message + meant},
+        "locations": [location],
+        "rank": round(100 * finding.probability, 2),
+        "partialFingerprints": {"numerate/v1": f"{finding.fingerprint}:{copy}"},
+    }
+
+
+def _place(finding: Finding) -> str:
+    """File, line and column as editors understand them, and the cell."""
+    place = finding.source or "text"
+    if finding.line is not None:
+        place += f":{finding.line}" + (f":{finding.column}" if finding.column is not None else "")
+    if finding.cell is not None:
+        place += f" row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
+    return place
+
+
+def _marked(finding: Finding, colour: str) -> Text:
+    """The passage around the number, with the number in colour."""
+    from rich.text import Text
+
+    start, end = finding.marked or (0, 0)
+    left = max(0, start - CONTEXT)
+    right = min(len(finding.passage), end + CONTEXT)
+    passage = finding.passage.replace("\n", " ")
+    shown = Text("…" if left else "")
+    shown.append(visible(passage[left:start]))
+    shown.append(visible(passage[start:end]), style=f"{colour} underline")
+    if finding.meant is not None:
+        shown.append(f" → {visible(finding.meant)}", style="green")
+    return shown.append(visible(passage[end:right])).append("…" if right < len(passage) else "")
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    row = {"source": problem.source, "message": problem.message, "fatal": problem.fatal}
+    return row | ({"line": problem.line} if problem.line is not None else {})

@@ -1,0 +1,110 @@
+"""What a rule of consistency is, and the registry of all rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numerate.apps.findings import Finding
+from numerate.numerals.numeral import render
+from numerate.registry import Registry
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.documents import Document
+
+__all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
+
+rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
+"""All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
+
+
+class Rule:
+    """A rule of consistency; each method has findings of its own.
+
+    Attributes:
+        least: Numerals that a sentence must have.
+        title: A few words for reports.
+        help: One sentence that says what the rule compares.
+    """
+
+    least: ClassVar[int] = 2
+    title: ClassVar[str] = ""
+    help: ClassVar[str] = ""
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Findings of one sentence."""
+        return ()
+
+    def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Findings of several sentences that follow each other."""
+        return ()
+
+    def table(self, document: Document, table: Any) -> Iterable[Finding]:
+        """Findings of a table; `table` is its `numerate.apps.consistency.table_numbers.NumberTable`."""
+        return ()
+
+
+def matches(skeleton: str, patterns: Iterable[tuple[tuple[str, ...], re.Pattern[str]]]) -> Iterator[re.Match[str]]:
+    """Matches of the patterns that have one of their words in the skeleton: a look for words is cheap."""
+    for words, pattern in patterns:
+        for word in words:
+            if word in skeleton:
+                yield from pattern.finditer(skeleton)
+                break
+
+
+def finding_at(
+    rule: str,
+    quantity: Quantity,
+    message: str,
+    *,
+    meant: float | None = None,
+    probability: float = 0.95,
+    others: Sequence[Quantity] = (),
+    **evidence: Any,
+) -> Finding:
+    """A finding at a quantity; `meant` is the value that would fit, written as the quantity is."""
+    evidence = {"value": quantity.value, **evidence}
+    if others:
+        evidence["others"] = [{"text": other.text, "start": other.start, "end": other.end} for other in others]
+    if meant is not None:
+        evidence["expected"] = meant
+    return Finding(
+        rule=rule,
+        message=message,
+        written=quantity.text,
+        meant=written_like(quantity, meant) if meant is not None else None,
+        probability=probability,
+        span=(quantity.start, quantity.end),
+        evidence=evidence,
+    )
+
+
+def written_like(quantity: Quantity, value: float) -> str:
+    """Another value in the style of the quantity, with its unit: `17 mi` for 17.4 and `27 mi`."""
+    if len(quantity.numerals) != 1:
+        return f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
+    numeral = quantity.numerals[0]
+    try:
+        number = render(numeral.style, value)
+    except (ValueError, OverflowError):
+        number = plain(value)
+    left, right = numeral.start - quantity.start, numeral.end - quantity.start
+    return quantity.text[:left] + number + quantity.text[right:]
+
+
+def plain(value: float) -> str:
+    """A value for a message: at most four decimals, thousands separated.
+
+    Example:
+        >>> plain(1234567.0), plain(0.30004), plain(17.398)
+        ('1,234,567', '0.3', '17.4')
+    """
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    size = abs(value)
+    text = f"{value:,.1f}" if size >= 100 else f"{value:.2f}" if size >= 0.1 else f"{value:.3g}"
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

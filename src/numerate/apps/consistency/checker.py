@@ -1,0 +1,102 @@
+"""`ConsistencyChecker`: runs all rules over a document."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.quantities import Sentence
+from numerate.reading import make_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
+
+__all__ = ["ConsistencyChecker", "sentences_of"]
+
+_DIGIT = re.compile(r"\d")
+_WORDY = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}")
+MAX_SENTENCE = 4_000
+"""Longer sentences are lists or data and not checked by the rules of sentences."""
+
+
+class ConsistencyChecker:
+    """Checks a document with the rules of consistency.
+
+    Args:
+        ignore: Ids of rules that are left out.
+
+    Example:
+        >>> from numerate.apps.documents import Document
+        >>> found = ConsistencyChecker().check(Document(kind="text", text="The lake is 28 km (27 mi) long."))
+        >>> [(each.rule, each.written, each.meant) for each in found]
+        [('conversion', '27 mi', '17 mi')]
+    """
+
+    def __init__(self, ignore: Iterable[str] = ()) -> None:
+        left_out = {rules.name_of(name) for name in ignore if name in rules}
+        self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
+        some = self._with("sentence")
+        self._by_count = [[rule for rule in some if rule.least <= count] for count in range(4)]
+        self._passage_rules = self._with("passage")
+
+    def check(self, document: Document) -> list[Finding]:
+        """All findings of the document, at most one of a rule at one place."""
+        if document.kind == "text":
+            return _once(self._of_text(document))
+        return _once(self._of_table(document))
+
+    def _of_text(self, document: Document) -> Iterator[Finding]:
+        sentences = list(sentences_of(document))
+        for sentence in sentences:
+            for rule in self._by_count[min(len(sentence.numerals), 3)]:
+                yield from rule.sentence(sentence)
+        for rule in self._passage_rules:
+            yield from rule.passage(sentences)
+
+    def _of_table(self, document: Document) -> Iterator[Finding]:
+        from numerate.apps.consistency.table_numbers import NumberTable
+
+        table = NumberTable(document)
+        for rule in self._with("table"):
+            yield from rule.table(document, table)
+        reader = make_reader("standard", words=True)
+        for row, cells in enumerate(document.rows):
+            for index, cell in enumerate(cells):
+                if len(cell) < 25 or not _DIGIT.search(cell) or not _WORDY.search(cell):
+                    continue
+                sentence = Sentence(cell[:MAX_SENTENCE], 0, reader.find(cell[:MAX_SENTENCE]))
+                for rule in self._by_count[min(len(sentence.numerals), 3)]:
+                    for found in rule.sentence(sentence):
+                        key = document.header[index] if index < len(document.header) else None
+                        yield replace(found, cell=(row + document.first_row, index), key=key)
+
+    def _with(self, method: str) -> list[Rule]:
+        return [rule for rule in self.rules.values() if getattr(type(rule), method) is not getattr(Rule, method)]
+
+
+def sentences_of(document: Document) -> Iterator[Sentence]:
+    """The sentences of a text that have a number."""
+    numerals, position = document.numerals, 0
+    for start, end in document.sentences:
+        first = position
+        while first < len(numerals) and numerals[first].start < start:
+            first += 1
+        position = first
+        while position < len(numerals) and numerals[position].end <= end:
+            position += 1
+        if position > first and end - start <= MAX_SENTENCE:
+            yield Sentence(document.text[start:end], start, numerals[first:position])
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    seen: dict[Any, Finding] = {}
+    for finding in findings:
+        key = (finding.rule, finding.cell, finding.span)
+        if key not in seen or finding.probability > seen[key].probability:
+            seen[key] = finding
+    return list(seen.values())

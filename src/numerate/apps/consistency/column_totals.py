@@ -1,0 +1,225 @@
+"""Totals of table columns: rows named total, subtotal or sum, and shares that belong to one whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.repeats import is_slip
+from numerate.apps.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.table_numbers import NumberTable
+    from numerate.apps.documents import Document
+
+__all__ = ["ColumnTotals", "TableShares"]
+
+_MEAN = re.compile(
+    r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
+    re.IGNORECASE,
+)
+_REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
+
+
+@rules.register("total")
+class ColumnTotals(Rule):
+    """A row named total must be the sum of the rows that it covers."""
+
+    title = "column total"
+    help = "A total in a table is not the sum of the cells above it."
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Compares each total with the sums that it may stand for: its block, all rows, or the subtotals."""
+        if document.first_row or not document.is_last:
+            return  # only a part of a large table is here
+        totals = table.total_rows
+        if not totals or len(totals) > 0.5 * len(document.rows):
+            return
+        for row in totals:
+            columns = [column for column in table.numeric if np.isfinite(table.values[row, column])]
+            sums = {column: _sums(table, row, column, totals) for column in columns}
+            broken = list(_broken_shares(document, table, row, columns))
+            yield from broken
+            shared = {finding.cell[1] for finding in broken if finding.cell}
+            fits = {column: _fits(table, row, column, sums[column]) for column in columns}
+            for column in columns:
+                if (
+                    column in shared
+                    or fits[column]
+                    or not sums[column]
+                    or table.is_clock(column)
+                    or table.is_year(column)
+                ):
+                    continue
+                best = _expected(table, row, column, sums, fits, totals)
+                if best is not None:
+                    yield _finding(document, table, row, column, best)
+
+
+@rules.register("table-shares")
+class TableShares(Rule):
+    """Percentages of a column with an `Other` row are parts of one whole."""
+
+    title = "shares in a column"
+    help = "The shares of a table column add up to more than 100 %."
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Adds up columns of percentages that name the rest."""
+        if document.first_row or not document.is_last or table.total_rows or not 3 <= len(document.rows) <= 100:
+            return
+        if not any(_REST.fullmatch(label) for label in table.labels) or "several" in document.caption.lower():
+            return
+        for column in table.numeric:
+            values, steps = table.values[:, column], table.steps[:, column]
+            if not table.is_percent(column) or not np.isfinite(values).all() or (values < 0).any():
+                continue
+            whole, slack = float(values.sum()), float(steps.sum()) / 2 + 0.2
+            if 100 + slack < whole < 135 and values.max() < 100:
+                row = int(np.argmax([bool(_REST.fullmatch(label)) for label in table.labels]))
+                message = f"The shares in {document.header[column]!r} add up to {plain(round(whole, 2))} %."
+                yield Finding(
+                    rule="table-shares",
+                    message=message,
+                    written=document.rows[row][column],
+                    cell=(row, column),
+                    key=document.header[column],
+                    probability=0.85,
+                    evidence={"sum": whole},
+                )
+
+
+def _broken_shares(document: Document, table: NumberTable, row: int, columns: list[int]) -> Iterable[Finding]:
+    """Percentages that are not their row's share of the total, where most of the column is."""
+    parts = [each for each in range(row) if each not in table.total_rows]
+    for column in columns:
+        if not table.is_percent(column) or table.values[row, column] != 100 or len(parts) < 3:
+            continue
+        for counted in columns:
+            whole = table.values[row, counted]
+            if counted == column or table.is_percent(counted) or not whole > 0:
+                continue
+            expected = 100 * table.values[parts, counted] / whole
+            actual, half = table.values[parts, column], table.steps[parts, column] / 2
+            known = np.isfinite(expected) & np.isfinite(actual)
+            holds = known & (np.abs(expected - actual) <= half * 1.02 + 1e-9)
+            if holds.sum() < max(2, 0.6 * known.sum()):
+                continue
+            for index in np.flatnonzero(known & ~holds):
+                if abs(expected[index] - actual[index]) > 2 * half[index]:
+                    yield _share_finding(document, parts[index], column, counted, float(expected[index]))
+
+
+def _share_finding(document: Document, row: int, column: int, counted: int, expected: float) -> Finding:
+    written, of = document.rows[row][column].strip(), document.rows[row][counted].strip()
+    key = document.header[column]
+    message = f"{of} is {plain(round(expected, 2))} % of the total of {document.header[counted]!r}, not {written}."
+    return Finding(
+        rule="total",
+        message=message,
+        written=written,
+        meant=plain(round(expected, 2)),
+        cell=(row + document.first_row, column),
+        key=key,
+        probability=0.93,
+        evidence={"expected": expected},
+    )
+
+
+def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, tuple[float, float, int]]:
+    """Sums that a total may stand for: name -> sum, slack by rounding, number of parts."""
+    values, steps = table.values[:, column], table.steps[:, column]
+    earlier = [each for each in totals if each < row]
+    parts = [each for each in range(row) if each not in earlier]
+    block = [each for each in parts if not earlier or each > earlier[-1]]
+    after = [each for each in range(row + 1, len(values)) if each not in totals]
+    choices = {"block": block, "all": parts, "subtotals": earlier, "after": after if row == 0 else []}
+    if earlier:
+        choices["last-and-block"] = [earlier[-1], *block]
+        choices["subtotals-and-block"] = [*earlier, *block]
+    found = {}
+    for name, some in choices.items():
+        kept = [each for each in some if np.isfinite(values[each])]
+        if len(kept) > 1:
+            slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
+            found[name] = (float(values[kept].sum()), slack, len(kept))
+            found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
+    return found
+
+
+def _fits(table: NumberTable, row: int, column: int, sums: dict[str, tuple[float, float, int]]) -> set[str]:
+    total = table.values[row, column]
+    return {
+        name for name, (whole, slack, _) in sums.items() if abs(abs(whole) - abs(total)) <= slack + 1e-6 * abs(whole)
+    }
+
+
+def _expected(
+    table: NumberTable,
+    row: int,
+    column: int,
+    sums: dict[int, dict[str, tuple[float, float, int]]],
+    fits: dict[int, set[str]],
+    totals: list[int],
+) -> tuple[float, float] | None:
+    """The sum that should stand there and how sure that is; None if the column may be no sum at all."""
+    if _MEAN.search(table.header[column]):
+        return None
+    total = table.values[row, column]
+    beside = (
+        set().union(*(fits[other] for other in fits if other != column and abs(table.values[row, other]) > 0))
+        if len(fits) > 1
+        else set()
+    )
+    for name in ("block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"):
+        if name not in sums[column]:
+            continue
+        whole, _slack, count = sums[column][name]
+        if whole == 0 or total == 0:
+            continue
+        is_near = 0.6 < abs(total / whole) < 1.7
+        if name in beside and is_near:
+            return whole, 0.95
+        above = [other for other in totals if other != row and np.isfinite(table.values[other, column])]
+        if any(name in _fits(table, other, column, _sums(table, other, column, totals)) for other in above) and is_near:
+            return whole, 0.93
+        if (
+            table.is_percent(column)
+            and total == 100
+            and 60 < whole < 140
+            and count > 1
+            and (table.values[:row, column] >= 0).all()
+        ):
+            return whole, 0.9
+        if count > 2 and name in ("block", "all") and _near_slip(total, whole):
+            return whole, 0.9
+    return None
+
+
+def _near_slip(total: float, whole: float) -> bool:
+    """Whether the total differs from the sum as slips do: digits exchanged, or one digit other."""
+    if is_slip(abs(total), abs(whole)):
+        return True
+    one, other = f"{abs(total):.10g}", f"{abs(whole):.10g}"
+    return len(one) == len(other) > 2 and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+def _finding(document: Document, table: NumberTable, row: int, column: int, best: tuple[float, float]) -> Finding:
+    whole, probability = best
+    written = document.rows[row][column].strip()
+    key = document.header[column]
+    message = f"The cells of {key!r} add up to {plain(round(whole, 6))}, not {written}."
+    return Finding(
+        rule="total",
+        message=message,
+        written=written,
+        meant=plain(round(whole, 6)),
+        cell=(row + document.first_row, column),
+        key=key,
+        probability=probability,
+        evidence={"expected": whole, "value": float(table.values[row, column])},
+    )

@@ -1,0 +1,110 @@
+"""Conversions: `28 km (27 mi)`, `2,400 feet, or 1,132 metres`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
+from numerate.apps.consistency.quantities import ANY, UNIT, one
+from numerate.numerals.unit_factors import converted, dimension_name, system_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Conversion"]
+
+_LIST = rf"{one(UNIT)}(?: ?(?:–|-|—|to|by|x|×|and|or|,) ?{one(UNIT)}){{0,3}}"
+_HEDGE = r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |c\. |or |i\.e\.,? |~ ?|≈ ?|= ?)*"
+_BRACKET = re.compile(
+    rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} "
+    rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
+)
+_OR = re.compile(
+    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)"
+    rf"| =) {_HEDGE}(?P<other>{_LIST})"
+)
+_OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
+_DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
+_RELATIVE = 0.012
+"""Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
+
+
+@rules.register("conversion")
+class Conversion(Rule):
+    """A quantity and its conversion in brackets must agree within rounding."""
+
+    title = "conversion"
+    help = "A quantity is given in two units, and the two values do not agree."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Compares the quantities before and inside of brackets, and on both sides of `or`."""
+        skeleton = sentence.skeleton
+        if skeleton.count(UNIT) < 2:
+            return
+        for pattern, is_bracket in ((_BRACKET, True), (_OR, False)):
+            if not is_bracket and " or " not in skeleton and "=" not in skeleton and " is " not in skeleton:
+                continue
+            for match in pattern.finditer(skeleton):
+                left, right = sentence.within(match["one"]), sentence.within(match["other"])
+                # `one to three miles (1.6 to 4.8 km)`: a number before the list has no unit of its own.
+                if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
+                    continue
+                for one_, other in zip(left, right, strict=True):
+                    found = _compare(one_, other)
+                    if found is not None:
+                        yield found
+
+
+def _compare(one_: Quantity, other: Quantity) -> Finding | None:
+    if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
+        return None
+    # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
+    before = one_.before.rstrip(" \u200b\u00a0")
+    if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
+        return None
+    if not _is_conversion(one_.unit, other.unit, len(other.numerals) > 1):
+        return None
+    values = converted(one_.value, one_.unit, other.unit)
+    temperature = dimension_name(one_.unit) == "temperature"
+    if temperature:
+        values += converted(one_.value, one_.unit, other.unit, difference=True)
+    if not values:
+        return None
+    if not temperature and one_.value * other.value < 0:
+        values = tuple(-value for value in values)  # a dash before a number, read as a sign
+    best = min(values, key=lambda value: abs(value - other.value))
+    factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
+    # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
+    allowed = one_.half * factor + (other.slack if other.hedge else other.last_place) + _RELATIVE * abs(best)
+    if one_.hedge and temperature:
+        allowed += 5.0
+    if abs(best - other.value) <= allowed:
+        return None
+    back = converted(other.value, other.unit, one_.unit)
+    if back and min(abs(each - one_.value) for each in back) <= one_.last_place * 0.55 and _is_rounder(one_, other):
+        return None
+    meant = written_like(other, values[0])
+    message = f"{one_.text} are {meant}, not {other.text}."
+    return finding_at("conversion", other, message, meant=values[0], others=[one_])
+
+
+def _is_rounder(one_: Quantity, other: Quantity) -> bool:
+    """Whether the first is a rounder number than the second, so that it may have been converted from it."""
+    return _digits(one_) < _digits(other) and one_.hedge != ""
+
+
+def _digits(quantity: Quantity) -> int:
+    return len(str(round(abs(quantity.value) / quantity.last_place))) if quantity.last_place else 0
+
+
+def _is_conversion(unit: str, other: str, is_mixed: bool) -> bool:
+    """Two units of different systems; `a 12 km (300 m) climb` is none, `95 minutes (1 h 35 min)` is one."""
+    if dimension_name(unit) == "time":
+        return is_mixed
+    if system_of(unit) != system_of(other):
+        return True
+    return bool(_DIFFERENT_UNITS & {unit, other})

@@ -1,0 +1,176 @@
+"""Percentages: changes (`rose 10 % from 50 to 65`), shares (`150 of 200 (85 %)`), doubling and halving."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules, written_like
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Percents"]
+
+_VALUE = COUNT + MONEY + UNIT + PERCENT
+_A, _B, _P = slot("a", _VALUE), slot("b", _VALUE), slot("p", PERCENT)
+_UP = (
+    r"(?:rose|risen|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|went up|advanced"
+    r"|expanded|up|raised|rising|growing)"
+)
+_DOWN = (
+    r"(?:fell|fallen|dropped|declined|decreased|shrank|shrunk|slid|plunged|tumbled|sank|reduced|cut|went down"
+    r"|lost|dipped|slipped|down|falling|lowered)"
+)
+_RISE = r"(?:increase|rise|growth|gain|jump|improvement|advance)"
+_DROP = r"(?:decline|drop|decrease|fall|reduction|loss|cut|discount|dip)"
+_STRICT_GAP = r"[a-z ,$€£]{0,30}?"
+_GAP_TO_COMMA = rf"(?:[a-z ,]|{one(COUNT + YEAR)}){{0,40}}?, "
+_TO = rf"(?:from|,? compared with) (?:an? [a-z]+ )?(?:of )?{_A}(?: [a-z/]+){{0,4}}? to (?:an? [a-z]+ )?(?:of )?{_B}"
+_FROM = rf"to (?:an? [a-z]+ )?(?:of )?{_B}(?: [a-z/]+){{0,4}}?,? from (?:an? [a-z]+ )?(?:of )?{_A}"
+
+_CHANGES = [
+    (
+        (" from ", " compared "),
+        re.compile(
+            rf"\b(?P<way>{_UP}|{_DOWN})(?: by)?(?: an? [a-z]+)? {_P}(?:{_STRICT_GAP}(?:, | )|{_GAP_TO_COMMA})(?:{_TO})"
+        ),
+    ),
+    ((" from ",), re.compile(rf"\b(?P<way>{_UP}|{_DOWN})(?: by)? {_P}{_STRICT_GAP} (?:{_FROM})")),
+    (
+        ("from ", "compared "),
+        re.compile(
+            rf"\b{_TO}{_STRICT_GAP}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up"
+            rf"|down) )(?:by )?{_P}"
+        ),
+    ),
+    ((" from ", " compared "), re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}")),
+]
+_TIMES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
+_MULTIPLE = re.compile(rf"\b(?P<before>[a-z]+ )?(?P<word>{'|'.join(_TIMES)})(?:,|[a-z ]{{0,20}}?) (?:{_TO})")
+_POINTS = re.compile(
+    rf"from {slot('a', PERCENT)} to {slot('b', PERCENT)}(?: [a-z]+){{0,3}}, (?:an? )?(?:{_RISE}"
+    rf"|{_DROP}) of {slot('p', COUNT)} (?:percentage )?points?\b"
+)
+_COUNTED = r"(?<! in )" + slot("a", COUNT)
+_WHOLE = slot("b", COUNT)
+_NOUNS = r"(?: [a-z\-]+){0,4}?"
+_SHARES = [
+    (
+        (" of ",),
+        re.compile(
+            rf"{_COUNTED} (?:out of|of) (?:the |a total of |its |their |his |her |all )?{_WHOLE}{_NOUNS}(?: \("
+            rf"| ?, or |, i\.e\. ){_P}(?=[),. ])(?! [ci])"
+        ),
+    ),
+    (
+        ("of ",),
+        re.compile(
+            rf"\bof (?:the |a total of |these |all )?{_WHOLE}{_NOUNS}(?: [a-z]+){{0,2}}, {_COUNTED}{_NOUNS} \({_P}\)"
+        ),
+    ),
+    ((" of ", "/"), re.compile(rf"{_P}{_NOUNS} \({_COUNTED} ?(?:of|out of|/) ?(?:the )?{_WHOLE}{_NOUNS}\)")),
+]
+_HEDGED_TIMES = ("more ", "than ", "nearly ", "almost ", "about ", "roughly ", "not ", "over ")
+
+
+@rules.register("percent")
+class Percents(Rule):
+    """A percentage must fit the two numbers beside it."""
+
+    title = "percentage"
+    help = "A percentage does not fit the numbers that it is about."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for changes with both values, shares with both counts, and doubling."""
+        skeleton = sentence.skeleton
+        if PERCENT in skeleton and len(sentence.quantities) > 2:
+            for match in matches(skeleton, _CHANGES):
+                yield from self._change(sentence, match)
+            for match in matches(skeleton, _SHARES):
+                yield from self._share(sentence, match)
+            if "point" in skeleton:
+                for match in _POINTS.finditer(skeleton):
+                    yield from self._points(sentence, match)
+        if "from " in skeleton and any(word in skeleton for word in _TIMES):
+            for match in _MULTIPLE.finditer(skeleton):
+                yield from self._multiple(sentence, match)
+
+    def _change(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        a, b, p = (sentence.get(match, name) for name in "abp")
+        if not _comparable(a, b) or a.value == 0 or YEAR in (a.group, b.group):
+            return
+        way = match["way"] or match.groupdict().get("way2") or ""
+        sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}", way) else 1
+        asked = sign * abs(p.value)
+        changes = [_ratio(b, high, a, not high) - 1 for high in (False, True)]
+        changes += [_ratio(a, high, b, not high) - 1 for high in (False, True)] if b.value else []
+        real = b.value / a.value - 1
+        slack = p.slack + 0.002
+        low, high = min(changes[:2]), max(changes[:2])
+        if low - slack <= asked <= high + slack or low - slack <= -asked <= high + slack:
+            return
+        # Points instead of percent, or relative to the end: loose, but no slip.
+        if a.group == "percent" and abs(abs(b.value - a.value) - abs(p.value)) <= p.slack + a.slack + b.slack:
+            return
+        if abs(abs(a.value / b.value - 1) - abs(asked)) <= slack + 0.002 if b.value else False:
+            return
+        if _is_far(real, asked):
+            return
+        meant = written_like(p, abs(real))
+        message = f"From {a.text} to {b.text} is {'+' if real >= 0 else '-'}{meant}, not {p.text}."
+        yield finding_at("percent", p, message, meant=abs(real), others=[a, b])
+
+    def _share(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        a, b, p = (sentence.get(match, name) for name in "abp")
+        if b.value <= 0 or a.value < 0 or a.value > b.value or a.hedge or b.hedge or b.value < 3:
+            return
+        share = a.value / b.value
+        half = (a.half if a.value > 999 and a.half > 0.6 else 0.0) / b.value
+        if abs(share - p.value) <= 2 * p.half + half + (0.1 * share if p.hedge else 0.0) or p.hedge in (
+            "over",
+            "under",
+        ):
+            return
+        meant = written_like(p, share)
+        message = f"{plain(a.value)} of {plain(b.value)} are {meant}, not {p.text}."
+        yield finding_at("percent", p, message, meant=share, others=[a, b])
+
+    def _points(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        a, b, p = (sentence.get(match, name) for name in "abp")
+        points = 100 * abs(b.value - a.value)
+        if abs(points - p.value) <= p.slack + 100 * (a.half + b.half) + 1e-9:
+            return
+        message = f"From {a.text} to {b.text} are {written_like(p, points)} points, not {p.text}."
+        yield finding_at("percent", p, message, meant=points, others=[a, b])
+
+    def _multiple(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        factor = _TIMES[match["word"]]
+        if not _comparable(a, b) or a.value <= 0 or b.value <= 0 or (match["before"] or "") in _HEDGED_TIMES:
+            return
+        real = b.value / a.value
+        if factor / 1.18 <= real <= factor * 1.3 or (a.hedge or b.hedge):
+            return
+        message = f"From {a.text} to {b.text} is a factor of {plain(real)}, so it has not {match['word']}."
+        yield finding_at("percent", b, message, meant=a.value * factor, others=[a])
+
+
+def _comparable(a: Quantity, b: Quantity) -> bool:
+    return a.comparable(b) and (a.group == "percent") == (b.group == "percent")
+
+
+def _ratio(one_: Quantity, up: bool, other: Quantity, other_up: bool) -> float:
+    """The ratio of two quantities at the ends of their roundings."""
+    above = one_.value + (one_.slack if up else -one_.slack)
+    below = other.value + (other.slack if other_up else -other.slack)
+    return above / below if below else float("inf")
+
+
+def _is_far(real: float, asked: float) -> bool:
+    """Whether the percentage is about other numbers: a change of 900 % and `3 %` do not belong together."""
+    return abs(real) > 5 or (abs(asked) > 1 and abs(real) < 0.01)

@@ -1,0 +1,295 @@
+r"""Sentences as skeletons: each number with its unit becomes one slot, so that rules are patterns of words and slots.
+
+`28 km (27 mi) long` is read as `U0 (U1) long`. A slot has two characters of the private use area: what kind of quantity
+it is, and its index. So a pattern says `{UNIT} \\(({UNIT})\\)` and needs to know nothing about spellings of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.calendar_words import DATE, read_date
+from numerate.numerals.unit_factors import dimension_name, measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = [
+    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity",
+    "Sentence", "one", "slot",
+]  # fmt: skip
+
+_FIRST = 0xE100
+MAX_QUANTITIES = 400
+_CLASSES = {
+    name: chr(0xE000 + code)
+    for code, name in enumerate(
+        ["plain", "unit", "percent", "money", "year", "date", "clock", "ordinal", "ratio", "other"]
+    )
+}
+_INDEX = "[\ue100-\uf8ff]"
+PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK, ORDINAL = (
+    _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock", "ordinal")
+)
+COUNT = PLAIN + _CLASSES["ratio"] + _CLASSES["other"]
+"""Numbers without a unit; those that the reader takes for a ratio or a code are among them."""
+ANY = "".join(_CLASSES.values())
+
+_OF_KIND = {
+    "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
+    "ratio": "ratio", "identifier": "other", "version": "other",
+}  # fmt: skip
+_TIME = re.compile(r"(?<![\d:.,])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
+_HEDGES = (
+    ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
+              r"up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
+    ("over", r"over|more than|at least|above|exceeding|in excess of|greater than|upwards of|well over|just over|>|≥|"
+             r"no less than|no fewer than|a minimum of|beyond|past"),
+    ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"
+              r"no more than|as many as|as much as|a maximum of|a little under|practically"),
+)  # fmt: skip
+_HEDGE = re.compile(
+    rf"(?:(?<=\s)|(?<=\()|^)(?:{'|'.join(f'(?P<{name}>{words})' for name, words in _HEDGES)})"
+    r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
+    re.IGNORECASE,
+)
+_SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+
+
+def slot(name: str, classes: str) -> str:
+    """The pattern of a slot of some classes, as a group called `name`."""
+    return f"(?P<{name}>[{classes}]{_INDEX})"
+
+
+def one(classes: str) -> str:
+    """The pattern of a slot of some classes, without a group."""
+    return f"[{classes}]{_INDEX}"
+
+
+@dataclass(slots=True)
+class Quantity:
+    """A number of a sentence with its unit or currency; `6 ft 2 in`, `14:20` and `3 March 1950` are one quantity.
+
+    Attributes:
+        text: As written, with unit and currency.
+        start: Offset in the document of the first character.
+        end: Offset behind the last.
+        value: Its value; minutes for a time of the day, days (or years) for a date.
+        unit: Normal spelling of the unit.
+        group: `plain`, `unit`, `percent`, `money`, `year`, `date`, `clock`, `ordinal`, `ratio` or `other`.
+        numerals: The numerals it is made of.
+        step: What one of its last written digit is worth.
+        before: The text before it, for words such as `about`.
+    """
+
+    text: str
+    start: int
+    end: int
+    value: float
+    unit: str | None
+    group: str
+    numerals: tuple[Numeral, ...]
+    step: float = 0.0
+    before: str = ""
+    _hedge: str | None = field(default=None, repr=False)
+
+    @property
+    def half(self) -> float:
+        """Half of what the last written digit is worth: the largest error by rounding."""
+        if not self.step:
+            try:
+                self.step = 10.0 ** self.numerals[-1].precision
+            except (OverflowError, ValueError, IndexError):
+                self.step = abs(self.value) or 1.0
+        return self.step / 2
+
+    @property
+    def last_place(self) -> float:
+        """What its last digit that is not 0 is worth: 100 for 3,200, which may have been rounded to hundreds."""
+        step = self.half * 2
+        value = round(abs(self.value) / step) if math.isfinite(self.value) and step else 0
+        if value == 0 or value > 1e15:
+            return step
+        digits = str(value)
+        return step * 10 ** (len(digits) - len(digits.rstrip("0")))
+
+    @property
+    def hedge(self) -> str:
+        """`about`, `over` or `under` if such a word stands before it, else an empty string."""
+        if self._hedge is None:
+            found = _HEDGE.search(self.before)
+            self._hedge = (found.lastgroup or "") if found else ""
+        return self._hedge
+
+    @property
+    def slack(self) -> float:
+        """How far the value may be off: half of the last digit; for `about`, `over`, ... a tenth or the last place."""
+        if self.hedge:
+            return max(self.last_place, 0.1 * abs(self.value))
+        return self.half
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Start and end of its digits, without unit and currency."""
+        if self.group in ("date", "clock") or len(self.numerals) != 1:
+            return self.start, self.end
+        return self.numerals[0].start, self.numerals[0].end
+
+    def comparable(self, other: Quantity) -> bool:
+        """Whether both have the same unit, or none."""
+        if self.unit == other.unit:
+            return True
+        both = self.unit is not None and other.unit is not None
+        return both and self.unit.split("/")[0] == other.unit.split("/")[0]  # type: ignore[union-attr]
+
+
+class Sentence:
+    r"""A sentence of a document with its quantities and its skeleton.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "The lake is 28 km (27 mi) long."
+        >>> sentence = Sentence(text, 0, find(text))
+        >>> [(each.text, each.value, each.unit) for each in sentence.quantities]
+        [('28 km', 28.0, 'km'), ('27 mi', 27.0, 'mi')]
+        >>> re.search(rf"{slot('one', UNIT)} \\({slot('other', UNIT)}\\)", sentence.skeleton) is not None
+        True
+    """
+
+    __slots__ = ("_quantities", "_skeleton", "numerals", "offset", "text")
+
+    def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
+        self.text = text
+        self.offset = offset
+        self.numerals = numerals
+        """With offsets in the document."""
+        self._quantities: list[Quantity] | None = None
+        self._skeleton: str | None = None
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """All quantities, in order."""
+        if self._quantities is None:
+            self._quantities = self._merged()
+        return self._quantities
+
+    @property
+    def skeleton(self) -> str:
+        """The sentence in lower case with slots, without space around brackets and before marks."""
+        if self._skeleton is None:
+            self._skeleton = self._with_slots()
+        return self._skeleton
+
+    def get(self, match: re.Match[str], name: str) -> Quantity:
+        """The quantity of a named slot of a match."""
+        return self.quantities[ord(match[name][-1]) - _FIRST]
+
+    def within(self, text: str) -> list[Quantity]:
+        """The quantities whose slots stand in a part of the skeleton."""
+        return [self.quantities[ord(char) - _FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
+
+    def _merged(self) -> list[Quantity]:
+        merged: list[Quantity] = []
+        for each in self._raw():
+            last = merged[-1] if merged else None
+            if last is not None and self._is_continued(last, each):
+                sizes = measure_of(last.unit or ""), measure_of(each.unit or "")
+                ratio = sizes[1].factors[0] / sizes[0].factors[0]  # type: ignore[union-attr]
+                sign = -1 if last.value < 0 else 1
+                last.value += sign * each.value * ratio
+                last.step = 2 * each.half * ratio
+                last.end, last.numerals = each.end, last.numerals + each.numerals
+                last.text = self.text[last.start - self.offset : last.end - self.offset]
+            else:
+                merged.append(each)
+        return merged[:MAX_QUANTITIES]
+
+    def _with_slots(self) -> str:
+        parts, end = [], 0
+        text = self.text.lower()
+        if len(text) != len(self.text):  # some letters have a longer lower case
+            text = "".join(char.lower() if len(char.lower()) == 1 else char for char in self.text)
+        text = _PRIVATE.sub(" ", text) if _PRIVATE.search(text) else text
+        for index, each in enumerate(self.quantities):
+            parts.append(text[end : each.start - self.offset])
+            parts.append(_CLASSES[each.group] + chr(_FIRST + index))
+            end = each.end - self.offset
+        parts.append(text[end:])
+        joined = "".join(parts)
+        if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
+            joined = _SPACE.sub(" ", joined)
+        # Tokenised texts have spaces around their marks.
+        for mark in ",;:.)]%":
+            if f" {mark}" in joined:
+                joined = joined.replace(f" {mark}", mark)
+        return joined.replace("( ", "(").replace("[ ", "[")
+
+    def _raw(self) -> Iterable[Quantity]:
+        """The quantities before those of mixed units are joined."""
+        whole = self._dates_and_times()
+        waiting = sorted(whole, key=lambda each: each.start)
+        taken = 0
+        for numeral in self.numerals:
+            while waiting and waiting[0].end <= numeral.start:
+                taken = max(taken, waiting[0].end)
+                yield waiting.pop(0)
+            start, end = numeral.start, numeral.end
+            if numeral.unit_span is not None and not numeral.shared:
+                start, end = min(start, numeral.unit_span[0]), max(end, numeral.unit_span[1])
+            if (waiting and waiting[0].start < end) or start < taken:
+                continue
+            group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
+            if group in ("date", "clock") and numeral.unit is not None:
+                group = "unit"  # `17 March, 24 days`
+            elif group == "date":
+                group = "year" if 1000 <= numeral.value <= 2100 else "plain"
+            elif group == "clock":
+                group = "plain"
+            elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
+                group = "year"
+            elif group == "year" and numeral.unit is not None:
+                group = "unit"
+            taken = end
+            before = self.text[max(0, start - self.offset - 26) : start - self.offset]
+            text = self.text[start - self.offset : end - self.offset]
+            yield Quantity(text, start, end, numeral.value, numeral.unit, group, (numeral,), before=before)
+        yield from waiting
+
+    def _dates_and_times(self) -> list[Quantity]:
+        """Dates with a month's name and times of the day, which the reader gives as several numerals."""
+        found = []
+        for match in DATE.finditer(self.text) if any(each.kind == "date" for each in self.numerals) else ():
+            date = read_date(match)
+            if date is not None:
+                found.append(self._whole(match, "date", date.days, 1.0))
+        if ":" in self.text:
+            for match in _TIME.finditer(self.text):
+                hours, minutes = int(match[1]), int(match[2])
+                if hours > 24 or minutes > 59:
+                    continue
+                if match[4] is not None:
+                    hours = hours % 12 + (12 if match[4].lower() == "p" else 0)
+                found.append(self._whole(match, "clock", 60.0 * hours + minutes, 1.0))
+        return found
+
+    def _whole(self, match: re.Match[str], group: str, value: float, step: float) -> Quantity:
+        start, end = match.start() + self.offset, match.end() + self.offset
+        inside = tuple(each for each in self.numerals if start <= each.start and each.end <= end)
+        return Quantity(match[0], start, end, value, None, group, inside, step)
+
+    def _is_continued(self, last: Quantity, each: Quantity) -> bool:
+        """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""
+        if last.group != "unit" or each.group != "unit" or last.unit is None or each.unit is None:
+            return False
+        if _SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
+            return False
+        between = self.text[last.end - self.offset : each.start - self.offset]
+        return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None

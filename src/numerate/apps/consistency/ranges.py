@@ -1,0 +1,128 @@
+"""Ranges and intervals in the wrong order, and values outside of their interval."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, matches, rules
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Ranges"]
+
+_VALUE = COUNT + MONEY + UNIT + PERCENT
+_A, _B = slot("a", _VALUE), slot("b", _VALUE)
+_DASH = r" ?(?:–|—|-|to|,|;) ?"
+_LIMITS = [
+    ((' maximum', ' high'), re.compile(
+        rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
+        rf"|high) (?:of |is |was )?{_B}")),
+    (('at least ',), re.compile(
+        rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
+]  # fmt: skip
+_BETWEEN = re.compile(
+    rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between"
+    rf"|ranging between) {_A} (?:and|to) {_B}"
+)
+_AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
+_YEARS = re.compile(
+    rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
+)
+_INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
+_CI = re.compile(
+    rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
+    rf"(?:an? )?)?[{PERCENT}][\ue100-\uf8ff] )?{_INTERVAL}"
+)
+_CENTRE = re.compile(
+    rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
+    rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
+    rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
+)
+_BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
+_SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
+_TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
+_REVERSED = re.compile(
+    r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
+    r"|odds|election|vote)"
+)
+
+
+@rules.register("range")
+class Ranges(Rule):
+    """The lower end of a range comes first, and an estimate lies inside of its interval."""
+
+    title = "range"
+    help = "A range begins above its end, or a value lies outside of its interval."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
+        if len(sentence.quantities) < 2:
+            return
+        skeleton = sentence.skeleton
+        for match in matches(skeleton, _LIMITS):
+            yield from self._order(sentence, match)
+        if "between" in skeleton or "rang" in skeleton:
+            for match in _BETWEEN.finditer(skeleton):
+                a, b = sentence.get(match, "a"), sentence.get(match, "b")
+                if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
+                    continue
+                if _BC.search(skeleton) or _SCALED.match(skeleton, match.end("b")):
+                    continue
+                if not (a.value < 0 or b.value < 0 or _REVERSED.search(skeleton) or a.group == "percent"):
+                    yield from self._order(sentence, match, least=1.2)
+        for match in matches(skeleton, ((("age", "pp."), _AGED),)):
+            a, b = sentence.get(match, "a"), sentence.get(match, "b")
+            is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
+            if a.value < 10_000 and not (is_short and match[0][0] == "p"):
+                yield from self._order(sentence, match)
+        if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
+            for match in _YEARS.finditer(skeleton):
+                short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`
+                if not short and (match["open"] == "(") == (match["close"] == ")"):
+                    yield from self._order(sentence, match)
+        if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
+            for match in _CI.finditer(skeleton):
+                yield from self._interval(sentence, match, "the confidence interval")
+        if "rang" in skeleton or "iqr" in skeleton:
+            for match in _CENTRE.finditer(skeleton):
+                yield from self._interval(sentence, match, "its range")
+
+    def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        if not _same(a, b) or a.value <= b.value * least or a.value == b.value:
+            return
+        message = f"The range begins with {a.text}, which is more than its end {b.text}."
+        yield finding_at("range", a, message, others=[b], probability=0.92)
+
+    def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        if a.value > b.value and _same(a, b):
+            if a.value < 0 < -b.value or (b.value == -a.value):
+                return
+            yield from self._order(sentence, match)
+            return
+        if match["x"] is None:
+            return
+        x = sentence.get(match, "x")
+        if x.group == "percent" and a.group != "percent":
+            return
+        if not _same(a, x) and a.unit is not None:
+            return
+        if a.value - a.half - x.half <= x.value <= b.value + b.half + x.half or x.hedge:
+            return
+        width = b.value - a.value
+        if width <= 0 or not a.value - 4 * width <= x.value <= b.value + 4 * width:
+            return  # another quantity
+        message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
+        yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _same(a: Quantity, b: Quantity) -> bool:
+    groups = {a.group, b.group}
+    return a.comparable(b) and (len(groups) == 1 or groups <= {"plain", "ratio", "other"})

@@ -1,0 +1,284 @@
+"""One quantity told twice with two values: `revenue of $1.5 billion ... revenue of $1.5 million`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, rules
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Repeats", "is_slip"]
+
+_HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|over|some|only|just) )?"
+_OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', COUNT + MONEY + UNIT + PERCENT)}")
+_WAS = re.compile(
+    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
+)
+_ADJECTIVE = re.compile(rf"\b(?:is|was|stands) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
+_DONE = re.compile(rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born) in {slot('q', YEAR)}")
+_COUNTED = re.compile(
+    rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
+)
+_NOUNS = {"tall": "height", "high": "height", "long": "length", "wide": "width", "deep": "depth"}
+_ARTICLES = re.compile(
+    r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
+)
+_CONTRAST = re.compile(
+    r"\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
+    r"|originally|initial|initially|"
+    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which"
+    r"|additional|new|next|last|"
+    r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
+    r"|fourth|model|types?|"
+    r"version|half|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
+    r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs"
+    r"|against|ago|prior|only)\b"
+)
+_MODIFIERS = frozenset(
+    [
+        "net",
+        "operating",
+        "gross",
+        "annual",
+        "quarterly",
+        "pretax",
+        "taxable",
+        "seating",
+        "land",
+        "water",
+        "total",
+        "main",
+        "core",
+        "adjusted",
+        "consolidated",
+        "domestic",
+        "foreign",
+        "organic",
+        "recurring",
+        "standing",
+        "burning",
+        "melting",
+    ]
+)
+_BOUND = frozenset(
+    [
+        "population",
+        "capacity",
+        "height",
+        "length",
+        "area",
+        "crew",
+        "elevation",
+        "altitude",
+        "weight",
+        "width",
+        "depth",
+        "budget",
+    ]
+)
+"""Attributes that one thing has once."""
+_VAGUE = frozenset(
+    [
+        "total",
+        "number",
+        "average",
+        "rate",
+        "amount",
+        "series",
+        "list",
+        "range",
+        "score",
+        "value",
+        "period",
+        "distance",
+        "age",
+        "level",
+        "top",
+        "end",
+        "out",
+        "one",
+        "any",
+        "most",
+        "all",
+        "sum",
+        "maximum",
+        "minimum",
+        "size",
+        "loss",
+        "gain",
+        "cost",
+        "group",
+        "set",
+        "record",
+        "result",
+        "pair",
+        "team",
+        "part",
+        "lot",
+        "time",
+        "times",
+        "years",
+        "months",
+        "days",
+        "points",
+        "games",
+        "matches",
+        "goals",
+        "minutes",
+        "hours",
+        "seconds",
+        "episodes",
+        "people",
+        "tracks",
+        "copies",
+        "runs",
+    ]
+)
+WINDOW = 8
+"""Sentences back that a second mention is compared with."""
+
+
+@dataclass(slots=True)
+class _Mention:
+    key: str
+    quantity: Quantity
+    index: int
+    when: frozenset[float]
+    has_contrast: bool
+    is_definite: bool
+
+
+@rules.register("repeated")
+class Repeats(Rule):
+    """A quantity that a text tells twice has one value."""
+
+    title = "two values"
+    help = "The text gives one quantity two values that differ by a typical slip."
+
+    def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Compares each mention with the earlier ones of the same name."""
+        if len(sentences) < 2:
+            return
+        seen: dict[str, list[_Mention]] = {}
+        worth = _worth_comparing(sentences)
+        for index, sentence in enumerate(sentences):
+            if index not in worth:
+                continue
+            for mention in _mentions(sentence, index):
+                for earlier in seen.get(mention.key, ()):
+                    if index - earlier.index <= WINDOW and _contradict(earlier, mention):
+                        first, second = earlier.quantity, mention.quantity
+                        message = f"The {mention.key} is {second.text} here and {first.text} before."
+                        yield finding_at(
+                            "repeated", second, message, meant=first.value, others=[first], probability=0.9
+                        )
+                        break
+                seen.setdefault(mention.key, []).append(mention)
+
+
+def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
+    """Sentences with a number whose digits come again in another order or size, or with an attribute that does."""
+    by_digits: dict[str, dict[float, set[int]]] = {}
+    by_word: dict[str, set[int]] = {}
+    for index, sentence in enumerate(sentences):
+        for each in sentence.quantities:
+            digits = "".join(sorted(f"{abs(each.value):.10g}".partition("e")[0].replace(".", "").strip("0")))
+            by_digits.setdefault(digits.lstrip("0"), {}).setdefault(each.value, set()).add(index)
+        for word in _BOUND:
+            if word in sentence.text:
+                by_word.setdefault(word, set()).add(index)
+    found = {index for values in by_digits.values() if len(values) > 1 for some in values.values() for index in some}
+    found |= {index for some in by_word.values() if len(some) > 1 for index in some}
+    for word, stems in (
+        ("height", ("tall", "high")),
+        ("length", ("long",)),
+        ("width", ("wide",)),
+        ("depth", ("deep",)),
+    ):
+        if word in by_word:
+            found |= by_word[word]
+            found |= {i for i, each in enumerate(sentences) if any(stem in each.text for stem in stems)}
+    return found
+
+
+def is_slip(one_: float, other: float) -> bool:
+    """Whether two values differ as slips do: a factor of ten, or two neighbouring digits exchanged.
+
+    Example:
+        >>> is_slip(1.5e9, 1.5e6), is_slip(324, 342), is_slip(324, 325), is_slip(10, 100)
+        (True, True, False, False)
+    """
+    if one_ == other or one_ <= 0 or other <= 0:
+        return False
+    first, second = (f"{value:.12e}".split("e") for value in (one_, other))
+    digits = [part[0].replace(".", "").rstrip("0") for part in (first, second)]
+    if digits[0] == digits[1]:
+        # 10 and 100 differ by a factor of ten by chance: round numbers prove nothing, unless it is a scale word.
+        return len(digits[0]) > 1 and abs(int(first[1]) - int(second[1])) in (1, 2, 3, 6)
+    if first[1] != second[1] or len(digits[0]) < 2:
+        return False
+    width = max(map(len, digits))
+    left, right = (each.ljust(width, "0") for each in digits)
+    differing = [index for index in range(width) if left[index] != right[index]]
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and left[differing[0]] == right[differing[1]]
+        and left[differing[1]] == right[differing[0]]
+    )
+
+
+def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
+    skeleton = sentence.skeleton
+    quantities = sentence.quantities
+    when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
+    contrast = _CONTRAST.search(skeleton) is not None
+    for pattern in (_OF, _WAS, _ADJECTIVE, _DONE, _COUNTED):
+        for match in pattern.finditer(skeleton):
+            noun = match["noun"]
+            key = _NOUNS.get(noun) or _key(noun)
+            quantity = sentence.get(match, "q")
+            definite = re.search(
+                r"(?:\bthe|\bits|\bthis|\ball|\bwith an?|\bat an?) $",
+                skeleton[: match.start()] + noun[: -len(key) or None],
+            )
+            if pattern is _DONE:
+                yield _Mention(key, quantity, index, frozenset(), contrast, True)
+            elif key.split()[-1] not in _VAGUE and not (
+                pattern is _WAS and quantity.group == "plain" and quantity.value < 10
+            ):
+                yield _Mention(key, quantity, index, when, contrast, definite is not None)
+
+
+def _key(noun: str) -> str:
+    """The last word of a name, with a word before it that changes what it means: `net loss`, `operating profit`."""
+    first, _, last = noun.rpartition(" ")
+    return f"{first} {last}" if first in _MODIFIERS else last
+
+
+def _contradict(earlier: _Mention, later: _Mention) -> bool:
+    a, b = earlier.quantity, later.quantity
+    if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
+        return False
+    if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
+        return False
+    if (later.when or earlier.when) and earlier.when != later.when and not later.is_definite:
+        return False
+    if abs(a.value - b.value) <= a.slack + b.slack:
+        return False
+    if is_slip(a.value, b.value):
+        return True
+    return (
+        later.key in _BOUND
+        and later.is_definite
+        and not (a.hedge or b.hedge)
+        and a.value < 10 * b.value < 100 * a.value
+    )

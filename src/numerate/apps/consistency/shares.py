@@ -1,0 +1,76 @@
+"""Shares of a whole that add up to more than 100 %: `48% for, 39% against and 25% undecided`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.quantities import PERCENT, one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Shares"]
+
+_P = one(PERCENT)
+_LIST = re.compile(
+    rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
+)
+_WHOLE = re.compile(
+    r"\b(?:split|makeup|make-up|made (?:up )?of|consist\w*|compos\w*|divided|mix\b|ownership|owned|voted|vote |votes|"
+    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|came from|breakdown|funding|funded|market share|"
+    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy)"
+)
+_PLAIN = re.compile(rf"(?:is|are|was|were|:) {_P} [a-z]+, {_P} [a-z]+(?:, {_P} [a-z]+)*,? and {_P} [a-z]+\.?$")
+_OPPOSED = re.compile(
+    rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
+    rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
+)
+_SEVERAL = re.compile(
+    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
+    r"|up from|rose|fell|"
+    r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
+    r"|efficien\w*|rate|literacy|"
+    r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+)
+
+
+@rules.register("shares")
+class Shares(Rule):
+    """Shares of one whole must not add up to more than 100 %."""
+
+    title = "shares"
+    help = "The shares of one whole add up to more than 100 %."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Adds the percentages of a list, if its words say that they are parts of one whole."""
+        skeleton = sentence.skeleton
+        if skeleton.count(PERCENT) < 2:
+            return
+        match = _LIST.search(skeleton)
+        if match is None:
+            return
+        parts = sentence.within(match[0])
+        parts = [part for part in parts if part.group == "percent"]
+        if len(parts) != skeleton.count(PERCENT) or any(part.value <= 0 or part.hedge for part in parts):
+            return
+        whole = sum(part.value for part in parts)
+        slack = sum(2 * part.half for part in parts) + 0.004
+        if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
+            return
+        is_whole = (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton))) or (
+            len(parts) == 2 and _OPPOSED.search(skeleton)
+        )
+        if not is_whole or _SEVERAL.search(skeleton):
+            return
+        # A total among the parts, or a part of a part.
+        values = sorted(part.value for part in parts)
+        half = slack / 2
+        if abs(sum(values[:-1]) - values[-1]) <= half or any(abs(whole - value - 1) <= half for value in values):
+            return
+        message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
+        yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)

@@ -1,0 +1,191 @@
+"""Sums in sentences: `12 men and 15 women, 28 people in all`, `nine members: four ..., three ... and one ...`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
+from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["Sums"]
+
+_NUMBER = COUNT + MONEY + UNIT
+_Q = one(_NUMBER)
+_WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
+_WORDS = rf"(?: (?!and |or |plus ){_WORD}){{0,5}}?"
+_NOUN = rf"(?: (?!and |or |plus ){_WORD}){{1,5}}?"
+_AND = r"(?:,? and|, plus|,? plus|;|,)"
+_PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
+# Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
+_ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
+_TOTAL = slot("total", _NUMBER)
+
+_AFTER = [
+    (('total', 'sum'), re.compile(
+        rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
+               rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}")),
+    (('in all', 'in total', 'altogether', 'all told', 'combined'), re.compile(
+        rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total"
+        rf"|altogether|all told|combined)\b")),
+    (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
+    (('wins',), re.compile(
+        rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
+        rf"|defeats?|draws?|ties))"
+               rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
+    (('won ',), re.compile(
+        rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of"
+        rf"|from) "
+               rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
+]  # fmt: skip
+_BEFORE = [
+    # A colon or bracket, then nothing but parts.
+    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?: {_PARTS}(?=[.;)]|$)")),
+    ((' (',), re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)")),
+    (('a total of',), re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)")),
+    (('in all', 'in total'), re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)")),
+    (('randomi', 'assigned', 'allocated', 'divided', 'split'), re.compile(
+        rf"{_TOTAL}{_NOUN} (?:was|were)? ?(?:randomi[sz]ed|randomly assigned|assigned|allocated|divided"
+        rf"|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)")),
+    (('consist', 'compris', 'composed', 'made up'), re.compile(
+        rf"{_TOTAL}(?:{_NOUN})? (?:consist(?:s|ed|ing) of|compris(?:es|ed|ing)|(?:is |was |are "
+        rf"|were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)")),
+    (('split',), re.compile(
+        rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
+        rf"|was) split (?P<parts>{_Q} to {_Q})")),
+]  # fmt: skip
+_AT_MOST = [
+    ((', of which',), re.compile(rf"{_TOTAL}{_WORDS}, of which {_PARTS}(?=[.;)]|$)")),
+    ((' of them',), re.compile(
+        rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
+    (('of ',), re.compile(
+        rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)")),
+]  # fmt: skip
+_OPPOSITES = [
+    ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
+    ("survived", "died"), ("won", "lost"), ("passed", "failed"), ("drug", "placebo"), ("correct", "wrong"),
+    ("treatment", "control"), ("positive", "negative"), ("for", "against"), ("completed", "dropped"), ("old", "new"),
+]  # fmt: skip
+_NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
+_NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
+_REFERENCE = re.compile(
+    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem|pages?|route|highway|"
+    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase|episode|channel)\s*$"
+    r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
+)
+_OPEN = re.compile(
+    r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
+    r"more|another|additional|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
+)
+_SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
+
+
+@rules.register("sum")
+class Sums(Rule):
+    """The parts that a sentence names must add up to the total that it names."""
+
+    least = 3
+    title = "sum"
+    help = "The parts that the text names do not add up to the total beside them."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for a total with its parts before or behind it."""
+        if len(sentence.quantities) < 3:
+            return
+        skeleton = sentence.skeleton
+        if sum(skeleton.count(each) for each in _NUMBER) < 3:
+            return
+        for match in matches(skeleton, _AFTER):
+            yield from self._equal(sentence, match)
+        for match in matches(skeleton, _BEFORE):
+            yield from self._equal(sentence, match)
+        for match in matches(skeleton, _AT_MOST):
+            yield from self._at_most(sentence, match, "of which" in match[0])
+
+    def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
+        parts = [part for part in parts if part is not total]
+        if not _may_add(parts, total) or _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
+            return
+        if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
+            return
+        whole = sum(part.value for part in parts)
+        slack = _slack(total) + sum(map(_slack, parts))
+        if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
+            return
+        if _another_sum(sentence, total, parts):
+            return
+        terms = " + ".join(plain(part.value) for part in parts)
+        message = f"{terms} = {plain(whole)}, not {total.text}."
+        yield finding_at("sum", total, message, meant=whole, others=parts)
+
+    def _at_most(self, sentence: Sentence, match: re.Match[str], is_certain: bool) -> Iterable[Finding]:
+        total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
+        whole = sum(part.value for part in parts)
+        if not _may_add(parts, total) or whole <= total.value + _slack(total) + sum(map(_slack, parts)):
+            return
+        if total.hedge == "over" or (_OPEN.search(match[0]) and not is_certain) or _another_sum(sentence, total, parts):
+            return
+        if not is_certain and not _exclusive(match["parts"]):
+            return
+        terms = " + ".join(plain(part.value) for part in parts)
+        message = f"{terms} = {plain(whole)}, which is more than {total.text}."
+        yield finding_at("sum", total, message, others=parts, expected_at_least=whole, probability=0.9)
+
+
+def _may_add(parts: Sequence[Quantity], total: Quantity) -> bool:
+    """Whether the parts are of one kind with the total, and could be parts of it by their size."""
+    if len(parts) < 2 or any(not part.comparable(total) for part in parts):
+        return False
+    if any(part.value <= 0 for part in parts) or total.value <= 0 or any(part.hedge == "over" for part in parts):
+        return False
+    # A total far away from the sum is another kind of number: `9 men and 3 women in 1,200 matches in total`.
+    whole = sum(part.value for part in parts)
+    return 0.6 * whole <= total.value <= 1.7 * whole and all(part.value != total.value for part in parts)
+
+
+def _is_numbered(parts: str) -> bool:
+    """Whether the parts are numbers of things: `Anthology 2 and Anthology 3`, `Tables 5 and 6`."""
+    names = _NAME.findall(parts)
+    return (len(names) > 1 and len(set(names)) < len(names)) or _REFERENCE.search(parts) is not None
+
+
+def _slack(quantity: Quantity) -> float:
+    """Counts are exact, unless they are hedged, or large and round."""
+    if quantity.hedge or quantity.unit is not None or quantity.half != 0.5:
+        return quantity.slack
+    return quantity.last_place / 2 if quantity.value >= 1000 and quantity.last_place >= 100 else 0.0
+
+
+def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity]) -> bool:
+    """Whether other numbers of the sentence add up to the total, so that the parts were chosen wrongly."""
+    others = [each for each in sentence.quantities if each is not total and each.comparable(total) and each.value > 0]
+    if len(others) > 12:
+        return True
+    for count in range(2, len(others) + 1):
+        for some in itertools.combinations(others, count):
+            if (
+                abs(sum(each.value for each in some) - total.value)
+                <= total.half + sum(each.half for each in some) * 0.99 - 1
+            ):
+                return True
+            if sum(each.value for each in some) == total.value:
+                return True
+    return False
+
+
+def _exclusive(parts: str) -> bool:
+    """Whether the parts exclude each other by their words: men and women, correct and incorrect."""
+    words = set(re.findall(r"[a-z]+", parts))
+    if any(one_ in words and other in words for one_, other in _OPPOSITES):
+        return True
+    if any(match[1] in words or match[1].rstrip("d") in words for match in _NEGATED.finditer(parts)):
+        return True
+    return parts.count(" of them") == 2 and not _SEX.search(parts)

@@ -1,0 +1,178 @@
+"""Tables as arrays: the number in each cell, what its last digit is worth, and which rows are totals."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.numerals.unit_tables import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.apps.documents import Document
+
+__all__ = ["NumberTable", "cell_number", "header_unit"]
+
+_NUMBER = re.compile(
+    r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
+    r"(?P<digits>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰"
+    r"|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
+)
+_EUROPEAN = re.compile(r"[-−]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-−]?\d+,\d{1,2}|[-−]?\d+,\d{4,}")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_GROUPS = re.compile(r"[,'\u00a0\u202f ]")
+_TOTAL = re.compile(
+    r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
+    r"|insgesamt)(?:\b.{0,30})?|all|overall",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
+NUMERIC_FROM = 0.6
+"""Share of the filled cells of a column that must be numbers."""
+
+
+def cell_number(text: str) -> tuple[float, float, str] | None:
+    """Value, worth of the last digit, and suffix of a cell; None if it is not one number. `12%` is 12.
+
+    Example:
+        >>> cell_number("1,234.50"), cell_number("(317)"), cell_number("12%"), cell_number("n/a")
+        ((1234.5, 0.01, ''), (-317.0, 1.0, ''), (12.0, 1.0, '%'), None)
+        >>> cell_number("8:10")
+        (490.0, 1.0, 'clock')
+    """
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        clock = _CLOCK.fullmatch(text.strip())
+        if clock is None or int(clock[2]) > 59:
+            return None
+        return 60.0 * int(clock[1]) + int(clock[2]) + int(clock[3] or 0) / 60, 1.0, "clock"
+    digits = _GROUPS.sub("", match["digits"])
+    value = float(digits + (match["exponent"] or ""))
+    if not math.isfinite(value):
+        return None
+    negative = match["sign"] in ("-", "−", "–") or match["sign2"] or (match["open"] and match["close"])
+    if bool(match["open"]) != bool(match["close"]):
+        return None
+    decimals = len(digits.partition(".")[2]) - int((match["exponent"] or "e0")[1:])
+    return (
+        (-value if negative else value),
+        10.0**-decimals if abs(decimals) < 300 else 0.0,
+        match["suffix"] or match["currency"] or "",
+    )
+
+
+def header_unit(header: str) -> str | None:
+    """Normal spelling of the unit in a column's name: `Distance (km)` -> `km`.
+
+    Example:
+        >>> header_unit("Distance (km)"), header_unit("Weight [lb]"), header_unit("Name")
+        ('km', 'lb', None)
+    """
+    match = _UNIT.search(header)
+    return UNITS.get((match[1] or match[2]).strip()) if match else None
+
+
+class NumberTable:
+    """The numbers of a table.
+
+    Attributes:
+        header: Names of the columns.
+        values: (rows, columns) float64, NaN where a cell is no number.
+        steps: What the last digit is worth.
+        numeric: Indices of the columns that hold numbers.
+
+    Example:
+        >>> from numerate.apps.documents import Document
+        >>> rows = [["a", "1,200"], ["b", "3.5"], ["Total", "1,203.5"]]
+        >>> table = NumberTable(Document(kind="table", header=["x", "y"], rows=rows))
+        >>> table.values[:, 1].tolist(), table.numeric, table.total_rows
+        ([1200.0, 3.5, 1203.5], [1], [2])
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.header: Sequence[str] = document.header
+        rows, width = document.rows, len(document.header)
+        self.values = np.full((len(rows), width), np.nan)
+        self.steps = np.ones((len(rows), width))
+        self.suffixes: list[set[str]] = [set() for _ in range(width)]
+        self.filled = np.zeros(width, dtype=np.int64)
+        for index in range(width):
+            self._read_column(index)
+        counts = np.isfinite(self.values).sum(0)
+        self.numeric = [
+            index for index in range(width) if counts[index] > 1 and counts[index] >= NUMERIC_FROM * self.filled[index]
+        ]
+
+    def _read_column(self, index: int) -> None:
+        cells = [row[index] if index < len(row) else "" for row in self.document.rows]
+        european = sum(_EUROPEAN.fullmatch(cell.strip()) is not None for cell in cells[:200] if "," in cell)
+        is_european = european > 0 and not any("." in c and "," in c and c.find(",") < c.find(".") for c in cells[:200])
+        is_european = is_european and european >= 0.8 * sum("," in cell for cell in cells[:200])
+        values, steps, suffixes = self.values[:, index], self.steps[:, index], self.suffixes[index]
+        filled = 0
+        for row, cell in enumerate(cells):
+            text = cell.strip()
+            if not text:
+                continue
+            filled += 1
+            if text.isascii() and text.isdecimal() and len(text) < 16:  # most cells
+                if text[0] != "0" or len(text) == 1:
+                    values[row] = float(text)
+                continue
+            if is_european:
+                text = text.replace(".", "").replace(",", ".")
+            if not any(char.isdecimal() for char in text[:12]):
+                continue
+            found = cell_number(text)
+            if found is not None:
+                values[row], steps[row] = found[0], found[1]
+                if found[2]:
+                    suffixes.add(found[2])
+        self.filled[index] = filled
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The first text of each row, which names it."""
+        text = [index for index in range(len(self.header)) if index not in set(self.numeric)]
+        found = []
+        for row in self.document.rows:
+            cells = (row[index].strip() for index in text if index < len(row))
+            found.append(next((cell for cell in cells if cell), row[0].strip() if row else ""))
+        return found
+
+    @cached_property
+    def total_rows(self) -> list[int]:
+        """Rows that are named total, sum, all, ..."""
+        return [row for row, label in enumerate(self.labels) if len(label) < 60 and _TOTAL.fullmatch(label)]
+
+    def is_percent(self, index: int) -> bool:
+        """Whether the column holds percentages, by its name or cells."""
+        name = self.header[index].lower()
+        return "%" in self.suffixes[index] or "%" in name or "percent" in name or "share" in name or "pct" in name
+
+    def is_clock(self, index: int) -> bool:
+        """Whether the column holds times of the day or durations with a colon."""
+        return self.suffixes[index] == {"clock"}
+
+    def is_year(self, index: int) -> bool:
+        """Whether all numbers of the column are years."""
+        values = self.values[:, index]
+        values = values[np.isfinite(values)]
+        return len(values) > 0 and bool(((values >= 1000) & (values <= 2100) & (values == np.round(values))).all())
+
+    def text_columns(self) -> Iterable[tuple[int, list[tuple[int, str]]]]:
+        """Columns whose cells may be dates or times, as (row, cell)."""
+        for index in range(len(self.header)):
+            if index in self.numeric and not self.is_clock(index):
+                continue
+            cells = [(row, cells[index]) for row, cells in enumerate(self.document.rows) if index < len(cells)]
+            cells = [(row, cell) for row, cell in cells if cell.strip() and len(cell) < 40]
+            if sum(any(char.isdecimal() for char in cell) for _, cell in cells[:100]) >= 0.5 * len(cells[:100]) > 0:
+                yield index, cells

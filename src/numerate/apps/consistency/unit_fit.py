@@ -1,0 +1,98 @@
+"""Units that do not fit their quantity: `weighs 70 km`, `120 kg tall`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, matches, rules
+from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.numerals.unit_factors import dimension_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["UnitFit"]
+
+_HEDGE = (
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least"
+    r"|only|just|some"
+    r"|an average of|an estimated) )*"
+)
+_LENGTH = frozenset({"length"})
+_WHAT: dict[str, tuple[str, frozenset[str], str]] = {
+    "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
+    "weight": (r"\b(?:weight|mass) of ", frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
+    "height": (r"\b(?:height|altitude|elevation) of ", frozenset({"length", "angle", "time", "pressure"}), "a height"),
+    "length": (r"\blength of ", frozenset({"length", "time", "data", "angle"}), "a length"),
+    "distance": (r"\bdistance of ", frozenset({"length", "time", "angle"}), "a distance"),
+    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth) of ",
+              frozenset({"length", "angle", "time", "frequency"}), "a length"),
+    "speed": (r"\b(?:speed|speeds|velocity) of ", frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "area": (r"\barea of ", frozenset({"area", "length", "angle"}), "an area"),
+    "volume": (r"\bvolume of ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
+    "temperature": (r"\btemperatures? of ", frozenset({"temperature", "energy", "angle"}), "a temperature"),
+    "temperature-change": (
+        r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
+        frozenset({"temperature", "energy", "angle"}), "a temperature",
+    ),
+    "duration": (r"\b(?:duration|running time|runtime|lifetime) of ", frozenset({"time"}), "a duration"),
+    "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
+}  # fmt: skip
+_BEFORE = re.compile(
+    "|".join(f"(?P<{name.replace('-', '_')}>{row[0]})" for name, row in _WHAT.items()).join(("(?:", ")"))
+    + _HEDGE
+    + slot("q", UNIT)
+)
+_CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_STEMS = (
+    "weigh", "mass of", "height of", "altitude of", "elevation of", "length of", "distance of", "width of",
+    "diameter of", "radius of", "wingspan of", "thickness of", "depth of", "speed of", "speeds of", "velocity of",
+    "area of", "volume of", "temperature", "duration of", "time of", "lasted ", "lasts ",
+)  # fmt: skip
+_ADJECTIVES = {
+    "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
+    "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
+    "high": (frozenset({"length", "angle"}), "a height"), "thick": (_LENGTH, "a thickness"),
+    "heavy": (frozenset({"mass", "force"}), "a weight"),
+}  # fmt: skip
+_AFTER = re.compile(
+    rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
+)
+
+
+@rules.register("unit")
+class UnitFit(Rule):
+    """The unit of a weight, height, speed, ... must measure that."""
+
+    least = 1
+    title = "unit does not fit"
+    help = "A weight, length, speed, ... is given in a unit that measures something else."
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Compares nouns, verbs and adjectives with the unit beside them."""
+        skeleton = sentence.skeleton
+        if UNIT not in skeleton:
+            return
+        for match in matches(skeleton, ((_STEMS, _BEFORE),)):
+            name = next(key for key, value in match.groupdict().items() if value is not None and key != "q")
+            _, allowed, what = _WHAT[name.replace("_", "-")]
+            yield from self._compared(sentence, match, allowed, what)
+        for match in matches(skeleton, ((tuple(_ADJECTIVES), _AFTER),)):
+            yield from self._compared(sentence, match, *_ADJECTIVES[match["what"]])
+
+    def _compared(
+        self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str
+    ) -> Iterable[Finding]:
+        quantity = sentence.get(match, "q")
+        measured = dimension_name(quantity.unit or "")
+        if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
+            return
+        # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
+        if _CONTINUED.match(sentence.skeleton, match.end("q")):
+            return
+        message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
+        yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)

@@ -1,0 +1,364 @@
+"""Distributions of table columns, fitted on the file itself: improbable numbers, and the slips that explain them.
+
+Both tails of a column are described by quantiles and, beyond the outer ones, by a generalised Pareto tail through
+them. So a tail probability means what it says for any shape of distribution, and a few wrong cells do not move it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.base import plain
+from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.findings import Finding
+from numerate.apps.slips import SLIP_NAMES, slips_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.apps.documents import Document
+
+__all__ = ["ColumnDistributions", "Tails"]
+
+MIN_VALUES = 20
+"""Fewer values of a column tell nothing about its tails."""
+MAX_SAMPLE = 20_000
+MAX_PAIRED = 10
+"""Only the first numeric columns are compared in pairs."""
+MUCH_MORE = 30.0
+"""How many times more probable the other reading must be before a slip is named."""
+_CODES = re.compile(
+    r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude"
+    r"|latitude)\b|_id$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Tails:
+    """Both tails of a sample.
+
+    Attributes:
+        sample: Sorted values, transformed if `log`.
+        log: Whether values are compared by their logarithm.
+        ends: Where the lower and the upper tail begin.
+        scales: Scales of the generalised Pareto tails.
+        shapes: Their shapes; 0 is an exponential tail.
+
+    Example:
+        >>> tails = Tails.fit(np.exp(np.random.default_rng(0).normal(3, 1, 2000)))
+        >>> tails.log, bool(tails.probability(np.array([20.0]))[0] > 0.5)
+        (True, True)
+        >>> bool(tails.probability(np.array([2e4]))[0] < 1e-4)
+        True
+    """
+
+    sample: np.ndarray
+    log: bool
+    ends: tuple[float, float]
+    scales: tuple[float, float]
+    shapes: tuple[float, float]
+
+    @classmethod
+    def fit(cls, values: np.ndarray) -> Tails:
+        """Fits the tails of a sample of at least a few dozen values."""
+        use_log = bool((values > 0).all()) and _is_skewed(values)
+        sample = np.sort(np.log(values) if use_log else values)
+        fits = [_tail(side) for side in (-sample[::-1], sample)]
+        return cls(
+            sample,
+            use_log,
+            (-fits[0][0], fits[1][0]),
+            (fits[0][1], fits[1][1]),
+            (fits[0][2], fits[1][2]),
+        )
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        """Two-sided tail probability of each value: how often a right value lies so far out."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.log(values) if self.log else np.asarray(values, dtype=np.float64)
+        moved = np.where(np.isnan(moved), -np.inf, moved)
+        count = len(self.sample)
+        below = (np.searchsorted(self.sample, moved, "right") + 0.5) / (count + 1)
+        above = (count - np.searchsorted(self.sample, moved, "left") + 0.5) / (count + 1)
+        below = np.where(
+            moved < self.ends[0], _outer(count) * _survival(self.ends[0] - moved, self.scales[0], self.shapes[0]), below
+        )
+        above = np.where(
+            moved > self.ends[1], _outer(count) * _survival(moved - self.ends[1], self.scales[1], self.shapes[1]), above
+        )
+        return np.minimum(2 * np.minimum(below, above), 1.0)
+
+    def quantiles(self) -> list[float]:
+        """Values at 1, 5, 25, 50, 75, 95 and 99 %."""
+        found = np.quantile(self.sample, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99))
+        return [float(f"{value:.6g}") for value in (np.exp(found) if self.log else found)]
+
+
+class ColumnDistributions:
+    """Finds improbable cells of tables and records.
+
+    Args:
+        false_alarms: Share of the right numbers that may be reported.
+
+    Example:
+        >>> from numerate.apps.documents import Document
+        >>> heights = [str(170 + (7 * i) % 23) for i in range(60)] + ["1780"]
+        >>> table = Document(kind="table", header=["height"], rows=[[each] for each in heights])
+        >>> [(each.written, each.meant, each.rule) for each in ColumnDistributions(0.001).check(table)]
+        [('1780', '178', 'column-slip')]
+    """
+
+    def __init__(self, false_alarms: float = 0.001) -> None:
+        self.false_alarms = false_alarms
+        self._fits: dict[str, _Fit] = {}
+
+    def fit(self, documents: Iterable[Document]) -> None:
+        """Fits the distributions of a large table from all its pieces, before the pieces are checked."""
+        collected: dict[str, _Collector] = {}
+        for document in documents:
+            if document.kind != "text":
+                collected.setdefault(_name(document), _Collector()).add(NumberTable(document))
+        self._fits |= {name: each.fitted() for name, each in collected.items()}
+
+    def check(self, document: Document) -> list[Finding]:
+        """Cells that are improbable in their column, or beside another column, with the slip that explains them."""
+        if document.kind == "text" or not document.rows:
+            return []
+        table = NumberTable(document)
+        fit = self._fits.get(_name(document))
+        if fit is None:
+            collector = _Collector()
+            collector.add(table)
+            fit = collector.fitted()
+        found: dict[tuple[int, int], Finding] = {}
+        for finding in (*self._columns(document, table, fit), *self._pairs(document, table, fit)):
+            if finding.cell is not None and (
+                finding.cell not in found or finding.probability > found[finding.cell].probability
+            ):
+                found[finding.cell] = finding
+        return list(found.values())
+
+    def _columns(self, document: Document, table: NumberTable, fit: _Fit) -> Iterator[Finding]:
+        for column, tails in fit.columns.items():
+            if column >= table.values.shape[1]:
+                continue
+            values = table.values[:, column]
+            odds = tails.probability(values)
+            for row in np.flatnonzero(np.isfinite(values) & (odds < self.false_alarms)):
+                if row not in table.total_rows:
+                    yield self._finding(document, int(row), column, float(values[row]), float(odds[row]), tails, None)
+
+    def _pairs(self, document: Document, table: NumberTable, fit: _Fit) -> Iterator[Finding]:
+        for (one, other), (tails, slope) in fit.pairs.items():
+            if max(one, other) >= table.values.shape[1]:
+                continue
+            base, values = table.values[:, one], table.values[:, other]
+            usable = (base > 0) & (values > 0)
+            ratios = np.where(usable, values / np.where(usable, base, 1.0) ** slope, np.nan)
+            odds = np.where(usable, tails.probability(ratios), 1.0)
+            for row in np.flatnonzero(usable & (odds < self.false_alarms)):
+                if row in table.total_rows:
+                    continue
+                scaled = _Scaled(tails, float(base[row]) ** slope)
+                # The one of the two that is improbable in its own column is the wrong one.
+                alone = [
+                    float(fit.columns[c].probability(table.values[row : row + 1, c])[0]) if c in fit.columns else 1.0
+                    for c in (one, other)
+                ]
+                if alone[0] < alone[1]:
+                    continue
+                beside = document.header[one]
+                yield self._finding(document, int(row), other, float(values[row]), float(odds[row]), scaled, beside)
+
+    def _finding(
+        self,
+        document: Document,
+        row: int,
+        column: int,
+        value: float,
+        odds: float,
+        tails: Tails | _Scaled,
+        beside: str | None,
+    ) -> Finding:
+        written, key = document.rows[row][column].strip(), document.header[column]
+        slip = _named_slip(written, value, odds, tails)
+        prior = 0.01
+        what = f"improbable in {key!r}" if beside is None else f"improbable in {key!r} beside {beside!r}"
+        kind = "column" if beside is None else "pair"
+        quantiles = tails.quantiles()
+        evidence = {"quantiles": quantiles, "tail": odds, "bits": float(-np.log2(max(odds, 1e-300))), "value": value}
+        if slip is None:
+            message = (
+                f"{written} is {what}: a right value lies so far out once in {plain(round(1 / max(odds, 1e-12)))}."
+            )
+            return Finding(
+                rule=f"{kind}-outlier", message=message, written=written, cell=(row + document.first_row, column),
+                key=key, probability=0.5 * prior / (prior + odds), evidence=evidence,
+            )  # fmt: skip
+        name, meant, value_meant, other_odds = slip
+        message = f"{written} is {what}; probably {SLIP_NAMES[name]}: {meant}."
+        return Finding(
+            rule=f"{kind}-slip", message=message, written=written, meant=meant, cell=(row + document.first_row, column),
+            key=key, probability=prior / (prior + odds),
+            evidence=evidence | {"slip": name, "expected": value_meant, "tail_meant": other_odds},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Tails of the values of a column, given the value of another column."""
+
+    tails: Tails
+    base: float
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        return self.tails.probability(np.asarray(values) / self.base)
+
+    def quantiles(self) -> list[float]:
+        return [float(f"{value * self.base:.6g}") for value in self.tails.quantiles()]
+
+
+@dataclass
+class _Fit:
+    columns: dict[int, Tails]
+    pairs: dict[tuple[int, int], tuple[Tails, float]]
+
+
+class _Collector:
+    """A sample of the rows of a table of any size, every k-th row with k growing, so that memory stays bounded."""
+
+    def __init__(self) -> None:
+        self.header: list[str] = []
+        self.rows: list[np.ndarray] = []
+        self.size = self.every = 0
+        self.skip: set[int] = set()
+
+    def add(self, table: NumberTable) -> None:
+        self.header = list(table.header)
+        keep = np.ones(len(table.values), dtype=bool)
+        keep[table.total_rows] = False
+        self.skip |= {c for c in range(len(self.header)) if table.is_clock(c) or _CODES.search(self.header[c])}
+        self.skip |= {c for c in range(len(self.header)) if c not in table.numeric}
+        values = table.values[keep]
+        values = values[:: 2**self.every] if self.every else values
+        self.rows.append(values)
+        self.size += len(values)
+        while self.size > MAX_SAMPLE:
+            self.every += 1
+            self.rows = [each[::2] for each in self.rows]
+            self.size = sum(map(len, self.rows))
+
+    def fitted(self) -> _Fit:
+        width = max((each.shape[1] for each in self.rows), default=0)
+        rows = [np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=np.nan) for each in self.rows]
+        values = np.concatenate(rows) if rows else np.empty((0, 0))
+        columns = {}
+        for column in range(width):
+            some = values[:, column]
+            some = some[np.isfinite(some)]
+            if column not in self.skip and _is_quantity(some):
+                columns[column] = Tails.fit(some)
+        return _Fit(columns, dict(_fitted_pairs(values, list(columns)[:MAX_PAIRED])))
+
+
+def _fitted_pairs(values: np.ndarray, columns: list[int]) -> Iterator[tuple[tuple[int, int], tuple[Tails, float]]]:
+    """Pairs of columns whose ratio says much more than each column alone."""
+    for one in columns:
+        for other in columns:
+            if one == other:
+                continue
+            base, target = values[:, one], values[:, other]
+            usable = (base > 0) & (target > 0)
+            if usable.sum() < 2 * MIN_VALUES or usable.sum() < 0.9 * np.isfinite(base * target).sum():
+                continue
+            x, y = np.log(base[usable]), np.log(target[usable])
+            slope = _slope(x, y)
+            residual = y - slope * x
+            if _spread(residual) < 0.4 * _spread(y) and _spread(y) > 0:
+                yield (one, other), (Tails.fit(np.exp(residual)), slope)
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Slope of a line through the medians of the lower and the upper third, which a few wrong cells do not move."""
+    order = np.argsort(x)
+    third = max(len(x) // 3, 1)
+    low, high = order[:third], order[-third:]
+    run = np.median(x[high]) - np.median(x[low])
+    return float((np.median(y[high]) - np.median(y[low])) / run) if run > 0 else 0.0
+
+
+def _spread(values: np.ndarray) -> float:
+    return float(np.subtract(*np.quantile(values, (0.84, 0.16))))
+
+
+def _is_quantity(values: np.ndarray) -> bool:
+    """Enough different values, and no running number."""
+    if len(values) < MIN_VALUES or len(np.unique(values)) < 8:
+        return False
+    steps = np.diff(values)
+    return not (np.abs(steps - np.median(steps)) < 1e-9).mean() > 0.9
+
+
+def _is_skewed(values: np.ndarray) -> bool:
+    """Whether the logarithm is closer to symmetric than the value, by quantiles."""
+    low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
+    if low <= 0 or high <= low:
+        return False
+    linear = abs(high + low - 2 * middle) / (high - low)
+    logs = np.log((low, middle, high))
+    return bool(abs(logs[2] + logs[0] - 2 * logs[1]) / (logs[2] - logs[0]) < linear)
+
+
+def _outer(count: int) -> float:
+    """Share of a sample on each side that is described by a tail: some 15 values, where there are enough."""
+    return float(np.clip(15 / count, 0.02, 0.1))
+
+
+def _tail(sample: np.ndarray) -> tuple[float, float, float]:
+    """Start, scale and shape of the upper tail of a sorted sample, from the quantiles of what lies beyond the start.
+
+    The median and the upper quartile of the excess give scale and shape of a generalised Pareto tail, so that up to a
+    quarter of the outermost values may be wrong. The shape of few values is drawn towards an exponential tail.
+    """
+    end = float(np.quantile(sample, 1 - _outer(len(sample))))
+    spread = float(sample[-1] - sample[0]) or 1.0
+    excess = sample[sample > end] - end
+    if len(excess) < 3:
+        return end, max(float(np.ptp(np.quantile(sample, (0.75, 1 - 2 * _outer(len(sample)))))), 1e-6 * spread), 0.0
+    middle, quarter = np.maximum(np.quantile(excess, (0.5, 0.75)), 1e-9 * spread)
+    # The shoulder before the tail has a say, too: the whole tail may be wrong cells.
+    shoulder = end - float(np.quantile(sample, 1 - 2 * _outer(len(sample))))
+    middle = min(middle, 3 * shoulder) if shoulder > 0 else middle
+    shape = float(np.log2(max(quarter / middle - 1, 0.25))) * len(excess) / (len(excess) + 30)
+    shape = float(np.clip(shape, -0.4, 0.4))
+    scale = middle * shape / (2**shape - 1) if abs(shape) > 1e-6 else middle / np.log(2)
+    return end, float(max(scale, 1e-9 * spread)), shape
+
+
+def _survival(distance: np.ndarray, scale: float, shape: float) -> np.ndarray:
+    distance = np.maximum(distance, 0.0)
+    with np.errstate(over="ignore"):
+        if abs(shape) < 1e-6:
+            return np.exp(-distance / scale)
+        return np.maximum(1 + shape * distance / scale, 1e-12) ** (-1 / shape)
+
+
+def _named_slip(
+    written: str, value: float, odds: float, tails: Tails | _Scaled
+) -> tuple[str, str, float, float] | None:
+    """The slip whose correction is much more probable than the number itself, and by far the most probable one."""
+    best = None
+    for slip in slips_of(written, value):
+        other = float(tails.probability(np.array([slip.value]))[0]) * slip.prior
+        if other > MUCH_MORE * odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
+            best = (slip.name, slip.text, slip.value, other / slip.prior, other)
+    return best[:4] if best is not None else None
+
+
+def _name(document: Document) -> str:
+    return f"{document.source}\0{document.caption}"

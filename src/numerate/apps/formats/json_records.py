@@ -1,0 +1,163 @@
+"""JSON and JSON lines as records: nested objects become columns named by their path."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.source_lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numerate.apps.formats.source_lines import Source
+
+__all__ = ["read_json", "read_json_lines", "record_document"]
+
+ROWS = 10_000
+MAX_JSON = 256 << 20
+MAX_KEYS = 400
+MAX_DEPTH = 20
+NAMED_LINES = 10
+
+
+def read_json_lines(source: Source) -> Iterator[Document | Problem]:
+    """One JSON value a line; a line that is not JSON is named and left out."""
+    lines = Lines(source)
+    keys: dict[str, int] = {}
+    records: list[dict[str, str]] = []
+    numbers: list[int] = []
+    broken = start = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            broken += 1
+            if broken <= NAMED_LINES:
+                yield Problem(source.name, f"not JSON: {str(error)[:80]}", lines.number)
+            continue
+        if len(records) == ROWS:
+            yield _document(source, keys, records, numbers, start, is_last=False)
+            start += ROWS
+            records, numbers = [], []
+        records.append(dict(_flat(value)))
+        keys.update(dict.fromkeys(records[-1], 0))
+        numbers.append(lines.number)
+    if broken > NAMED_LINES:
+        yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
+    if records:
+        yield _document(source, keys, records, numbers, start, is_last=True)
+    yield from source.named_problems()
+
+
+def read_json(source: Source) -> Iterator[Document | Problem]:
+    """A JSON file: each list of objects is a table of records, what stands outside of lists is one record.
+
+    A file with one object a line is read as JSON lines.
+    """
+    raw = source.stream.read(MAX_JSON + 1)
+    source.on_position(len(raw))
+    if len(raw) > MAX_JSON:
+        yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB; write JSON lines (*.jsonl)", fatal=True)
+        return
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("cp1252", "replace")
+        source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252"))
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        import io
+
+        lines = Lines(type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored))
+        if text.count("\n") > 1 and _is_json(next(iter(lines), "")):
+            again = type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored)
+            yield from read_json_lines(again)
+        else:
+            yield Problem(source.name, f"not JSON: {str(error)[:100]}", getattr(error, "lineno", None), fatal=True)
+        return
+    yield from _of_value(source, value)
+    yield from source.named_problems()
+
+
+def record_document(records: list[Mapping[str, Any]], source: str = "") -> Document:
+    """A document of records from Python objects.
+
+    Example:
+        >>> record_document([{"a": 1, "b": {"c": 2.5}}, {"a": 3}]).rows
+        [['1', '2.5'], ['3', '']]
+    """
+    flat = [dict(_flat(record)) for record in records]
+    keys = list(dict.fromkeys(key for record in flat for key in record))[:MAX_KEYS]
+    return Document(
+        kind="records", source=source, header=keys, rows=[[record.get(key, "") for key in keys] for record in flat]
+    )
+
+
+def _of_value(source: Source, value: Any) -> Iterator[Document]:
+    tables = list(_tables(value, "", 0))
+    for path, records in tables:
+        document = record_document(records, source.name)
+        yield Document(
+            kind="records", source=source.name, header=document.header, rows=document.rows, caption=path,
+            ignored=source.ignored,
+        )  # fmt: skip
+    if not isinstance(value, list) or not tables:
+        rest = {key: each for key, each in _flat(value) if not any(_inside(key, path) for path, _ in tables)}
+        if rest:
+            keys = list(rest)[:MAX_KEYS]
+            yield Document(kind="records", source=source.name, header=keys, rows=[[rest[key] for key in keys]])
+
+
+def _tables(value: Any, path: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """Lists of objects, with their paths."""
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        yield path, value
+    elif isinstance(value, dict) and depth < MAX_DEPTH:
+        for key, each in value.items():
+            yield from _tables(each, f"{path}.{key}".strip("."), depth + 1)
+
+
+def _inside(key: str, path: str) -> bool:
+    return bool(path) and (key == path or key.startswith((f"{path}.", f"{path}[")))
+
+
+def _flat(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Key paths and values of a record as strings; a value without a key is called `value`."""
+    if isinstance(value, dict) and depth < MAX_DEPTH:
+        for key, each in value.items():
+            yield from _flat(each, f"{path}.{key}" if path else str(key), depth + 1)
+    elif isinstance(value, list) and depth < MAX_DEPTH:
+        for index, each in enumerate(value[:50]):
+            yield from _flat(each, f"{path}[{index}]", depth + 1)
+    elif value is not None:
+        yield path or "value", ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _document(
+    source: Source,
+    keys: dict[str, int],
+    records: list[dict[str, str]],
+    numbers: list[int],
+    start: int,
+    *,
+    is_last: bool,
+) -> Document:
+    header = list(keys)[:MAX_KEYS]
+    return Document(
+        kind="records", source=source.name, header=header,
+        rows=[[each.get(key, "") for key in header] for each in records],
+        lines=numbers, first_row=start, is_last=is_last, ignored=source.ignored,
+    )  # fmt: skip
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,125 @@
+"""`read_documents`: the documents of a file by its name, or by its first bytes."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.delimited import read_delimited, read_tabs
+from numerate.apps.formats.html_pages import read_html
+from numerate.apps.formats.json_records import read_json, read_json_lines
+from numerate.apps.formats.office import read_docx, read_xlsx
+from numerate.apps.formats.source_lines import SNIFFED, Source, opened
+from numerate.apps.formats.text import read_markdown, read_text
+from numerate.errors import BadInput
+from numerate.registry import near_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FORMATS", "check_format", "format_of", "read_documents"]
+
+Reader = Callable[[Source], Iterator[Document | Problem]]
+FORMATS: Mapping[str, Reader] = {
+    "text": read_text, "markdown": read_markdown, "html": read_html, "csv": read_delimited, "tsv": read_tabs,
+    "json": read_json, "jsonl": read_json_lines, "xlsx": read_xlsx, "docx": read_docx,
+}  # fmt: skip
+"""Name of a format -> its reader."""
+_SUFFIXES = {
+    ".txt": "text", ".text": "text", ".rst": "text", ".tex": "text", ".log": "text", ".md": "markdown",
+    ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "tsv",
+    ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx",
+    ".docx": "docx",
+}  # fmt: skip
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|body|head|div|table|p)\b", re.IGNORECASE | re.DOTALL)
+
+
+def read_documents(
+    path: str, kind: str | None = None, on_position: Callable[[int], None] | None = None
+) -> Iterator[Document | Problem]:
+    """The documents of a file, and what could not be read of it.
+
+    Args:
+        path: The file; `-` is standard input, and `*.gz` is decompressed.
+        kind: A name of `FORMATS`; None decides by the suffix, or by the first bytes.
+        on_position: Called with the number of bytes read so far.
+
+    Raises:
+        BadInput: The file does not exist, or the format has no such name.
+    """
+    check_format(kind)
+    source = opened(path, on_position)
+    try:
+        start = _start(source)
+        if not start.strip():
+            yield Problem(source.name, "empty file", fatal=True, is_harmless=True)
+            return
+        chosen = kind or format_of(path, start)
+        if chosen is None:
+            yield Problem(source.name, "binary file left out", fatal=True, is_harmless=True)
+            return
+        if chosen not in ("xlsx", "docx") and _is_binary(start):
+            yield Problem(source.name, f"binary file, not {chosen}, left out", fatal=True, is_harmless=True)
+            return
+        yield from FORMATS[chosen](source)
+    finally:
+        if path != "-":
+            source.stream.close()
+
+
+def check_format(kind: str | None) -> None:
+    """Checks the name of a format; None is allowed.
+
+    Raises:
+        BadInput: The name is unknown.
+    """
+    if kind is not None and kind not in FORMATS:
+        raise BadInput(f"unknown format {kind!r}: {near_names(kind, list(FORMATS))}")
+
+
+def format_of(path: str, start: bytes) -> str | None:
+    """The format of a file by the suffix of its name, else by its first bytes; None for a binary file.
+
+    Example:
+        >>> format_of("a.csv.gz", b""), format_of("-", b'[{"a": 1}]'), format_of("notes", b"It is 5 km.")
+        ('csv', 'json', 'text')
+    """
+    name = path.lower().removesuffix(".gz")
+    for suffix, kind in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return kind
+    if start.startswith(b"PK\x03\x04"):
+        return "docx" if b"word/" in start else "xlsx" if b"xl/" in start or b"[Content_Types]" in start else None
+    if _is_binary(start):
+        return None
+    if _HTML.match(start):
+        return "html"
+    head = start.lstrip()
+    if head[:1] in (b"{", b"["):
+        return "jsonl" if head[:1] == b"{" and b"}\n{" in start else "json"
+    return "text"
+
+
+def _is_binary(start: bytes) -> bool:
+    """Whether the first bytes are no text: zero bytes, unless it is UTF-16, or many control characters."""
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return False
+    if b"\0" in start:
+        return True
+    control = sum(byte < 9 or 13 < byte < 32 for byte in start)
+    return control > 0.1 * len(start)
+
+
+def _start(source: Source) -> bytes:
+    """The first bytes, without taking them from the stream."""
+    stream = source.stream
+    if not isinstance(stream, io.BufferedReader):
+        source.stream = stream = io.BufferedReader(stream)  # type: ignore[type-var, assignment]
+    try:
+        return stream.peek(SNIFFED)[:SNIFFED]
+    except (OSError, EOFError) as error:
+        source.problems.append(Problem(source.name, f"damaged file: {error}"))
+        return b""
