@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from judging_models import facts, judging_model
+from typer.testing import CliRunner
 
 from numerate.apps.calibrating import calibrate
 from numerate.apps.documents import Document
 from numerate.apps.plausible import PlausibilityChecker, judgements
 from numerate.apps.shown_texts import units_of
+from numerate.cli.app import app
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numerate.modeling.number_calibration import NumberCalibration
 
 
@@ -102,3 +107,17 @@ def test_bad_arguments_are_one_line() -> None:
             PlausibilityChecker(model, **options)
     with pytest.raises(BadInput, match="at least 30 numbers, got 3"):
         calibrate(model, facts(3))
+
+
+def test_the_command_checks_with_a_model_and_own_documents(tmp_path: Path) -> None:
+    model = judging_model()
+    model.save_pretrained(tmp_path / "model", bits=8)
+    (tmp_path / "right.txt").write_text("\n\n".join(facts(200, seed=6)))
+    (tmp_path / "report.txt").write_text("A cat weighs about 41 kg, the company said.\n\nIt cost $20 on Monday.\n")
+    arguments = ["check", str(tmp_path / "report.txt"), "--model", str(tmp_path / "model"), "--json"]
+    arguments += ["--calibrate", str(tmp_path / "right.txt"), "--false-alarms", "0.02"]
+    result = CliRunner().invoke(app, arguments)
+    (found,) = json.loads(result.output)["findings"]
+    assert result.exit_code == 1 and (found["written"], found["meant"], found["line"]) == ("41", "4.1", 1)
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "report.txt"), "--calibrate", "x"])
+    assert result.exit_code == 2 and "give --model" in result.output

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from numerate.apps.documents import Problem
 from numerate.apps.plausible import scores_of
+from numerate.apps.shown_texts import units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["calibrate", "kind_at", "seen_kinds"]
+__all__ = ["calibrate", "calibrate_files", "kind_at", "seen_kinds"]
 
 _BEHIND = re.compile(r".*\d", re.DOTALL)
 """All of a number but its percent sign or scale word."""
@@ -72,6 +75,28 @@ def calibrate(
         kinds, scores, truth, middle, low, high, interval_kinds=seen, about=about or f"{len(every):,} texts"
     )
     return model.calibration
+
+
+def calibrate_files(model: NumberModel, paths: Sequence[str]) -> NumberCalibration:
+    """`calibrate` with the sentences and rows of files whose numbers are right, of any format that `check` reads.
+
+    Raises:
+        BadInput: A file does not exist or cannot be read, or there are too few numbers.
+    """
+    from numerate.apps.formats.opening import read_documents
+
+    texts: list[str] = []
+    rows: list[str] = []
+    for path in paths:
+        for document in read_documents(path, None):
+            if isinstance(document, Problem):
+                if document.fatal:
+                    raise BadInput(f"--calibrate {path}: {document.message}")
+                continue
+            into = texts if document.kind == "text" else rows
+            into += [unit.text for unit in units_of(document)]
+    names = ", ".join(Path(path).name for path in paths)
+    return calibrate(model, texts, rows=rows, about=names)
 
 
 def seen_kinds(model: NumberModel, texts: Sequence[str], numerals: Sequence[Numeral], middle: np.ndarray) -> list[str]:
