@@ -49,6 +49,8 @@ RATIO = 100.0
 _PRIOR = 0.02
 """Share of numbers that are wrong before anything is known, for the probability of a finding."""
 _MOST = 0.99
+_SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
+"""A reading is named only if this share of right numbers is more surprising; without a calibration, up to these bits."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
@@ -64,7 +66,8 @@ class Judgement:
         bits: Surprise in bits: minus the binary logarithm of the density of the number's signed logarithm.
         slip: Binary logarithm of how much more probable the usual slips are together than what stands there.
         p: Share of right numbers of the same kind that look at least as wrong; calibrated.
-        slips: Readings that are much more probable than what stands there, best first, each with its ratio.
+        slips: Readings that are much more probable than what stands there, and not surprising themselves, best first,
+            each with its ratio.
         median: What the model expected, in the units of `numeral.written`.
         interval: Its 90 % interval, calibrated.
     """
@@ -200,9 +203,7 @@ def _judged(
     plain = _explained(hidden, kinds, p <= explain, calibration)
     found = []
     for at, numeral in enumerate(hidden.numerals):
-        weights = [gain + math.log2(reading.share) for gain, reading in zip(gains[at], readings[at], strict=True)]
-        better = sorted((k for k, gain in enumerate(gains[at]) if gain >= least), key=weights.__getitem__, reverse=True)
-        named = tuple((readings[at][k], float(2.0 ** min(gains[at][k], 60.0))) for k in better[:3])
+        named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
         row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
         found.append(
@@ -210,6 +211,24 @@ def _judged(
                       float(p[at]), named, median, (bottom, top))
         )  # fmt: skip
     return found
+
+
+def _named(
+    readings: Sequence[SlipReading], gains: np.ndarray, bits: float, least: float, kind: str,
+    calibration: NumberCalibration | None,
+) -> tuple[tuple[SlipReading, float], ...]:  # fmt: skip
+    """The best readings that are much more probable than what stands there, and not surprising themselves."""
+    better = [k for k, gain in enumerate(gains) if gain >= least]
+    if not better:
+        return ()
+    own = bits - gains[better]
+    if calibration is None:
+        sensible = own <= _SENSIBLE_BITS
+    else:
+        sensible = calibration.p_values("bits", [kind] * len(better), own) >= _SENSIBLE
+    kept = [k for k, is_sensible in zip(better, sensible, strict=True) if is_sensible]
+    kept.sort(key=lambda k: gains[k] + math.log2(readings[k].share), reverse=True)
+    return tuple((readings[k], float(2.0 ** min(gains[k], 60.0))) for k in kept[:3])
 
 
 def _explained(

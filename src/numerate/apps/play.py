@@ -67,7 +67,9 @@ def build_page(models: Sequence[Any], names: Sequence[str], results: str | Path 
             text = gradio.Textbox(_SENTENCE, label="Sentence", max_length=MAX_SENTENCE, elem_id="sentence")
             shown = gradio.HTML(marked_html(_SENTENCE), elem_id="marked")
             found = number_names(_SENTENCE)
-            chosen = gradio.Dropdown(found, value=found[0], label="Number that moves", elem_id="chosen")
+            chosen = gradio.Dropdown(
+                found, value=found[0], label="Number that moves", elem_id="chosen", allow_custom_value=True
+            )
             power = gradio.Slider(-4, 4, 0, step=0.05, label="Times ten to the power of", elem_id="power")
             out = gradio.HTML(elem_id="words")
             marked = safely(lambda given: marked_html(_short(given)))
