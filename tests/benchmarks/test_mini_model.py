@@ -136,3 +136,11 @@ def test_arrays_are_what_the_processor_gives(data: Path, tmp_path: Path) -> None
         assert batch[name][:, :length].tolist() == expected[name].tolist(), name
     for name in ("number_bits", "number_precision", "number_given"):
         assert batch[name].tolist() == expected[name].tolist(), name
+
+
+def test_speed_is_measured_at_equal_shapes(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    speed = importlib.import_module("judging_speed")
+    judging_model().save_pretrained(tmp_path, bits=8)
+    speed.main([f"--model={tmp_path}", f"--data={data}", "--texts=12", "--rounds=1"])
+    printed = capsys.readouterr().out
+    assert "12 sentences, 12 numbers" in printed and "bar 0.8" in printed

@@ -50,7 +50,7 @@ _PRIOR = 0.02
 """Share of numbers that are wrong before anything is known, for the probability of a finding."""
 _MOST = 0.99
 _SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
-"""A reading is named only if this share of right numbers is more surprising; without a calibration, up to these bits."""
+"""A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
