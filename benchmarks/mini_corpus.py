@@ -7,6 +7,7 @@ or a title that names such a passage are left out (`whole`), or only the rows th
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import re
@@ -55,6 +56,7 @@ def title_of(url: str) -> str:
     return name_of(unquote(url.removeprefix("/wiki/")).replace("_", " "))
 
 
+@functools.cache
 def held_out_titles(data: Path) -> set[str]:
     """Names of the dev and test passages; those of up to three letters are too common to tell anything."""
     passages = lines_of(data / "wiki" / "passages.jsonl.gz")

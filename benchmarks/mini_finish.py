@@ -57,8 +57,9 @@ def finish(options: argparse.Namespace) -> None:
         twin = built(folder, "twin", None)
         put_weights(twin, load_weights(folder, "twin"))
         figures["twin"] = {"hit_1": hit_at_1(twin.eval(), test["plain"])}
-    figures["detection"] = detection(small, data, most=most, passages_read=most * 2)
-    again = {"corpora": ["wiki", "units"], "most": most, "passages_read": most * 2}
+    again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}
+    figures["detection"] = detection(small, data, **again)
+    again["corpora"] = ["wiki", "units"]
     figures["detection of bfloat16"] = detection(model, data, **again)
     figures["worse in 8 bits"] = compared(figures)
     files = {str(path.relative_to(output)): path.stat().st_size for path in output.rglob("*") if path.is_file()}

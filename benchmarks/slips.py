@@ -228,10 +228,9 @@ class DigitScores:
             inside = (spans[..., 0] >= ends[:, :1]) & (spans[..., 1] <= ends[:, 1:]) & (spans[..., 1] > spans[..., 0])
             ids = batch["input_ids"]
             batch["input_ids"] = ids.masked_fill(inside, self.words.mask_token_id)
-            state = self.model.base_model(**{key: value.to(self.model.device) for key, value in batch.items()})[0]
+            logits = self.model(**{key: value.to(self.model.device) for key, value in batch.items()}).logits.cpu()
             where = inside.nonzero(as_tuple=True)
-            logits = self.model.cls(state[where[0].to(state.device), where[1].to(state.device)])  # type: ignore[operator]
-            logs = logits.double().log_softmax(-1).cpu()[torch.arange(len(where[0])), ids[where]]
+            logs = logits[where].double().log_softmax(-1)[torch.arange(len(where[0])), ids[where]]
             sums = torch.zeros(len(rows), dtype=torch.float64).index_add(0, where[0], logs)
             for at, row in enumerate(rows):
                 if bool(inside[at].any()):

@@ -87,7 +87,7 @@ def test_fast_agrees_on_what_is_wrong() -> None:
 def test_long_sentences_are_cut_and_each_number_is_asked_for_once() -> None:
     text = " and ".join(f"the tower is {300 + index} metres tall" for index in range(60)) + "."
     units = list(units_of(Document(kind="text", text=text)))
-    assert len(units) > 3 and all(len(unit.text) <= 600 for unit in units)
+    assert len(units) > 3 and all(len(unit.text) <= 360 for unit in units)
     asked = []
     for unit in units:
         assert text[unit.start : unit.start + len(unit.text)] == unit.text

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Unit", "units_of"]
 
-_MOST_CHARACTERS = 600
-"""Longer sentences are cut into overlapping windows; about 150 tokens."""
-_OVERLAP = 200
+_MOST_CHARACTERS = 360
+"""Longer sentences are cut into overlapping windows: 128 tokens, the length of training texts, if full of digits."""
+_OVERLAP = 120
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RowText", "row_texts"]
 
-MAX_CHARACTERS = 400
-"""Longer rows are given in several texts; about 130 tokens."""
+MAX_CHARACTERS = 320
+"""Longer rows are given in several texts: at most 128 tokens, the length of training texts, if full of digits."""
 _MOST_CAPTION, _MOST_HEADER, _MOST_CELL = 80, 60, 160
 
 
