@@ -263,7 +263,7 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
-    blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str = "slip",
+    blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str = "bits",
     train: int = 20_000, passages_read: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Figures by corpus, method and slip; see the module."""
@@ -351,7 +351,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--texts", type=int, default=3000, help="most texts of each")
     parser.add_argument("--blind", help="folder of a number-blind masked language model")
     parser.add_argument("--compare", action="append", default=[], metavar="NAME=FOLDER", help="another model")
-    parser.add_argument("--measure", default="slip", choices=MEASURES, help="score of the model's alarms")
+    parser.add_argument("--measure", default="bits", choices=MEASURES, help="score of the model's alarms")
     parser.add_argument("--passages", type=int, help="most passages of wiki that are read, for a trial")
     parser.add_argument("--train", type=int, default=20_000, help="training passages for the histograms")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")

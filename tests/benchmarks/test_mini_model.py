@@ -96,7 +96,7 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     result = slips.detection(model, data, corpora=["units", "tatqa"], most=40, train=200, blind=blind)
     methods = result["units"]["methods"]
     assert methods["model"]["all"]["x10"]["auc"] > 0.97 and methods["word behind"]["all"]["x10"]["auc"] > 0.9
-    others = {"model (bits)", "model (tail)", "global histogram", "word behind", "number-blind"}
+    others = {"model (slip)", "model (tail)", "global histogram", "word behind", "number-blind"}
     assert set(methods) == {"model", *others} and 0 < methods["number-blind"]["all"]["x10"]["auc"] < 1
     # All sub-words of the number are masked: against the sum of their log-probabilities, one by one.
     numeral = numerate.find("It is 4500 m.")[0]
@@ -104,7 +104,7 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     digits = blind.words("It is 4500 m.").char_to_token(6), blind.words("It is 4500 m.").char_to_token(9)
     masked = ids.clone()
     masked[0, digits[0] : digits[1] + 1] = words.mask_token_id
-    logs = blind.model(input_ids=masked).logits[0].double().log_softmax(-1)
+    logs = blind.model(input_ids=masked).logits[0].detach().double().log_softmax(-1)
     expected = -sum(float(logs[at, ids[0, at]]) for at in range(digits[0], digits[1] + 1)) / np.log(2)
     assert blind(["It is 4500 m."], [numeral])[0] == pytest.approx(expected, rel=1e-6)
     assert result["units"]["false_alarms"]["0.05"] <= 0.25 and result["tatqa"]["texts"] == 13

@@ -96,7 +96,7 @@ class Judgement:
 
 
 def judgements(
-    model: NumberModel, texts: Sequence[str], *, measure: str = "slip", ratio: float = RATIO,
+    model: NumberModel, texts: Sequence[str], *, measure: str = "bits", ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
     explain: float = 1.0, cells: bool = False,
 ) -> list[Judgement]:  # fmt: skip
@@ -105,7 +105,7 @@ def judgements(
     Args:
         model: A masked model with a trained number head.
         texts: Sentences, or rows as text.
-        measure: Which score `p` is made of: `slip`, `bits` or `tail`.
+        measure: Which score `p` is made of: `bits`, `slip` or `tail`.
         ratio: How much more probable another reading must be to be named.
         calibration: By default the model's own; without any, `p` is the tail.
         batch_tokens: Tokens of one pass.
@@ -141,7 +141,7 @@ class PlausibilityChecker:
         false_alarms: Share of right numbers that may be reported; it holds for texts like those that the model was
             calibrated on. See `calibrate`.
         ratio: How much more probable another reading must be to be named as what was meant.
-        measure: Score of the alarm: `slip` (evidence for one of the usual slips), `bits` (surprise) or `tail`.
+        measure: Score of the alarm: `bits` (surprise), `slip` (evidence for one of the usual slips) or `tail`.
         fast: Ask only once for all numbers of a sentence, and again for those that are not plausible then.
         calibration: By default the model's own.
         batch_tokens: Tokens of one pass.
@@ -151,7 +151,7 @@ class PlausibilityChecker:
     """
 
     def __init__(
-        self, model: NumberModel, *, false_alarms: float = 0.05, ratio: float = RATIO, measure: str = "slip",
+        self, model: NumberModel, *, false_alarms: float = 0.05, ratio: float = RATIO, measure: str = "bits",
         fast: bool = False, calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS,
     ) -> None:  # fmt: skip
         if not 0 < false_alarms < 1:
