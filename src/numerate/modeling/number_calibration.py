@@ -63,7 +63,7 @@ class NumberCalibration(Config):
 
     Example:
         >>> calibration = NumberCalibration(scores={"bits": {"all": tuple(float(i) for i in range(31))}})
-        >>> calibration.p_values("bits", ["year", "money"], np.array([16.0, 99.0])).round(6).tolist()
+        >>> calibration.p_values("bits", ["year", "money"], np.array([16.0, 99.0])).round(4).tolist()
         [0.05, 0.0001]
     """
 
@@ -97,8 +97,10 @@ class NumberCalibration(Config):
         for name in set(names.tolist()):
             if name in groups:
                 mine, table = names == name, np.asarray(groups[name])
-                # A little less, so that rounding does not lift a score at the threshold of 0.05 above 0.05.
-                result[mine] = np.exp(np.interp(scores[mine], table, logarithms[: len(table)]) - 1e-12)
+                # A score that equals a threshold does not exceed it, whatever the rounding; and rounding does not lift
+                # one above the threshold of 0.05 to a p above 0.05.
+                lower = scores[mine] - 1e-5 * (1 + np.abs(scores[mine]))
+                result[mine] = np.exp(np.interp(lower, table, logarithms[: len(table)]) - 1e-12)
         return result
 
     def stretched(
