@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
+    from numerate.apps.calibrating import calibrate
     from numerate.apps.check import check
+    from numerate.apps.fill import fill
     from numerate.apps.number_regressor import NumberRegressor
     from numerate.apps.sentence_module import NumberTransformer
     from numerate.modeling.attaching import attach, detach, from_pretrained
@@ -39,8 +41,10 @@ _LAZY = {
     "Recipe": "modeling.recipe",
     "Scaling": "processing.scaling",
     "attach": "modeling.attaching",
+    "calibrate": "apps.calibrating",
     "check": "apps.check",
     "detach": "modeling.attaching",
+    "fill": "apps.fill",
     "find": "reading",
     "find_batch": "reading",
     "find_columns": "reading",
@@ -87,9 +91,11 @@ __all__ = [
     "__version__",
     "apps",
     "attach",
+    "calibrate",
     "check",
     "detach",
     "embedders",
+    "fill",
     "find",
     "find_batch",
     "find_columns",

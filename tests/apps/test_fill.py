@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import number_data
 import pytest
 import torch
+from judging_models import facts, judging_model
 from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
+import numerate
+from numerate.apps import default_model
+from numerate.apps.calibrating import calibrate
 from numerate.apps.fill import fill, fill_tables
 from numerate.cli.app import app
 from numerate.errors import BadInput
@@ -62,20 +67,67 @@ def test_tables_have_a_column_for_each_model(models: list[str]) -> None:
 
 def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path) -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("No gap.", {}, r"the text must have one \[MASK\], got 0 in 'No gap.'"),
+        ("No gap.", {}, r"the text must have a \[MASK\] or \[NUM\], at most 64 of them, got 0 in 'No gap.'"),
         ("The [MASK].", {"swap": ["5"]}, r"--swap needs a number in the text, got none in 'The \[MASK\].'"),
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (TEXT + " word" * 2000, {}, r"bare cannot read \d+ tokens: "),
-        (TEXT, {"models": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
+        (TEXT, {"model": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
     ]
     for text, options, message in cases:
         with pytest.raises(BadInput, match=message) as raised:
-            fill(text, **{"models": models} | options)
+            fill(text, **{"model": models} | options)
         assert "\n" not in str(raised.value)
 
 
 def test_command_writes_json(models: list[str]) -> None:
     result = CliRunner().invoke(app, ["fill", TEXT, "--model", models[1], "--swap", "7", "--json"])
     assert result.exit_code == 0 and result.stdout.count('"moved"') == 2
+
+
+GAPS = "A [MASK] weighs about [NUM] kg, and the [MASK] is 300 metres tall."
+
+
+def test_numbers_get_distributions_in_the_style_of_the_text(tmp_path: Path) -> None:
+    model = judging_model()
+    (found,) = fill("It cost $[NUM] on Monday.", model, top=3)
+    (gap,) = found["gaps"]
+    distribution = model.predict("It cost $[NUM] on Monday.")
+    assert gap["median"] == pytest.approx(float(distribution.median()[0]), rel=1e-6)
+    assert gap["interval_90"] == pytest.approx([float(end[0]) for end in distribution.interval(0.9)], rel=1e-6)
+    assert not gap["calibrated"] and gap["kind"] == "money" and found["words"] == []
+    assert 15 < gap["median"] < 25 and gap["interval_50"][0] > gap["interval_90"][0]
+    assert [each["text"] for each in gap["numbers"]] == [each.text for each in distribution.best(3)[0]]
+    assert sum(gap["density"]["shares"]) == pytest.approx(0.99, abs=0.005) and len(gap["density"]["edges"]) == 49
+    calibrate(model, facts(200, seed=4))
+    model.save_pretrained(tmp_path, bits=8)
+    (again,) = numerate.fill("It cost $[NUM] on Monday.", str(tmp_path))[0]["gaps"]
+    assert again["calibrated"] and again["interval_90"] != gap["interval_90"]
+    assert again["median"] == pytest.approx(gap["median"], rel=0.2)
+
+
+def test_gaps_come_in_reading_order_and_swap_moves_them(models: list[str]) -> None:
+    model = judging_model()
+    first, other = fill(GAPS, model, swap=["30"], top=2)
+    assert [gap["gap"] for gap in first["gaps"]] == ["[MASK]", "[NUM]", "[MASK]"]
+    assert [len(gap.get("words", gap.get("numbers"))) for gap in first["gaps"]] == [2, 2, 2]
+    assert first["words"] == first["gaps"][0]["words"] and first["moved"] == 0 < other["moved"]
+    assert other["text"] == GAPS.replace("300", "30") and other["gaps"][1]["median"] != first["gaps"][1]["median"]
+    titles = [str(table.title) for table in fill_tables([first, other])]
+    assert titles[:3] == [f"{GAPS}  (gap {place})" for place in (1, 2, 3)] and len(titles) == 6
+    with pytest.raises(BadInput, match="bare has no number head"):
+        fill(GAPS, models[0])
+
+
+def test_without_a_model_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NUMERATE_MODEL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(default_model, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    result = CliRunner().invoke(app, ["fill", "It is [NUM] km."])
+    assert result.exit_code == 2 and "no model is given" in result.output and "--model" in result.output
+    judging_model().save_pretrained(tmp_path / "models" / "numerate-mini", bits=8)
+    result = CliRunner().invoke(app, ["fill", "It cost $[NUM] on Monday.", "--json"])
+    assert json.loads(result.output)["gaps"][0]["gap"] == "[NUM]"
+    shown = CliRunner().invoke(app, ["fill", "It cost $[NUM] on Monday."]).output
+    assert "median" in shown and "90 %" in shown and "█" in shown

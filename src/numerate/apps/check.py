@@ -201,8 +201,16 @@ def check_ignored(ignore: Iterable[str]) -> None:
             raise BadInput(f"unknown rule {name!r}: {near_names(name, known)}")
 
 
-def model_checker(name: str, *, false_alarms: float | None = None, fast: bool = False) -> Checker:
+def model_checker(
+    name: str, *, false_alarms: float | None = None, fast: bool = False, calibrate: Sequence[str] = ()
+) -> Checker:
     """The checker of plausibility with the model in a folder or of a Hub id.
+
+    Args:
+        name: Folder or Hub id.
+        false_alarms: Share of right numbers that may be reported.
+        fast: Skip numbers that are certain.
+        calibrate: Files whose numbers are right: the share holds for documents like these.
 
     Raises:
         BadInput: This installation has no checker with a model, or the model cannot be loaded.
@@ -214,6 +222,8 @@ def model_checker(name: str, *, false_alarms: float | None = None, fast: bool = 
     from numerate.modeling.attaching import from_pretrained
 
     model = from_pretrained(name).eval()
+    if calibrate:
+        importlib.import_module("numerate.apps.calibrating").calibrate_files(model, calibrate)
     options = {} if false_alarms is None else {"false_alarms": false_alarms}
     return module.PlausibilityChecker(model, fast=fast, **options)
 

@@ -1,74 +1,144 @@
-"""`numerate fill`: the words that a masked language model puts into a gap, and how a changed number changes them."""
+"""`numerate fill`: what belongs into the gaps of a text, words or numbers, and how a changed number changes it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.apps.default_model import default_model
 from numerate.errors import BadInput
 from numerate.training.progress import quiet_unless_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
-__all__ = ["MASK", "fill", "fill_tables", "loaded_model"]
+__all__ = ["MASK", "fill", "fill_tables", "load_model"]
 
 MASK = "[MASK]"
-"""The gap in a text; it stands for the mask token of any model."""
+"""The gap of a word in a text; it stands for the mask token of any model."""
+NUM = "[NUM]"
+MOST_GAPS = 64
 
 
-def fill(text: str, models: Sequence[str], *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
-    """Returns the `top` most probable words of a gap, for each model and number.
+def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
+    """Fills the gaps of a text: `[MASK]` with words, `[NUM]` with distributions of numbers.
 
-    The text has one `[MASK]`; the numbers of `swap` replace its first number, one at a time. Models are folders or Hub
-    names of what `save_pretrained` wrote, or of any masked language models.
+    The numbers of `swap` replace the text's first number, one at a time.
+
+    Args:
+        text: A text with at least one `[MASK]` or `[NUM]`.
+        model: A `NumberModel`, a folder or Hub id of one or of any masked language model (for words), or several; by
+            default the model that comes with numerate.
+        swap: Numbers that replace the first one.
+        top: Words or numerals of each gap.
 
     Returns:
-        For each model and number: `model`, `number` (None if the text has none), `text`, `words` with their
-        probabilities, and `moved`: the total variation distance from the distribution of the original text.
+        For each model and number: `model`, `number` (the first one; None if there is none), `text`, `words` of the
+        first `[MASK]` with their probabilities, and `moved`: the total variation distance of these words from those of
+        the original text. With a `[NUM]` or several gaps also `gaps`, in reading order: `words`; or for a `[NUM]`
+        `numbers` (text, value, probability; in the style of the text), `median`, `interval_50`, `interval_90`,
+        `calibrated` and `density` (edges of bins, and their probabilities).
 
     Raises:
-        BadInput: The text does not have exactly one gap, has no number to swap, or is too long; a swapped value is not
-            a number; or a model cannot be loaded.
+        BadInput: The text has no gap, has no number to swap, or is too long; a swapped value is not a number; or a
+            model cannot be loaded, or has no number head.
     """
-    if text.count(MASK) != 1:
-        raise BadInput(f"the text must have one {MASK}, got {text.count(MASK)} in {text[:80]!r}")
+    masks, numbers = text.count(MASK), text.count(NUM)
+    if not 0 < masks + numbers <= MOST_GAPS:
+        said = f"the text must have a {MASK} or {NUM}, at most {MOST_GAPS} of them"
+        raise BadInput(f"{said}, got {masks + numbers} in {text[:80]!r}")
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
     texts = _swapped(text, swap)
     quiet_unless_terminal()
     found = []
-    for name in models:
-        model = loaded_model(name)
-        shares = _shares(model, name, [each for _, each in texts])
-        for (number, each), row in zip(texts, shares, strict=True):
-            best = row.topk(min(top, len(row)))
-            words = [
-                {"word": _word(model, int(token)), "probability": float(share)}
-                for token, share in zip(best.indices, best.values, strict=True)
-            ]
-            moved = float((row - shares[0]).abs().sum() / 2)
-            found.append({"model": name, "number": number, "text": each, "words": words, "moved": moved})
+    several = isinstance(model, Sequence) and not isinstance(model, str)
+    for name in model if several else [default_model() if model is None else model]:
+        loaded = load_model(name)
+        label = str(name) if isinstance(name, str | Path) else type(loaded).__name__
+        shares = _shares(loaded, label, [each for _, each in texts]) if masks else []
+        for at, (number, each) in enumerate(texts):
+            rows = shares[at * masks : (at + 1) * masks]
+            words = [_words(loaded, row, top) for row in rows]
+            moved = float((rows[0] - shares[0]).abs().sum() / 2) if masks else 0.0
+            result = {"model": label, "number": number, "text": each, "words": (words or [[]])[0], "moved": moved}
+            if numbers or masks > 1:
+                result["gaps"] = _in_order(each, words, _numbers(loaded, label, each, top))
+            found.append(result)
     return found
 
 
 def fill_tables(results: Sequence[dict[str, Any]]) -> list[Table]:
-    """Results of `fill` as tables: one for each number, with one column for each model."""
+    """Results of `fill` as tables: one for each number and gap, with one column for each model."""
     from rich.table import Table
 
     tables = []
     for text in dict.fromkeys(result["text"] for result in results):
         columns = [result for result in results if result["text"] == text]
-        table = Table(title=text, title_justify="left")
-        for column in columns:
-            table.add_column(f"{column['model']}\nmoved {column['moved']:.3f}")
-        for rank in range(max(len(column["words"]) for column in columns)):
-            cells = [column["words"][rank] if rank < len(column["words"]) else None for column in columns]
-            table.add_row(*("" if cell is None else f"{cell['probability']:6.1%}  {cell['word']}" for cell in cells))
-        tables.append(table)
+        gaps = [column.get("gaps") or [{"words": column["words"]}] for column in columns]
+        for place in range(len(gaps[0])):
+            title = text if len(gaps[0]) == 1 else f"{text}  (gap {place + 1})"
+            table = Table(title=title, title_justify="left")
+            is_words = "words" in gaps[0][place]
+            for column in columns:
+                table.add_column(
+                    f"{column['model']}\nmoved {column['moved']:.3f}" if is_words else str(column["model"])
+                )
+            cells = [_lines(gap[place]) for gap in gaps]
+            for rank in range(max(map(len, cells))):
+                table.add_row(*(lines[rank] if rank < len(lines) else "" for lines in cells))
+            tables.append(table)
     return tables
+
+
+def _lines(gap: dict[str, Any]) -> list[str]:
+    """What fills a gap, line by line."""
+    if "words" in gap:
+        return [f"{each['probability']:6.1%}  {each['word']}" for each in gap["words"]]
+    from numerate.apps.number_gaps import spark_line
+
+    best = [f"{each['probability']:6.1%}  {each['text']}" for each in gap["numbers"]]
+    (low, high), (bottom, top) = gap["interval_50"], gap["interval_90"]
+    ends = gap["density"]["edges"]
+    return [
+        *best, f"median {gap['median']:.4g}", f"50 % {low:.4g} to {high:.4g}", f"90 % {bottom:.4g} to {top:.4g}",
+        spark_line(gap["density"]["shares"]), f"{ends[0]:.3g} … {ends[-1]:.3g}",
+    ]  # fmt: skip
+
+
+def _in_order(text: str, words: list[Any], numbers: list[Any]) -> list[dict[str, Any]]:
+    """Words and numbers of the gaps in reading order."""
+    found, left, place = [], {MASK: list(words), NUM: list(numbers)}, 0
+    while place < len(text):
+        for gap, waiting in left.items():
+            if text.startswith(gap, place):
+                each = waiting.pop(0)
+                found.append({"gap": gap, "words": each} if gap == MASK else {"gap": gap, **each})
+        place += 1
+    return found
+
+
+def _numbers(model: Any, name: str, text: str, top: int) -> list[dict[str, Any]]:
+    """What belongs into each [NUM] of a text; nothing without one."""
+    if NUM not in text:
+        return []
+    from numerate.apps.number_gaps import number_gaps
+
+    return number_gaps(model, name, text.replace(MASK, _mask_of(model, name, text.count(MASK))), top)
+
+
+def _words(model: Any, row: Any, top: int) -> list[dict[str, Any]]:
+    best = row.topk(min(top, len(row)))
+    pairs = zip(best.indices, best.values, strict=True)
+    return [{"word": _word(model, int(token)), "probability": float(share)} for token, share in pairs]
+
+
+def _mask_of(model: Any, name: str, masks: int) -> str:
+    mask = model.processor.tokenizer.mask_token
+    if mask is None and masks:
+        raise BadInput(f"{name} has no mask token: choose a masked language model")
+    return mask or MASK
 
 
 def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -89,12 +159,17 @@ def _swapped(text: str, swap: Sequence[str]) -> list[tuple[str | None, str]]:
     return [(first.text, text), *others]
 
 
-def loaded_model(name: str, recipe: str = "subwords") -> Any:
-    """A saved model, or a plain masked language model with a recipe attached, in float32 and evaluation mode.
+def load_model(name: Any, recipe: str = "subwords") -> Any:
+    """A model by its folder or Hub id: one of ours, or any masked language model with a recipe attached.
+
+    It is in float32 and in evaluation mode; a `NumberModel` is returned as it is.
 
     Raises:
         BadInput: It cannot be loaded.
     """
+    if not isinstance(name, str | Path):
+        return name
+    name = str(name)
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -103,7 +178,7 @@ def loaded_model(name: str, recipe: str = "subwords") -> Any:
     from numerate.modeling.folder_checks import check_base_folder, check_finite
 
     try:
-        if (Path(name) / CONFIG_FILE).is_file():
+        if (Path(name) / CONFIG_FILE).is_file() or _is_ours_on_hub(name):
             return from_pretrained(name, dtype=torch.float32).eval()
         if Path(name).is_dir():
             check_base_folder(name, "AutoModelForMaskedLM")
@@ -116,14 +191,15 @@ def loaded_model(name: str, recipe: str = "subwords") -> Any:
 
 
 def _shares(model: Any, name: str, texts: list[str]) -> Any:
-    """Distributions at the gaps: (texts, V) float64, without the tokens that numerate added."""
+    """Distributions at the masks of all texts: (masks, V) float64, without the tokens that numerate added."""
     import torch
 
-    mask = model.processor.tokenizer.mask_token
-    if mask is None:
-        raise BadInput(f"{name} has no mask token: choose a masked language model")
+    from numerate.modeling.asking import asked_ids
+
+    mask = _mask_of(model, name, 1)
     batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
     batch = batch.to(model.device)
+    batch["input_ids"] = asked_ids(model, batch)
     rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
     try:
         with torch.no_grad():
@@ -132,6 +208,25 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
         said = " ".join(str(error).split())[:200]
         raise BadInput(f"{name} cannot read {batch['input_ids'].shape[1]} tokens: {said}") from None
     return logits[:, : model.processor.first_id].double().softmax(-1)
+
+
+def _is_ours_on_hub(name: str) -> bool:
+    """Whether a Hub id is a model of ours, as far as the local cache or the Hub knows."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    from numerate.modeling.artefact import CONFIG_FILE
+
+    if Path(name).exists():
+        return False
+    try:
+        if isinstance(try_to_load_from_cache(name, CONFIG_FILE), str):
+            return True
+        from huggingface_hub import file_exists
+
+        return bool(file_exists(name, CONFIG_FILE))
+    except (HFValidationError, OSError, ValueError, RuntimeError):  # no Hub id, no network, no such model
+        return False
 
 
 def _word(model: Any, token: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from numerate.apps.fill import loaded_model
+from numerate.apps.fill import load_model
 from numerate.errors import BadInput
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.reading import make_reader
@@ -157,7 +157,7 @@ def see(
     quiet_unless_terminal()
     folder, views, found = Path(output), {}, []
     for number, name in enumerate(models, 1):
-        view = inner_view(loaded_model(name, recipe), text, second)
+        view = inner_view(load_model(name, recipe), text, second)
         label = Path(name).name if len({Path(each).name for each in models}) == len(models) else f"{number}: {name}"
         views[label] = view
         row: dict[str, Any] = {"model": name, "units": len(view.units)}

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from numerate.cli import check_commands, prediction_commands, run_commands, text_commands, view_commands
+from numerate.cli import (
+    check_commands,
+    play_commands,
+    prediction_commands,
+    run_commands,
+    text_commands,
+    view_commands,
+)
 from numerate.cli.boundary import exit_code, outlive_the_reader, parser_safe, without_debug
 from numerate.cli.source import process_count
 from numerate.cli.terminal import write_json
@@ -86,6 +93,7 @@ for command in (
     *run_commands.COMMANDS,
     *prediction_commands.COMMANDS,
     *view_commands.COMMANDS,
+    *play_commands.COMMANDS,
 ):
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()

@@ -30,6 +30,9 @@ def check(
     false_alarms: Annotated[
         float | None, typer.Option(help="Share of right numbers that may be reported as improbable.")
     ] = None,
+    calibrate: Annotated[
+        list[str] | None, typer.Option(help="A file whose numbers are right, to fit the model's alarms to; repeatable.")
+    ] = None,
     fail_above: Annotated[float, typer.Option(help="Exit with 1 only for findings of a higher probability.")] = 0.0,
     ignore: Annotated[list[str] | None, typer.Option(help="Leave out this rule; may be repeated.")] = None,
     top: Annotated[int, typer.Option(help="Number of findings shown in the terminal.")] = 50,
@@ -46,6 +49,8 @@ def check(
         raise BadInput(f"--false-alarms must lie between 0 and 1, got {false_alarms}")
     if model is not None and no_model:
         raise BadInput("--model and --no-model exclude each other: give one of them")
+    if calibrate and model is None:
+        raise BadInput("--calibrate fits the alarms of a model: give --model, too")
     if top < 0:
         raise BadInput(f"--top must not be negative, got {top}")
     from numerate.apps.check import CheckOptions, check_ignored, model_checker
@@ -58,7 +63,9 @@ def check(
     check_format(kind)
     count = process_count(processes)
     options = CheckOptions(ignore=names, false_alarms=false_alarms, kind=kind)
-    judge = model_checker(model, false_alarms=false_alarms, fast=fast) if model is not None else None
+    judge = None
+    if model is not None:
+        judge = model_checker(model, false_alarms=false_alarms, fast=fast, calibrate=calibrate or ())
     with progress(files) as on_position:
         outcome = check_files(
             files, options, model=judge, processes=count, on_position=on_position, keep_texts=KEPT_TEXT if html else 0

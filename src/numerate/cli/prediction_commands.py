@@ -74,19 +74,25 @@ def generate(
 
 
 def fill(
-    text: Annotated[str, typer.Argument(help='A text with one gap: "The [MASK] weighs 100 lbs."')],
-    model: Annotated[list[str], typer.Option(help="A saved model or masked language model; repeat to compare.")],
+    text: Annotated[str, typer.Argument(help='A text with gaps: "The [MASK] weighs [NUM] lbs."')],
+    model: Annotated[
+        list[str] | None, typer.Option(help="A saved model or masked language model; repeat to compare.")
+    ] = None,
     swap: Annotated[list[str] | None, typer.Option(help="Replace the text's first number by this one.")] = None,
-    top: Annotated[int, typer.Option(help="Number of words.")] = 5,
+    top: Annotated[int, typer.Option(help="Number of words or numerals per gap.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Fill the gap of a text with words, and see how they change when only the number changes."""
+    """Fill the gaps of a text: [MASK] with words, [NUM] with numbers and their distribution.
+
+    With --swap, see how they change when only the text's first number changes. Without --model, the model that comes
+    with numerate is used.
+    """
     from numerate.apps.fill import fill as work
     from numerate.apps.fill import fill_tables
 
     for each in (text, *(swap or ())):
         check_text(each, "text")
-    results = work(text, model, swap=tuple(swap or ()), top=top)
+    results = work(text, model or None, swap=tuple(swap or ()), top=top)
     if as_json:
         for result in results:
             write_json(result)

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import ConfigError
+from numerate.modeling.compact_storage import BITS, packed, unpacked, unpacked_layout
 from numerate.modeling.folder_checks import ArtefactError, is_inside
+from numerate.modeling.number_calibration import CALIBRATION_FILE
 from numerate.modeling.options import PlacementOptions, fill_defaults
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class NumberModelConfig(PlacementOptions):
         fitted: Whether head and embedder were fitted to data or trained.
         trained: Whether the head was trained on numbers.
         max_tokens: The number of tokens at which training texts were cut; None if it is not known.
+        stored_bits: 8 if the weights are stored as whole numbers, see `numerate.modeling.compact_storage`; else None.
     """
 
     kind: ClassVar[str] = "number-model"
@@ -94,6 +97,7 @@ class NumberModelConfig(PlacementOptions):
     fitted: bool = True
     trained: bool = True
     max_tokens: int | None = None
+    stored_bits: int | None = None
 
     def __post_init__(self) -> None:
         fill_defaults(self)
@@ -104,6 +108,8 @@ class NumberModelConfig(PlacementOptions):
             value = getattr(self, name)
             if isinstance(value, int) and not least <= value <= most:
                 raise ConfigError(f"{name} must lie between {least} and {most}, got {value}")
+        if self.stored_bits not in (None, BITS):
+            raise ConfigError(f"stored_bits must be {BITS} or null, got {self.stored_bits}")
         if len(self.base_model) > MAX_NAME:
             raise ConfigError(f"base_model must have at most {MAX_NAME} characters, got {len(self.base_model)}")
         for name in ("embedder", "head", "objective"):
@@ -138,7 +144,8 @@ class Artefact:
         from safetensors.torch import load_file
 
         try:
-            return load_file(self.folder / self.weights_name)
+            tensors = load_file(self.folder / self.weights_name)
+            return tensors if self.config.stored_bits is None else unpacked(tensors)
         except (SafetensorError, OSError, ValueError, RuntimeError) as error:
             raise ArtefactError(f"{self.folder / self.weights_name} cannot be read: {error}") from None
 
@@ -156,7 +163,8 @@ def save_artefact(
     text = config_text(config)
     folder.mkdir(parents=True, exist_ok=True)
     # Clones: safetensors refuses tensors that share memory.
-    save_file({key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}, folder / WEIGHTS_FILE)
+    clones = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
+    save_file(clones if config.stored_bits is None else packed(clones), folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     (folder / "README.md").write_text(_card(config, citation, tags), encoding="utf-8")
 
@@ -195,7 +203,9 @@ def load_artefact(folder: str | Path) -> Artefact:
     if config_path.stat().st_size > MAX_CONFIG_BYTES:
         raise ArtefactError(f"{config_path} is larger than {MAX_CONFIG_BYTES} bytes")
     config = read_config(config_path.read_bytes(), config_path)
-    return Artefact(place, config, read_layout(weights_path), from_hub=not Path(folder).is_dir())
+    layout = read_layout(weights_path)
+    layout = layout if config.stored_bits is None else unpacked_layout(layout, weights_path)
+    return Artefact(place, config, layout, from_hub=not Path(folder).is_dir())
 
 
 def check_bounds(
@@ -334,7 +344,7 @@ def _local(folder: str | Path) -> Path:
     try:
         kinds = ("json", "safetensors", "jinja")
         inside = [f"{folder}/*.{kind}" for folder in (BASE_FOLDER, ADAPTER_FOLDER) for kind in kinds]
-        patterns = [CONFIG_FILE, WEIGHTS_FILE, "model.safetensors", *inside]
+        patterns = [CONFIG_FILE, WEIGHTS_FILE, CALIBRATION_FILE, "model.safetensors", *inside]
         return Path(snapshot_download(name, allow_patterns=patterns))
     except (OSError, ValueError) as error:
         raise ArtefactError(

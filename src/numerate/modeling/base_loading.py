@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.modeling import artefact
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig
+from numerate.modeling.compact_storage import load_compact, read_compact_layout
 from numerate.modeling.folder_checks import check_base_folder, check_links
 from numerate.modeling.introspection import BackboneInfo, first_free_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -71,9 +72,26 @@ def _base_folder(saved: Artefact) -> Iterator[Path | None]:
         yield None
 
 
-def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
+def _new_base(inside: Path, factory: Any, options: dict[str, Any], names: Iterable[str]) -> Any:
+    """A base model built from its config, with random weights; `names` are those of the stored weights."""
     import transformers
 
+    if options.get("device_map") not in (None, "cpu"):
+        raise ArtefactError(
+            "a Trainer's checkpoint, or one of 8 bits, is loaded without device_map: call model.to(...) afterwards"
+        )
+    known, name = ("dtype", "attn_implementation", "trust_remote_code"), str(inside)
+    given = {key: options[key] for key in options if key in known}
+    config = transformers.AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+    base = factory.from_config(config, **given)
+    if getattr(base, "pooler", None) is not None and not any(".pooler." in key for key in names):
+        base = factory.from_config(config, **given, add_pooling_layer=False)
+    if (inside / "generation_config.json").is_file():
+        base.generation_config = transformers.GenerationConfig.from_pretrained(name, local_files_only=True)
+    return base
+
+
+def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, options: dict[str, Any]) -> Any:
     is_model, asked = auto != "AutoTokenizer", "quantization_config" in options
     if not is_model and inside is not None and not saved.config.base_included and not _has_tokenizer(inside):
         # Of a Trainer with a `processing_class`; otherwise that of the base model.
@@ -91,19 +109,14 @@ def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, op
     is_local = Path(name).is_dir()
     options = {"local_files_only": is_local or not saved.from_hub} | options | {"trust_remote_code": False}
     try:
+        is_compact = saved.config.stored_bits is not None and saved.config.base_included
+        if is_model and inside is not None and is_compact:
+            base = _new_base(inside, factory, options, [f".{key}" for key in read_compact_layout(inside)])
+            load_compact(base, inside)
+            base.config._name_or_path = name
+            return base
         if is_model and saved.is_checkpoint and inside is not None:  # its weights are in the checkpoint
-            if options.get("device_map") not in (None, "cpu"):
-                raise ArtefactError(
-                    "a Trainer's checkpoint is loaded without device_map: call model.to(...) afterwards"
-                )
-            known = ("dtype", "attn_implementation", "trust_remote_code")
-            given = {key: options[key] for key in options if key in known}
-            config = transformers.AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
-            base = factory.from_config(config, **given)
-            if getattr(base, "pooler", None) is not None and not any(".pooler." in key for key in saved.layout):
-                base = factory.from_config(config, **given, add_pooling_layer=False)
-            if (inside / "generation_config.json").is_file():
-                base.generation_config = transformers.GenerationConfig.from_pretrained(name, local_files_only=True)
+            base = _new_base(inside, factory, options, saved.layout)
             if inside.parent != saved.folder.resolve():  # a temporary folder; its tokenizer is that of the base model
                 base.config._name_or_path = saved.config.base_model
             return base

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TASKS", "BackboneError", "BackboneInfo", "LastState", "NumberOutput", "append_logits", "base_of", "evaluating",
     "first_free_id", "first_rows", "list_ties_once", "rebuilt", "run_device", "run_with_embeddings", "task_of",
+    "tied_names",
 ]  # fmt: skip
 
 
@@ -209,19 +210,19 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
 
 def _drop_ties(module: nn.Module, state: dict[str, Any], start: str, _: Any, *, prefix: str) -> None:
-    for name in _ties(state, start + prefix):
+    for name in tied_names(state, start + prefix):
         del state[name]
 
 
 def _fill_ties(module: nn.Module, state: dict[str, Any], start: str, *_: Any, prefix: str) -> None:
     inner = module.get_submodule(prefix.rstrip("."))
-    for name, first in _ties(inner.state_dict(prefix=start + prefix), start + prefix).items():
+    for name, first in tied_names(inner.state_dict(prefix=start + prefix), start + prefix).items():
         if first in state:
             state.setdefault(name, state[first])
 
 
-def _ties(state: dict[str, Any], prefix: str) -> dict[str, str]:
-    """For each weight with several names, the further names and the first one."""
+def tied_names(state: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """For each weight of a state dict with several names, the further names and the first one."""
     first: dict[Any, str] = {}
     ties: dict[str, str] = {}
     for name, value in state.items():

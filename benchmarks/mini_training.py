@@ -1,0 +1,219 @@
+"""The training loop of `numerate-mini`: all texts lie on the device, and batches are cut out of flat arrays there."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from mini_corpus import MOST_TOKENS, Arrays
+from safetensors.torch import load_file, save_file
+
+from numerate.processing.number_table import GIVEN, PADDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from torch import Tensor
+
+SHARD_BYTES = 14 << 20
+"""Largest size of a file of weights that is sent back."""
+_POOL = 64
+"""Batches whose texts are sorted by length together."""
+
+
+class Texts:
+    """Encoded texts on a device, as batches of a model.
+
+    Args:
+        arrays: The texts.
+        device: Where they lie.
+        ids: Of [CLS], [SEP] and the padding.
+    """
+
+    def __init__(self, arrays: Arrays, device: str, ids: tuple[int, int, int]) -> None:
+        self.cls, self.sep, self.pad = ids
+        place = {"device": device}
+        self.ids = torch.from_numpy(arrays.ids).to(**place)
+        self.slots, self.scales = (torch.from_numpy(each).to(**place) for each in (arrays.slots, arrays.scales))
+        self.bits = torch.from_numpy(arrays.bits).to(**place)
+        self.precision = torch.from_numpy(arrays.precision).to(**place)
+        self.lengths, self.counts = arrays.lengths.astype(np.int64), arrays.counts.astype(np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]])
+        self.number_starts = np.concatenate([[0], np.cumsum(self.counts)[:-1]])
+        self.first, self.device = arrays.first, torch.device(device)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def chunks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts and lengths of runs of neighbouring texts of one group, as long as a text may be."""
+        starts, lengths = [], []
+        for start, length, is_first in zip(self.starts.tolist(), self.lengths.tolist(), self.first, strict=True):
+            if starts and not is_first and lengths[-1] + length <= MOST_TOKENS:
+                lengths[-1] += length
+            else:
+                starts.append(start)
+                lengths.append(length)
+        return np.array(starts), np.array(lengths)
+
+    def words(self, starts: np.ndarray, lengths: np.ndarray, sample: np.ndarray) -> dict[str, Tensor]:
+        """A batch of words alone: the numbers are words, too."""
+        ids, mask, _ = self._tokens(starts, lengths)
+        return {"input_ids": ids, "attention_mask": mask, "sample_id": torch.from_numpy(sample).to(self.device)}
+
+    def numbers(self, rows: np.ndarray) -> dict[str, Tensor]:
+        """A batch of texts with their number table."""
+        ids, mask, at = self._tokens(self.starts[rows], self.lengths[rows])
+        inside = at >= 0
+        slots, scales = (field[at.clamp_min(0)].long() * inside for field in (self.slots, self.scales))
+        counts = torch.from_numpy(self.counts[rows]).to(self.device)
+        places = torch.arange(max(1, int(self.counts[rows].max())), device=self.device)
+        known = places < counts[:, None]
+        flat = (torch.from_numpy(self.number_starts[rows]).to(self.device)[:, None] + places) * known
+        none = len(self.bits) == 0
+        bits = flat * 0 if none else self.bits[flat] * known
+        precision = flat.to(torch.int16) * 0 if none else self.precision[flat] * known
+        return {
+            "input_ids": ids, "attention_mask": mask, "number_slots": slots, "number_scale": scales,
+            "number_bits": bits, "number_precision": precision.to(torch.int16),
+            "number_chars": torch.zeros(*bits.shape, 1, dtype=torch.uint8, device=self.device),
+            "number_given": torch.where(known, GIVEN, PADDING).to(torch.uint8),
+            "sample_id": torch.from_numpy(rows).to(self.device),
+        }  # fmt: skip
+
+    def _tokens(self, starts: np.ndarray, lengths: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids and mask (B, T) with [CLS] and [SEP], and the place in the arrays of each token, -1 for others."""
+        first, length = (torch.from_numpy(each).to(self.device)[:, None] for each in (starts, lengths))
+        width = (int(lengths.max()) + 2 + 7) // 8 * 8  # a multiple of 8 is faster on a GPU
+        place = torch.arange(-1, width - 1, device=self.device)
+        inside = (place >= 0) & (place < length)
+        at = torch.where(inside, first + place, -1)
+        ids = self.ids[at.clamp_min(0)].long()
+        ids = torch.where(
+            inside, ids, torch.where(place < 0, self.cls, torch.where(place == length, self.sep, self.pad))
+        )
+        return ids, (place <= length).long(), at
+
+
+def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[np.ndarray]:
+    """Endless epochs of batches of texts of similar length, in random order."""
+    random = np.random.default_rng(seed)
+    while True:
+        order = random.permutation(len(lengths))
+        for start in range(0, len(order), size * _POOL):
+            pool = order[start : start + size * _POOL]
+            pool = pool[np.argsort(lengths[pool], kind="stable")]
+            cuts = [pool[at : at + size] for at in range(0, len(pool), size)]
+            for index in random.permutation(len(cuts)):
+                yield cuts[index]
+
+
+def run(
+    model: Any, steps_of: Iterator[dict[str, Tensor]], *, rate: float, steps: int, minutes: float, warmup: float = 0.03,
+    decay: float = 0.01,
+) -> dict[str, float]:  # fmt: skip
+    """Trains all weights, with a rate that falls to 0 at the last step or at the end of the time, whatever is first.
+
+    Steps with a loss or gradient that is not finite are left out, and counted.
+    """
+    device = model.device
+    groups = [
+        {"params": [weight for weight in model.parameters() if weight.dim() > 1], "weight_decay": decay},
+        {"params": [weight for weight in model.parameters() if weight.dim() <= 1], "weight_decay": 0.0},
+    ]
+    fused = {"fused": True} if device.type == "cuda" else {}
+    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), **fused)
+    narrow = torch.autocast(device.type, torch.bfloat16) if device.type == "cuda" else contextlib.nullcontext()
+    model.train()
+    model.labelled_logits = True
+    begin, losses, bad, texts, done = time.perf_counter(), [], 0, 0, 0
+    for step, batch in enumerate(itertools.islice(steps_of, steps)):
+        spent = (time.perf_counter() - begin) / (60 * minutes)
+        progress = max(step / steps, spent)
+        if progress >= 1:
+            break
+        scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
+        for group in optimizer.param_groups:
+            group["lr"] = rate * max(scale, 1e-3)
+        with narrow:
+            loss = model(**batch).loss
+        loss.backward()
+        size = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
+            optimizer.step()
+            losses.append(loss.detach())
+        else:
+            bad += 1
+        optimizer.zero_grad(set_to_none=True)
+        texts, done = texts + len(batch["input_ids"]), step + 1
+        if done % max(1, min(200, steps // 10)) == 0:
+            recent = torch.stack(losses[-50:]).mean().item() if losses else math.nan
+            seconds = time.perf_counter() - begin
+            print(f"step {done}: loss {recent:.4f}, {texts / seconds:.0f} texts/s, {seconds:.0f} s", flush=True)
+    last = torch.stack(losses[-50:]).mean().item() if losses else math.nan
+    return {"steps": done, "texts": texts, "seconds": time.perf_counter() - begin, "loss": last, "left_out_steps": bad}
+
+
+def save_weights(
+    state: Mapping[str, Tensor], folder: Path, name: str, dtype: torch.dtype = torch.bfloat16
+) -> list[Path]:
+    """Writes weights into files of at most `SHARD_BYTES`, floating ones as `dtype`; large tensors are cut by rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{name}-*.safetensors"):
+        old.unlink()
+    parts: list[dict[str, Tensor]] = [{}]
+    size = 0
+    for key, value in state.items():
+        value = value.detach().cpu()
+        value = value.to(dtype) if value.is_floating_point() else value
+        rows = (
+            max(1, SHARD_BYTES // 2 // max(1, value[:1].nbytes))
+            if value.dim() and value.nbytes > SHARD_BYTES // 2
+            else 0
+        )
+        pieces = value.split(rows) if rows else (value,)
+        for at, piece in enumerate(pieces):
+            if size + piece.nbytes > SHARD_BYTES and parts[-1]:
+                parts.append({})
+                size = 0
+            parts[-1][f"{key}@{at}" if rows else key] = piece.contiguous().clone()
+            size += piece.nbytes
+    paths = []
+    for index, part in enumerate(parts):
+        paths.append(folder / f"{name}-{index}.safetensors")
+        save_file(part, paths[-1])
+    return paths
+
+
+def load_weights(folder: Path, name: str) -> dict[str, Tensor]:
+    """Reads what `save_weights` wrote, floating weights as float32."""
+    found: dict[str, Tensor] = {}
+    for path in folder.glob(f"{name}-*.safetensors"):
+        found |= load_file(path)
+    if not found:
+        raise FileNotFoundError(f"{folder} has no {name}-0.safetensors: run the stage `train` first")
+    pieces: dict[str, dict[int, Tensor]] = {}
+    for key, value in found.items():
+        name_, _, at = key.partition("@")
+        pieces.setdefault(name_, {})[int(at or 0)] = value.float() if value.is_floating_point() else value
+    return {
+        key: torch.cat([each[at] for at in sorted(each)]) if len(each) > 1 else each[0] for key, each in pieces.items()
+    }
+
+
+def put_weights(model: Any, state: Mapping[str, Tensor]) -> None:
+    """Loads the weights of a stage into a model of the same stage.
+
+    Raises:
+        ValueError: A weight is missing or unknown: the folder belongs to another recipe or number of layers.
+    """
+    wanted = {key for key in model.state_dict() if key != "number_config"}
+    for key in sorted(wanted ^ state.keys()):
+        raise ValueError(f"weight {key!r} is {'missing' if key in wanted else 'unknown'}: was it another recipe?")
+    model.load_state_dict(dict(state), strict=False)

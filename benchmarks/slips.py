@@ -1,0 +1,375 @@
+"""Detection of planted slips in held-out texts: a model against histograms and a number-blind masked language model.
+
+    python benchmarks/slips.py --model models/numerate-mini --data ../shared/data
+    python benchmarks/slips.py --model MODEL --blind ../shared/models/minilm-mlm --compare mog=FOLDER --json x.json
+
+One number of each held-out sentence (or row of a table) gets a slip; what is planted is read again, and a slip that
+changes nothing is left out. A method scores the number as it is written and with the slip. AUC is that of right against
+wrong numbers; `found at 5 %` is the share of slips above the score that 5 % of the right numbers of the corpus exceed.
+`false alarms` is the share of right numbers that are reported at 5 % as the model was calibrated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import random
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import harness
+import numpy as np
+import torch
+from mini_corpus import lines_of, passages
+from planted_slips import KINDS, planted
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+import numerate
+from numerate.apps.documents import sentence_spans
+from numerate.apps.plausible import scores_of
+from numerate.modeling.number_calibration import CELL, MEASURES
+from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
+from numerate.records.row_text import row_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+CORPORA = ("wiki", "units", "market", "tatqa")
+RATES = (0.01, 0.05)
+MISSED = -1e6
+"""Score of a number that a method does not see."""
+
+
+@dataclasses.dataclass
+class Case:
+    """A held-out text, one of its numbers, and the same number with slips: by kind, the new text and numeral."""
+
+    text: str
+    numeral: Numeral
+    wrong: dict[str, tuple[str, Numeral | None]]
+    is_row: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """A quantity without a unit."""
+        return self.numeral.kind == "quantity" and self.numeral.unit is None
+
+
+def held_out(data: Path, name: str, split: str, most: int | None = None) -> list[tuple[str, bool]]:
+    """Sentences of a corpus, and rows of its tables as text (True)."""
+    found: list[tuple[str, bool]] = []
+    if name == "wiki":
+        found = [(text, False) for texts in passages(data, split, most) for text in texts]
+    elif name in ("units", "market"):
+        found = [(each["comment"], False) for each in lines_of(data / name / f"{split}.jsonl.gz")]
+    elif name == "tatqa":
+        with gzip.open(data / "tatqa" / "dev.json.gz", "rt", encoding="utf-8") as file:
+            contexts = json.load(file)
+        half = len(contexts) // 2
+        for each in contexts[:half] if split == "dev" else contexts[half:]:
+            for paragraph in each["paragraphs"]:
+                text = paragraph["text"]
+                found += [(text[start:end], False) for start, end in sentence_spans(text)]
+            table = each["table"]["table"]
+            header = _header(table)
+            found += [(part.text, True) for row in table for part in row_texts(header, row) if row[0]]
+    return found
+
+
+def _header(table: list[list[str]]) -> list[str]:
+    """The cells of the rows above the first named row, joined by column."""
+    above = []
+    for row in table:
+        if row[0].strip():
+            break
+        above.append(row)
+    return [" ".join(row[column] for row in above if row[column]) for column in range(len(table[0]))]
+
+
+def cases_of(texts: Iterable[tuple[str, bool]], reader: Any, kinds: Any, most: int, seed: int) -> list[Case]:
+    """One number of each text, with every slip that changes it."""
+    draw = random.Random(seed)
+    order = list(texts)
+    draw.shuffle(order)
+    found = []
+    for text, is_row in order:
+        numerals = [each for each in reader.find(text) if kinds is None or each.kind in kinds]
+        numerals = [each for each in numerals if np.isfinite(each.value) and each.style.family == "decimal"]
+        if not numerals or len(text) > 500:
+            continue
+        numeral = draw.choice(numerals)
+        wrong = {kind: made for kind in KINDS if (made := planted(text, numeral, kind, reader, draw)) is not None}
+        found.append(Case(text, numeral, wrong, is_row))
+        if len(found) == most:
+            break
+    return found
+
+
+class ModelScores:
+    """Scores of a model with a sense of numbers, by one of `MEASURES`."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.kinds = model.processor.kinds
+
+    def __call__(self, cases: Sequence[Case]) -> dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """For each measure, the scores of the right numbers and of those with each slip (NaN where there is none)."""
+        right = {name: np.full(len(cases), MISSED) for name in MEASURES}
+        wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in MEASURES}
+        texts, starts = [case.text for case in cases], [case.numeral.start for case in cases]
+        for hidden in hidden_numbers(self.model, texts, only=starts):
+            self._put(right, scores_of(hidden)[0], hidden.rows)
+            for kind in KINDS:
+                # A hidden number leaves nothing behind: the same distribution holds for what is planted there.
+                chosen = [at for at, row in enumerate(hidden.rows) if kind in cases[row].wrong]
+                if kind == "unit" or not chosen:
+                    continue
+                new = [cases[hidden.rows[at]].wrong[kind][1] for at in chosen]
+                seen = [at for at, each in zip(chosen, new, strict=True) if self._sees(each)]
+                for at in chosen:
+                    for name in MEASURES:
+                        wrong[name][kind][hidden.rows[at]] = MISSED
+                if seen:
+                    some = _replaced(hidden, seen, [each for each in new if self._sees(each)])
+                    self._put({name: wrong[name][kind] for name in MEASURES}, scores_of(some)[0], some.rows)
+        self._other_units(cases, wrong)
+        return {name: (right[name], wrong[name]) for name in MEASURES}
+
+    def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
+        """Another unit changes what the number is expected to be, so that the text is read again."""
+        rows = [row for row, case in enumerate(cases) if "unit" in case.wrong]
+        texts = [cases[row].wrong["unit"][0] for row in rows]
+        for hidden in hidden_numbers(self.model, texts, only=[cases[row].numeral.start for row in rows]):
+            places = [rows[row] for row in hidden.rows]
+            self._put({name: wrong[name]["unit"] for name in MEASURES}, scores_of(hidden)[0], places)
+
+    def _sees(self, numeral: Numeral | None) -> bool:
+        return numeral is not None and (self.kinds is None or numeral.kind in self.kinds)
+
+    @staticmethod
+    def _put(into: dict[str, np.ndarray], scores: dict[str, np.ndarray], rows: Sequence[int]) -> None:
+        for name in MEASURES:
+            into[name][list(rows)] = scores[name]
+
+
+def _replaced(hidden: HiddenNumbers, at: list[int], numerals: list[Any]) -> HiddenNumbers:
+    """Some of the hidden numbers with other numerals in their places."""
+    index = torch.tensor(at, device=hidden.targets.bits.device)
+    ratios = [new.written / hidden.numerals[each].written for each, new in zip(at, numerals, strict=True)]
+    values = hidden.targets.values()[index] * torch.tensor(ratios, dtype=torch.float64, device=index.device)
+    targets = dataclasses.replace(hidden.targets[index], bits=values.view(torch.int64))
+    return HiddenNumbers([hidden.rows[each] for each in at], numerals, hidden.numbers[index], targets)
+
+
+class Histogram:
+    """Surprise of a number in a histogram of logarithms; of those with the same word behind them, if there are enough.
+
+    Bins are a fifth of an order of magnitude wide; each word's histogram is mixed with that of all numbers.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[Numeral, str]], by_word: bool) -> None:
+        self.by_word = by_word
+        self.bins: dict[str, Counter[int]] = defaultdict(Counter)
+        for numeral, text in pairs:
+            place = self._bin(numeral.written)
+            self.bins[""][place] += 1
+            if by_word:
+                self.bins[word_behind(numeral, text)][place] += 1
+
+    @staticmethod
+    def _bin(value: float) -> int:
+        if value == 0 or not np.isfinite(value):
+            return 10_000
+        place = int(np.clip(np.floor(np.log10(abs(value)) * 5), -100, 100))
+        return place if value > 0 else place + 1000
+
+    def __call__(self, numeral: Numeral | None, text: str) -> float:
+        if numeral is None:
+            return MISSED
+        place, every = self._bin(numeral.written), self.bins[""]
+        share = (every[place] + 0.5) / (every.total() + 100)
+        if self.by_word and (own := self.bins.get(word_behind(numeral, text))):
+            share = (own[place] + 10 * share) / (own.total() + 10)
+        return -float(np.log2(share))
+
+
+def word_behind(numeral: Numeral, text: str) -> str:
+    """The percent sign, scale word or unit of a number, or the next word."""
+    rest = (numeral.text[-1] if numeral.text[-1] == "%" else "") + text[numeral.end :]
+    words = rest.split(maxsplit=1)
+    return words[0].lower() if words else "."
+
+
+class DigitScores:
+    """A number-blind masked language model: all sub-words of the number masked, and their probability in bits."""
+
+    def __init__(self, folder: str, device: str) -> None:
+        self.words: Any = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).to(device).eval()
+
+    @torch.no_grad()
+    def __call__(self, texts: Sequence[str], numerals: Sequence[Numeral | None]) -> np.ndarray:
+        """Surprise of each number: (N,)."""
+        found = np.full(len(texts), MISSED)
+        order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+        for start in range(0, len(order), 32):
+            rows = [row for row in order[start : start + 32] if numerals[row] is not None]
+            if not rows:
+                continue
+            some = [texts[row] for row in rows]
+            batch = self.words(some, padding=True, truncation=True, max_length=256, return_tensors="pt",
+                               return_offsets_mapping=True)  # fmt: skip
+            spans = batch.pop("offset_mapping")
+            ends = torch.tensor([[numerals[row].start, numerals[row].end] for row in rows])  # type: ignore[union-attr]
+            inside = (spans[..., 0] >= ends[:, :1]) & (spans[..., 1] <= ends[:, 1:]) & (spans[..., 1] > spans[..., 0])
+            ids = batch["input_ids"]
+            batch["input_ids"] = ids.masked_fill(inside, self.words.mask_token_id)
+            logits = self.model(**{key: value.to(self.model.device) for key, value in batch.items()}).logits.cpu()
+            where = inside.nonzero(as_tuple=True)
+            logs = logits[where].double().log_softmax(-1)[torch.arange(len(where[0])), ids[where]]
+            sums = torch.zeros(len(rows), dtype=torch.float64).index_add(0, where[0], logs)
+            for at, row in enumerate(rows):
+                if bool(inside[at].any()):
+                    found[row] = -float(sums[at]) / np.log(2)
+        return found
+
+
+def auc(right: np.ndarray, wrong: np.ndarray) -> float:
+    """Probability that a wrong number scores above a right one; ties count half."""
+    if not len(right) or not len(wrong):
+        return float("nan")
+    ordered = np.sort(right)
+    below, not_above = np.searchsorted(ordered, wrong, "left"), np.searchsorted(ordered, wrong, "right")
+    return float((below + not_above).mean() / 2 / len(right))
+
+
+def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarray) -> dict[str, dict[str, float]]:
+    """AUC and found shares of each slip, among the chosen cases."""
+    found = {}
+    base = right[chosen]
+    for kind, scores in wrong.items():
+        mine = scores[chosen]
+        mine = mine[~np.isnan(mine)]
+        if len(mine) < 5:
+            continue
+        rates = {f"found_{rate:g}": float((mine > np.quantile(base, 1 - rate)).mean()) for rate in RATES}
+        found[kind] = {"auc": auc(base, mine), **rates, "slips": len(mine)}
+    return found
+
+
+def detection(
+    model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
+    blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str = "bits",
+    train: int = 20_000, passages_read: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Figures by corpus, method and slip; see the module."""
+    reader, kinds = model.processor.reader, model.processor.kinds
+    histograms = _histograms(data, reader, kinds, train)
+    result: dict[str, Any] = {}
+    for name in corpora:
+        cases = cases_of(held_out(data, name, "test", passages_read), reader, kinds, most, seed)
+        every, plain = np.ones(len(cases), dtype=bool), np.array([case.is_plain for case in cases])
+        methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
+        scores = ModelScores(model)(cases)
+        methods |= {f"model ({each})" if each != measure else "model": scores[each] for each in (measure, *MEASURES)}
+        for label, other in (others or {}).items():
+            methods[label] = ModelScores(other)(cases)["bits"]
+        for label, histogram in histograms.items():
+            methods[label] = _of_histogram(histogram, cases)
+        if blind is not None:
+            methods["number-blind"] = _blind(blind, cases)
+        result[name] = {
+            "texts": len(cases), "plain": int(plain.sum()),
+            "false_alarms": _false_alarms(model, cases, scores, measure),
+            "methods": {label: {"all": figures_of(*each, every), "plain": figures_of(*each, plain)}
+                        for label, each in methods.items()},
+        }  # fmt: skip
+    return result
+
+
+def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    wrong = {}
+    for kind in KINDS:
+        pairs = [case.wrong.get(kind) for case in cases]
+        wrong[kind] = np.array([np.nan if pair is None else histogram(pair[1], pair[0]) for pair in pairs])
+    return np.array([histogram(case.numeral, case.text) for case in cases]), wrong
+
+
+def _histograms(data: Path, reader: Any, kinds: Any, most: int) -> dict[str, Histogram]:
+    pairs = []
+    for texts in passages(data, "train", most):
+        for text in texts:
+            pairs += [(each, text) for each in reader.find(text) if kinds is None or each.kind in kinds]
+    for each in lines_of(data / "units" / "train.jsonl.gz"):
+        pairs += [(numeral, each["comment"]) for numeral in reader.find(each["comment"])]
+    return {"global histogram": Histogram(pairs, False), "word behind": Histogram(pairs, True)}
+
+
+def _blind(blind: DigitScores, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    wrong = {}
+    for kind in KINDS:
+        pairs = [case.wrong.get(kind, ("", None)) for case in cases]
+        scores = blind([text for text, _ in pairs], [numeral for _, numeral in pairs])
+        wrong[kind] = np.where([kind in case.wrong for case in cases], scores, np.nan)
+    return blind([case.text for case in cases], [case.numeral for case in cases]), wrong
+
+
+def _false_alarms(model: Any, cases: Sequence[Case], scores: Any, measure: str) -> dict[str, float]:
+    """The share of right numbers that are reported at each rate, as the model is calibrated."""
+    if model.calibration is None:
+        return {}
+    kinds = [(CELL if case.is_row else "") + case.numeral.kind for case in cases]
+    p = model.calibration.p_values(measure, kinds, scores[measure][0])
+    return {f"{rate:g}": float((p <= rate).mean()) for rate in RATES}
+
+
+def print_tables(result: dict[str, Any]) -> None:
+    """Prints a Markdown table for each corpus."""
+    for name, found in result.items():
+        alarms = ", ".join(f"{rate}: {share:.3f}" for rate, share in found["false_alarms"].items())
+        print(f"\n## {name}: {found['texts']} texts, {found['plain']} plain quantities; false alarms {alarms}\n")
+        methods = found["methods"]
+        print("| slip | " + " | ".join(f"{label}: AUC, 1 %, 5 %" for label in methods) + " |")
+        print("|---|" + "---:|" * len(methods))
+        for part in ("all", "plain"):
+            kinds = dict.fromkeys(kind for each in methods.values() for kind in each[part])
+            for kind in kinds:
+                cells = [each[part].get(kind) for each in methods.values()]
+                shown = [f"{c['auc']:.3f}, {c['found_0.01']:.2f}, {c['found_0.05']:.2f}" if c else "" for c in cells]
+                print(f"| {kind}{' (plain)' if part == 'plain' else ''} | " + " | ".join(shown) + " |")
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--model", required=True, help="folder or Hub id of a model with a sense of numbers")
+    parser.add_argument("--data", default="../shared/data", help="folder of the data sets")
+    parser.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, help="which of them")
+    parser.add_argument("--texts", type=int, default=3000, help="most texts of each")
+    parser.add_argument("--blind", help="folder of a number-blind masked language model")
+    parser.add_argument("--compare", action="append", default=[], metavar="NAME=FOLDER", help="another model")
+    parser.add_argument("--measure", default="bits", choices=MEASURES, help="score of the model's alarms")
+    parser.add_argument("--passages", type=int, help="most passages of wiki that are read, for a trial")
+    parser.add_argument("--train", type=int, default=20_000, help="training passages for the histograms")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the choice of numbers and slips")
+    options = parser.parse_args(given)
+    model = numerate.from_pretrained(options.model).to(options.device)
+    others = {}
+    for each in options.compare:
+        label, _, folder = each.partition("=")
+        others[label] = numerate.from_pretrained(folder).to(options.device)
+    blind = None if options.blind is None else DigitScores(options.blind, options.device)
+    result = detection(
+        model, Path(options.data), corpora=options.corpora, most=options.texts, seed=options.seed, blind=blind,
+        others=others, measure=options.measure, train=options.train, passages_read=options.passages,
+    )  # fmt: skip
+    print_tables(result)
+    harness.write(options, result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Numbers for the gaps `[NUM]` of a text: best numerals, median, calibrated intervals, and a small density."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate.apps.calibrating import kind_at
+from numerate.errors import BadInput
+from numerate.heads.mixture import from_signed_log, signed_log
+from numerate.modeling.plausibility import UNIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.heads.base import NumberDistribution
+
+__all__ = ["NUM", "number_gaps", "spark_line"]
+
+NUM = "[NUM]"
+BINS = 48
+_BARS = " ▁▂▃▄▅▆▇█"
+_INTERVALS = {"interval_50": (0.25, 0.75), "interval_90": (0.05, 0.95)}
+_SHOWN = (0.005, 0.995)
+"""Quantiles between which a density is drawn."""
+
+
+def number_gaps(model: Any, name: str, text: str, top: int = 5) -> list[dict[str, Any]]:
+    """What belongs into each `[NUM]` of a text; see `numerate.apps.fill.fill`.
+
+    Raises:
+        BadInput: The model has no number head, or cannot be asked.
+    """
+    if model.head is None:
+        raise BadInput(f"{name} has no number head: {NUM} needs a model with a sense of numbers")
+    try:
+        distributions: NumberDistribution = model.predict(text)
+    except (ValueError, IndexError, RuntimeError) as error:  # too long, not trained for numbers
+        raise BadInput(f"{name}: {' '.join(str(error).split())[:200]}") from None
+    best = distributions.best(top)
+    p = [0.5, *(each for pair in _INTERVALS.values() for each in pair), *_SHOWN]
+    ends = distributions.quantile([p] * len(distributions))
+    logs = signed_log(ends, UNIT).cpu().numpy()
+    kinds = _kinds(model, text, ends[:, 0].tolist())
+    calibration = getattr(model, "calibration", None)
+    if calibration is not None:
+        logs[:, 1:5] = calibration.stretched(kinds, p[1:5], logs[:, 1:5], logs[:, 0])
+    plain = from_signed_log(torch.from_numpy(logs), UNIT).tolist()
+    found = []
+    for at, row in enumerate(plain):
+        numbers = [
+            {"text": each.text, "value": each.value, "probability": float(np.exp(each.log_prob))} for each in best[at]
+        ]
+        found.append({
+            "numbers": numbers, "median": row[0], "interval_50": row[1:3], "interval_90": row[3:5], "kind": kinds[at],
+            "calibrated": calibration is not None, "density": density(distributions[at], row[5], row[6]),
+        })  # fmt: skip
+    return found
+
+
+@torch.no_grad()
+def density(distribution: NumberDistribution, low: float, high: float, bins: int = BINS) -> dict[str, list[float]]:
+    """Probabilities of bins between two values that are evenly spaced on a logarithmic number line.
+
+    Returns:
+        `edges` (bins + 1) and `shares` (bins); a bin's share is its probability.
+    """
+    ends = signed_log(torch.tensor([low, high], dtype=torch.float64), UNIT).tolist()
+    if ends[1] - ends[0] < 1e-6:  # all in one point
+        ends = [ends[0] - 0.5, ends[1] + 0.5]
+    edges = from_signed_log(torch.linspace(ends[0], ends[1], bins + 1, dtype=torch.float64), UNIT)
+    below = distribution.cdf(edges.to(distribution.device)).cpu()
+    return {"edges": edges.tolist(), "shares": below.diff().clamp_min(0).tolist()}
+
+
+def spark_line(shares: Sequence[float]) -> str:
+    """A small density for the terminal, one character for each bin.
+
+    Example:
+        >>> spark_line([0.0, 0.1, 0.4, 0.2])
+        ' ▂█▄'
+    """
+    most = max(shares, default=0.0) or 1.0
+    return "".join(_BARS[min(len(_BARS) - 1, round(share / most * (len(_BARS) - 1)))] for share in shares)
+
+
+def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:
+    """The kind of each asked number as it would be read with its median in the gap."""
+    kinds, place = [], 0
+    for value in medians:
+        place = text.index(NUM, place)
+        before, after = text[:place].replace(NUM, "0"), text[place + len(NUM) :].replace(NUM, "0")
+        kinds.append(kind_at(model, before, value, after))
+        place += len(NUM)
+    return kinds

@@ -1,0 +1,294 @@
+"""Plausible numbers: a language model's opinion of every number of a document, calibrated on held-out texts.
+
+`PlausibilityChecker` is one of the checkers behind `numerate check`; `numerate.apps.calibrating` says what its alarms
+mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from numerate.apps.findings import Finding
+from numerate.apps.shown_texts import Unit, units_of
+from numerate.errors import BadInput
+from numerate.heads.mixture import from_signed_log, signed_log
+from numerate.modeling.number_calibration import CELL
+from numerate.modeling.plausibility import (
+    BATCH_TOKENS,
+    UNIT,
+    HiddenNumbers,
+    bits_of,
+    check_can_judge,
+    hidden_numbers,
+    slip_scores,
+    tail_of,
+)
+from numerate.numerals.slips import SLIPS
+from numerate.numerals.style import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.apps.documents import Document
+    from numerate.modeling.number_calibration import NumberCalibration
+    from numerate.modeling.number_model import NumberModel
+    from numerate.numerals.numeral import Numeral
+    from numerate.numerals.slips import SlipReading
+
+__all__ = ["Judgement", "PlausibilityChecker", "judgements", "scores_of"]
+
+RULE, SLIP_RULE = "implausible", "plausible-slip"
+RATIO = 100.0
+"""How much more probable another reading must be to be named."""
+_PRIOR = 0.02
+"""Share of numbers that are wrong before anything is known, for the probability of a finding."""
+_MOST = 0.99
+_SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
+"""A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
+_SURE = 0.3
+"""With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A model's opinion of one number.
+
+    Attributes:
+        row: Index of its text.
+        numeral: The number.
+        tail: Two-sided tail of the model's distribution, from 0 to 1.
+        bits: Surprise in bits: minus the binary logarithm of the density of the number's signed logarithm.
+        slip: Binary logarithm of how much more probable the usual slips are together than what stands there.
+        p: Share of right numbers of the same kind that look at least as wrong; calibrated.
+        slips: Readings that are much more probable than what stands there, and not surprising themselves, best first,
+            each with its ratio.
+        median: What the model expected, in the units of `numeral.written`.
+        interval: Its 90 % interval, calibrated.
+    """
+
+    row: int
+    numeral: Numeral
+    tail: float
+    bits: float
+    slip: float
+    p: float
+    slips: tuple[tuple[SlipReading, float], ...] = ()
+    median: float = math.nan
+    interval: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def probability(self) -> float:
+        """How sure one can be that the number is wrong, if 2 % are: from `p`, or from a reading that fits better.
+
+        A p-value of p is at most `-1 / (e p ln p)` times more probable for a wrong number than for a right one (Vovk
+        and Sellke); a named slip has its own ratio, times how usual it is.
+        """
+        factor = 1.0 if self.p >= 1 / math.e else -1 / (math.e * self.p * math.log(self.p))
+        named = max((ratio * reading.share for reading, ratio in self.slips), default=0.0)
+        factor = max(factor, min(named, 1e6) if self.p <= _SURE else 0.0)
+        return min(factor * _PRIOR / (factor * _PRIOR + 1 - _PRIOR), _MOST)
+
+
+def judgements(
+    model: NumberModel, texts: Sequence[str], *, measure: str = "bits", ratio: float = RATIO,
+    calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
+    explain: float = 1.0, cells: bool = False,
+) -> list[Judgement]:  # fmt: skip
+    """A model's opinion of every number of the texts, in order.
+
+    Args:
+        model: A masked model with a trained number head.
+        texts: Sentences, or rows as text.
+        measure: Which score `p` is made of: `bits`, `slip` or `tail`.
+        ratio: How much more probable another reading must be to be named.
+        calibration: By default the model's own; without any, `p` is the tail.
+        batch_tokens: Tokens of one pass.
+        fast: First hide all numbers of a text at once, and ask again only for those that are not plausible then.
+        explain: Median and interval are computed only for numbers with a `p` of at most this.
+        cells: Whether the texts are rows of tables, which are calibrated apart.
+
+    Raises:
+        BadInput: The model cannot judge numbers.
+    """
+    calibration = model.calibration if calibration is None else calibration
+    found: list[Judgement] = []
+    wanted: list[int] | None = None
+    if fast:
+        for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens, together=True):
+            found += _judged(hidden, measure, ratio, calibration, explain, cells=cells)
+        counts: dict[int, int] = {}
+        for each in found:
+            counts[each.row] = counts.get(each.row, 0) + 1
+        doubtful = {each.row for each in found if each.p < _SURE and counts[each.row] > 1}
+        found, wanted = [each for each in found if each.row not in doubtful], sorted(doubtful)
+        texts = [texts[row] for row in wanted]
+    for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens):
+        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells)
+    return sorted(found, key=lambda each: (each.row, each.numeral.start))
+
+
+class PlausibilityChecker:
+    """Checks each number against what its sentence or row makes of it.
+
+    Args:
+        model: A masked model with a trained number head, such as `numerate-mini`.
+        false_alarms: Share of right numbers that may be reported; it holds for texts like those that the model was
+            calibrated on. See `calibrate`.
+        ratio: How much more probable another reading must be to be named as what was meant.
+        measure: Score of the alarm: `bits` (surprise), `slip` (evidence for one of the usual slips) or `tail`.
+        fast: Ask only once for all numbers of a sentence, and again for those that are not plausible then.
+        calibration: By default the model's own.
+        batch_tokens: Tokens of one pass.
+
+    Raises:
+        BadInput: The model cannot judge numbers, or an argument is out of range.
+    """
+
+    def __init__(
+        self, model: NumberModel, *, false_alarms: float = 0.05, ratio: float = RATIO, measure: str = "bits",
+        fast: bool = False, calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS,
+    ) -> None:  # fmt: skip
+        if not 0 < false_alarms < 1:
+            raise BadInput(f"false_alarms must lie between 0 and 1, got {false_alarms}")
+        if not ratio > 1:
+            raise BadInput(f"ratio must be above 1, got {ratio}")
+        if measure not in ("slip", "bits", "tail"):
+            raise BadInput(f"measure must be slip, bits or tail, got {measure!r}")
+        check_can_judge(model)
+        self.model, self.false_alarms, self.fast = model, false_alarms, fast
+        self._options: dict[str, Any] = {
+            "measure": measure, "ratio": ratio, "batch_tokens": batch_tokens, "fast": fast, "calibration": calibration,
+        }  # fmt: skip
+
+    def judge(self, texts: Sequence[str], *, cells: bool = False) -> list[Judgement]:
+        """The model's opinion of every number of the texts; `cells` says that they are rows of tables."""
+        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, **self._options)
+
+    def check(self, document: Document) -> list[Finding]:
+        """The numbers of a document that are reported at this rate of false alarms."""
+        units = list(units_of(document))
+        found: list[Finding] = []
+        for each in self.judge([unit.text for unit in units], cells=document.kind != "text"):
+            unit = units[each.row]
+            inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
+            if inside and each.p <= self.false_alarms and (finding := _finding(each, unit, document)):
+                found.append(finding)
+        return found
+
+
+def scores_of(hidden: HiddenNumbers) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
+    """Scores that grow with how odd a number is, and its readings with their gains."""
+    evidence, readings, gains = slip_scores(hidden)
+    with np.errstate(divide="ignore"):
+        tails = -np.log2(np.maximum(tail_of(hidden.numbers, hidden.targets), 1e-300))
+    bits = np.clip(bits_of(hidden.numbers, hidden.targets), -1000.0, 1000.0)
+    return {"tail": tails, "bits": bits, "slip": evidence}, readings, gains
+
+
+def _judged(
+    hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
+    rows: Sequence[int] | None = None, cells: bool = False,
+) -> list[Judgement]:  # fmt: skip
+    scores, readings, gains = scores_of(hidden)
+    kinds = [(CELL if cells else "") + numeral.kind for numeral in hidden.numerals]
+    tails = np.exp2(-scores["tail"])
+    p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
+    least = math.log2(ratio)
+    plain = _explained(hidden, kinds, p <= explain, calibration)
+    found = []
+    for at, numeral in enumerate(hidden.numerals):
+        named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
+        row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
+        median, bottom, top = plain[at].tolist()
+        found.append(
+            Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
+                      float(p[at]), named, median, (bottom, top))
+        )  # fmt: skip
+    return found
+
+
+def _named(
+    readings: Sequence[SlipReading], gains: np.ndarray, bits: float, least: float, kind: str,
+    calibration: NumberCalibration | None,
+) -> tuple[tuple[SlipReading, float], ...]:  # fmt: skip
+    """The best readings that are much more probable than what stands there, and not surprising themselves."""
+    better = [k for k, gain in enumerate(gains) if gain >= least]
+    if not better:
+        return ()
+    own = bits - gains[better]
+    if calibration is None:
+        sensible = own <= _SENSIBLE_BITS
+    else:
+        sensible = calibration.p_values("bits", [kind] * len(better), own) >= _SENSIBLE
+    kept = [k for k, is_sensible in zip(better, sensible, strict=True) if is_sensible]
+    kept.sort(key=lambda k: gains[k] + math.log2(readings[k].share), reverse=True)
+    return tuple((readings[k], float(2.0 ** min(gains[k], 60.0))) for k in kept[:3])
+
+
+def _explained(
+    hidden: HiddenNumbers, kinds: Sequence[str], wanted: np.ndarray, calibration: NumberCalibration | None
+) -> np.ndarray:
+    """Median and calibrated 90 % interval (N, 3) of the `wanted` numbers, NaN for others: a search for each is slow."""
+    found = np.full((len(hidden), 3), math.nan)
+    rows: list[int] = np.flatnonzero(wanted).tolist()
+    if rows:
+        some = hidden.numbers[torch.tensor(rows, device=hidden.numbers.device)]
+        logs = signed_log(some.quantile([[0.5, 0.05, 0.95]] * len(rows)), UNIT).cpu().numpy()
+        if calibration is not None:
+            names = [kinds[row] for row in rows]
+            logs[:, 1:] = calibration.stretched(names, (0.05, 0.95), logs[:, 1:], logs[:, 0])
+        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy()
+    return found
+
+
+def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
+    """What is reported of a number; None for one that is not inside of a cell."""
+    numeral = each.numeral
+    place: dict[str, Any]
+    if unit.cells is not None:
+        cell = unit.cells.cell_at(numeral.start, numeral.end)
+        if cell is None:  # in the caption or a header
+            return None
+        column, start, end = cell
+        key = document.header[column] if column < len(document.header) else None
+        place = {"cell": (unit.row, column), "span": (start, end), "key": key}
+    else:
+        place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
+    best = each.slips[0] if each.slips else None
+    meant = None if best is None else best[0].text(numeral)
+    expected = _expected(numeral, each.interval)
+    if best is None:
+        said = f"{numeral.text} is unusual here: {expected} would be usual."
+    else:
+        said = f"{numeral.text} looks like {SLIPS[best[0].slip]}: {meant} fits better, and {expected} would be usual."
+    evidence = {
+        "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
+        "median": each.median, "interval_90": list(each.interval),
+        "slips": [
+            {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in each.slips
+        ],
+    }  # fmt: skip
+    rule = RULE if best is None else SLIP_RULE
+    return Finding(
+        rule=rule, message=said, written=numeral.text, meant=meant, probability=each.probability, evidence=evidence,
+        **place,
+    )  # fmt: skip
+
+
+def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
+    """The 90 % interval in the style of the number."""
+    return " to ".join(render(_short(numeral, end), end * 10.0**numeral.power) for end in interval)
+
+
+def _short(numeral: Numeral, value: float) -> Any:
+    style = numeral.style
+    decimals = 0 if abs(value) >= 100 else min(style.decimals, 3)
+    if abs(value) < 10 and decimals == 0 and style.family == "decimal" and numeral.kind not in ("year", "ordinal"):
+        decimals = 1 if value != round(value) else 0
+    return dataclasses.replace(style, decimals=decimals, anchor=None) if style.family == "decimal" else style

@@ -1,0 +1,181 @@
+"""Slips of a writer's hand: what a number may have been before somebody mistyped it.
+
+`slip_readings` undoes the usual slips: a factor of ten, exchanged, dropped, doubled or mistyped digits, a lost sign, a
+percentage that is a fraction, a thousands separator that is a decimal mark, and a unit of another system. Whether one
+of them is more probable than what stands there is the business of a model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from numerate.numerals.style import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["OTHER_UNITS", "SLIPS", "SlipReading", "slip_readings"]
+
+SLIPS = {
+    "factor": "a factor of ten",
+    "separator": "a thousands separator read as a decimal mark, or the other way round",
+    "percent": "a percentage written as a fraction, or the other way round",
+    "exchanged": "two digits exchanged",
+    "dropped": "a digit left out",
+    "doubled": "a digit typed twice",
+    "digit": "a wrong digit",
+    "sign": "a wrong sign",
+    "unit": "a wrong unit",
+}
+"""Names of the slips and what they mean."""
+
+_POWERS = {1: 0.3, -1: 0.3, 3: 0.1, -3: 0.1, 2: 0.06, -2: 0.06, 6: 0.03, -6: 0.03, 9: 0.01, -9: 0.01}
+"""Powers of ten that a number may be off by, and their share of such slips."""
+_WEIGHTS = {
+    "factor": 0.3, "separator": 0.05, "percent": 0.05, "exchanged": 0.15, "dropped": 0.12, "doubled": 0.08,
+    "digit": 0.17, "sign": 0.04, "unit": 0.04,
+}  # fmt: skip
+"""Share of each slip. Rough guesses: they only decide between readings that are about equally probable."""
+OTHER_UNITS: dict[str, tuple[tuple[str, float, float], ...]] = {
+    "m": (("ft", 0.3048, 0), ("cm", 0.01, 0), ("km", 1000.0, 0)),
+    "ft": (("m", 3.28084, 0), ("in", 1 / 12, 0)),
+    "km": (("mi", 1.609344, 0), ("m", 0.001, 0)),
+    "mi": (("km", 0.621371, 0),),
+    "cm": (("in", 2.54, 0), ("mm", 0.1, 0), ("m", 100.0, 0)),
+    "mm": (("cm", 10.0, 0), ("in", 25.4, 0)),
+    "in": (("cm", 0.393701, 0), ("ft", 12.0, 0)),
+    "kg": (("lb", 0.453592, 0), ("g", 0.001, 0), ("t", 1000.0, 0)),
+    "lb": (("kg", 2.20462, 0),),
+    "g": (("kg", 1000.0, 0), ("oz", 28.3495, 0)),
+    "t": (("kg", 0.001, 0),),
+    "km/h": (("mph", 1.609344, 0),),
+    "mph": (("km/h", 0.621371, 0),),
+    "km^2": (("mi^2", 2.58999, 0), ("ha", 0.01, 0)),
+    "mi^2": (("km^2", 0.386102, 0), ("acre", 0.0015625, 0)),
+    "ha": (("acre", 0.404686, 0), ("km^2", 100.0, 0)),
+    "acre": (("ha", 2.47105, 0),),
+    "L": (("gal", 3.78541, 0), ("mL", 0.001, 0)),
+    "°C": (("°F", 5 / 9, -160 / 9),),
+    "°F": (("°C", 1.8, 32.0),),
+    "MW": (("kW", 0.001, 0), ("GW", 1000.0, 0)),
+    "kW": (("MW", 1000.0, 0),),
+    "MB": (("GB", 1000.0, 0), ("kB", 0.001, 0)),
+    "GB": (("MB", 0.001, 0), ("TB", 1000.0, 0)),
+    "h": (("min", 1 / 60, 0), ("d", 24.0, 0)),
+    "min": (("s", 1 / 60, 0), ("h", 60.0, 0)),
+    "s": (("min", 60.0, 0), ("ms", 0.001, 0)),
+}
+"""Units that are taken for each other, with factor and offset: 5 mi are 1.609 · 5 + 0 km."""
+_SEPARATED = re.compile(r"\d{1,3}[.,]\d{3}")
+_MOST_DIGITS = 12
+_LEADING = 3
+"""Only the first digits are exchanged or mistyped in ways that a distribution can tell."""
+
+
+class SlipReading(NamedTuple):
+    """What a number may have been.
+
+    Attributes:
+        slip: One of `SLIPS`.
+        written: The number that was meant, without scale word or percent sign, as `Numeral.written`.
+        share: How usual this slip is among all readings of the number; they do not add up to 1.
+        power: For a factor, the power of ten from what was meant to what stands there.
+        unit: The unit that was meant; None for the one that stands there.
+    """
+
+    slip: str
+    written: float
+    share: float
+    power: int = 0
+    unit: str | None = None
+
+    def text(self, numeral: Numeral) -> str:
+        """What was meant, in the style of what stands there.
+
+        Example:
+            >>> from numerate.numerals.numeral import Numeral
+            >>> SlipReading("factor", 123.4, 0.3, power=1).text(Numeral("1,234", 0, 5, 1234.0))
+            '123.4'
+        """
+        if self.unit is not None:
+            return f"{numeral.text} {self.unit}"
+        style = numeral.style
+        if self.power:
+            shown = f"{self.written:.{max(0, min(style.decimals + self.power, 12))}f}"
+            decimals = len(shown.rstrip("0").partition(".")[2])
+            style = dataclasses.replace(style, decimals=decimals, point=style.point or ".")
+        return render(dataclasses.replace(style, anchor=None), self.written * 10.0**numeral.power)
+
+
+def slip_readings(numeral: Numeral) -> list[SlipReading]:
+    """What a number may have been before a slip; empty for numbers that are not written in decimal digits.
+
+    Readings that equal what stands there are left out: `11` with its digits exchanged is `11`.
+
+    Example:
+        >>> from numerate.numerals.numeral import Numeral
+        >>> found = slip_readings(Numeral("45", 0, 2, 45.0, unit="km"))
+        >>> [(each.slip, each.written) for each in found if each.slip in ("exchanged", "sign", "factor")][:4]
+        [('factor', 4.5), ('factor', 450.0), ('factor', 0.045), ('factor', 45000.0)]
+        >>> [each.text(Numeral("45", 0, 2, 45.0)) for each in found if each.slip in ("exchanged", "unit")]
+        ['54', '45 mi', '45 m']
+    """
+    style = numeral.style
+    if numeral.special or numeral.overflow or style.family != "decimal" or style.exponent is not None:
+        return []
+    written = numeral.written
+    if written == 0:
+        return []
+    found = [*_scaled(numeral, written), *_digit_slips(numeral, written)]
+    if written < 0 or "+" in numeral.text or numeral.unit in ("°C", "°F") or numeral.kind == "percent":
+        found.append(SlipReading("sign", -written, _WEIGHTS["sign"]))
+    others = OTHER_UNITS.get(numeral.unit or "", ())
+    share = _WEIGHTS["unit"] / max(1, len(others))
+    found += [SlipReading("unit", factor * written + more, share, unit=unit) for unit, factor, more in others]
+    return [each for each in found if each.written != written]
+
+
+def _scaled(numeral: Numeral, written: float) -> Iterator[SlipReading]:
+    taken: set[int] = set()
+    if _SEPARATED.fullmatch(numeral.text.strip("-−+")):
+        power = 3 if numeral.decimals == 0 else -3
+        taken.add(power)
+        yield SlipReading("separator", written / 10.0**power, _WEIGHTS["separator"], power)
+    if numeral.kind == "percent":
+        for power in (-2, 2):
+            taken.add(power)
+            yield SlipReading("percent", written / 10.0**power, _WEIGHTS["percent"] / 2, power)
+    for power, share in _POWERS.items():
+        if power not in taken:
+            yield SlipReading("factor", written / 10.0**power, _WEIGHTS["factor"] * share, power)
+
+
+def _digit_slips(numeral: Numeral, written: float) -> Iterator[SlipReading]:
+    decimals = numeral.decimals
+    whole = round(abs(written) * 10**decimals)
+    digits = str(whole).zfill(decimals + 1)
+    if len(digits) > _MOST_DIGITS:
+        return
+    before = len(digits) - decimals
+    unit, sign = 10.0**-decimals, -1.0 if written < 0 else 1.0
+    edits: dict[str, set[str]] = {"exchanged": set(), "doubled": set(), "digit": set(), "dropped": set()}
+    first = len(digits) - len(digits.lstrip("0"))
+    for at in range(first, min(first + _LEADING, len(digits))):
+        if at + 1 < len(digits):
+            edits["exchanged"].add(digits[:at] + digits[at + 1] + digits[at] + digits[at + 2 :])
+        edits["digit"] |= {digits[:at] + digit + digits[at + 1 :] for digit in "0123456789"}
+    # Only digits before the point: one more or less behind it hardly changes the value.
+    for at in range(before):
+        if at and digits[at] == digits[at - 1]:
+            edits["doubled"].add(digits[:at] + digits[at + 1 :])
+        edits["dropped"] |= {digits[:at] + digit + digits[at:] for digit in "0123456789"}
+    edits["dropped"] |= {digits[:before] + digit + digits[before:] for digit in "0123456789"}
+    for slip, others in edits.items():
+        values = {int(other) for other in others if other} - {whole, 0}
+        values = {each for each in values if len(str(each)) == len(str(whole))} if slip == "exchanged" else values
+        for value in sorted(values):
+            yield SlipReading(slip, sign * value * unit, _WEIGHTS[slip] / len(values))

@@ -1,0 +1,73 @@
+"""What the page of `numerate play` shows: text as text, limits, densities, words that move with a number."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from judging_models import judging_model
+
+from numerate.apps import play_parts
+from numerate.apps.play import build_page, play
+from numerate.apps.play_parts import (
+    checked_html,
+    densities_html,
+    marked_html,
+    moved_text,
+    number_names,
+    result_text,
+    safely,
+    words_html,
+)
+from numerate.errors import BadInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = "<script>alert(5)</script> of 45 kg & <b>7</b>"
+
+
+def test_markup_is_shown_as_text() -> None:
+    shown = marked_html(SCRIPT)
+    assert "<script" not in shown and "<b>" not in shown and "&lt;script&gt;" in shown
+    assert shown.count("<mark") == 3 and 'title="45 kg, quantity"' in shown
+    said = safely(lambda text: densities_html(text, [judging_model()], ["<i>"]))(f"[NUM] {SCRIPT}")
+    assert "<script" not in said and "<i>" not in said and "<svg" in said
+
+
+def test_a_number_moves_by_powers_of_ten_in_its_style() -> None:
+    text = "It cost $1,500 and 4.5 kg in 1999."
+    assert number_names(text) == ["1: 1,500", "2: 4.5", "3: 1999"]
+    assert moved_text(text, "1: 1,500", 1) == text.replace("1,500", "15,000")
+    assert moved_text(text, "2: 4.5", -2) == text.replace("4.5", "0.045")
+    assert moved_text(text, "9: 3", 1) == moved_text(text, None, 0) == text
+    shown = words_html("The [MASK] is 300 metres tall.", "1: 300", 1, [judging_model()] * 2, ["one", "two"])
+    assert shown.count("<table>") == 2 and ">3000</mark>" in shown
+
+
+def test_input_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for refused in (
+        safely(lambda: densities_html("[NUM]" + "x" * 3000, [], [])),
+        safely(lambda: moved_text("5" * 3000, None, 1)),
+        safely(lambda: checked_html("1 " * 5_000_000, None, None)),
+    ):
+        assert "at most" in refused() and "numerate-error" in refused()
+    big = tmp_path / "big.csv"
+    big.write_bytes(b"1,2\n" * 100)
+    monkeypatch.setattr(play_parts, "MAX_FILE_BYTES", 100)
+    assert "at most 100 are read" in safely(lambda: checked_html("", str(big), None))()
+
+
+def test_only_listed_results_are_read(tmp_path: Path) -> None:
+    (tmp_path / "table.md").write_text("| a |")
+    assert result_text("table.md", tmp_path) == "| a |"
+    assert "no results" in result_text("../../etc/passwd", tmp_path) and "no results" in result_text(None, tmp_path)
+
+
+def test_gradio_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    with pytest.raises(BadInput, match=r"pip install 'numerate\[app\]'"):
+        build_page([judging_model()], ["one"])
+    with pytest.raises(BadInput, match="at most two models"):
+        play(["a", "b", "c"])
