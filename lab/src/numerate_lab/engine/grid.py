@@ -50,6 +50,8 @@ class Grid(Config):
         base: The encoding that all others are compared with, example by example; None for none.
         resamples: Resamples of the bootstraps of that comparison.
         name: The folder of results, below the output folder.
+        choice: Name of this choice of rates, where several grids share the trials of one folder; part of the names of
+            comparisons with the base.
         save: Whether to save the model of each encoding's first seed, in `models/<encoding>` there.
         trial: The fields that all trials have in common.
     """
@@ -64,6 +66,7 @@ class Grid(Config):
     base: str | None = None
     resamples: int = 10_000
     name: str = ""
+    choice: str = ""
     save: bool = False
     trial: TrialConfig = field(default_factory=TrialConfig)
 
@@ -120,8 +123,9 @@ def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, 
         RuntimeError: Some encodings failed in processes of their own; the others are done.
     """
     with contextlib.ExitStack() as folders:
-        for grid in grids:  # found writable, and held by one process at a time, before anything is trained
-            folders.enter_context(output_folder(Path(output) / grid.name))
+        # Found writable, and held by one process at a time, before anything is trained.
+        for name in dict.fromkeys(grid.name for grid in grids):
+            folders.enter_context(output_folder(Path(output) / name))
         _run_held(grids, output, processes, log)
 
 
@@ -138,7 +142,9 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
             if missing or (baselines.is_file() and not _has_settings(baselines, grid.trial.settings())):
                 _prepare(grid, folder, data, log)
             for name in missing:
-                jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, Path(output), data)
+                # Grids of one folder share trials, so that one process runs them one after the other.
+                own = jobs.setdefault(f"{grid.name}, {name}", functools.partial(_run_encodings, [], name, Path(output)))
+                own.args[0].append((grid, data))
                 timed = (grid.task_class(grid.of(name, variant), Workspace(folder, data)) for variant in grid.variants)
                 timings += [(grid, task.config, task.workspace) for task in timed if task.needs_timing]
         try:
@@ -147,7 +153,7 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
             run_jobs(jobs, processes, log, "encodings")
         finally:  # what was trained is compared, whatever became of the others
             later = {
-                f"{grid.name}, {name}": functools.partial(_compare_with_base, grid, name, Path(output))
+                f"{grid.name} {grid.choice}, {name}": functools.partial(_compare_with_base, grid, name, Path(output))
                 for grid in grids
                 for name in grid.encodings
                 if grid.base in grid.encodings and name != grid.base
@@ -208,7 +214,11 @@ def baselines_of(grid: Grid, output: str | Path) -> Figures:
 
 def against_base(grid: Grid, output: str | Path, encoding: str) -> Figures:
     """The comparison of an encoding with the grid's base, as it was written; empty if there is none."""
-    return _figures_in(Path(output) / grid.name / f"{encoding}-against-{grid.base}.json")
+    return _figures_in(Path(output) / grid.name / _comparison_name(grid, encoding))
+
+
+def _comparison_name(grid: Grid, encoding: str) -> str:
+    return f"{encoding}-against-{grid.base}{f'-by-{grid.choice}' if grid.choice else ''}.json"
 
 
 def _figures_in(file: Path) -> Figures:
@@ -285,6 +295,11 @@ def _time_steps(timings: Sequence[tuple[Grid, TrialConfig, Workspace]], log: Log
         grid.task_class(trial, workspace).time_steps()
 
 
+def _run_encodings(grids: Sequence[tuple[Grid, Path]], encoding: str, output: Path, log: Log) -> None:
+    for grid, data in grids:
+        _run_encoding(grid, encoding, output, data, log)
+
+
 def _run_encoding(grid: Grid, encoding: str, output: Path, data: Path, log: Log) -> None:
     """All trials of one encoding, one after the other."""
     folder = output / grid.name
@@ -325,7 +340,7 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
     # A trial that was trained anew has its old name, but other figures.
     figures = [[json_hash(result.figures)[:12] for result in results] for results in sides]
     config = {"one": one, "other": other, "resamples": grid.resamples, "figures": figures}
-    file = output / grid.name / f"{encoding}-against-{grid.base}.json"
+    file = output / grid.name / _comparison_name(grid, encoding)
     if _has_settings(file, config):
         return
     found = _compared(grid, encoding, output)

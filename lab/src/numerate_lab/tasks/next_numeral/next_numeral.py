@@ -239,15 +239,12 @@ class NextNumeral(Task):
         predictions = {name: torch.from_numpy(np.asarray(column)) for name, column in columns.items()}
         total, words, strange = predictions["words"].double().sum(0).tolist()
         words, numbers = round(words), len(predictions["gold"])
-
+        # Only sums count: every word gets the mean loss, and the right number of words is unknown.
         each = torch.full((words,), total / max(words, 1))
 
         def perplexities(column: str) -> dict[str, metrics.Perplexity]:
-            # Only sums count: every word gets the mean loss, and the right number of words is unknown.
             return metrics.perplexities(
-                torch.cat(
-                    [torch.full((words,), total / max(words, 1)), predictions["class_nll"] + predictions[column]]
-                ),
+                torch.cat([each, predictions["class_nll"] + predictions[column]]),
                 torch.cat([torch.zeros(words), torch.ones(numbers)]).long(),
                 torch.cat([torch.arange(words) < round(strange), predictions["unknown"]]),
                 predictions["unknown_types"].tolist(),
