@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "Grid", "against_base", "baselines_of", "best_rate", "finals", "mean_and_spread", "read_results", "recompute",
-    "run_grids", "whole_tries",
+    "Grid", "against_base", "baselines_of", "best_rate", "compare_with_base", "finals", "mean_and_spread",
+    "prepare_grid", "read_results", "recompute", "run_grids", "whole_tries",
 ]  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
                 log(f"{grid.name}: {done} of {len(grid.encodings)} encodings are done already")
             baselines = folder / "baselines.json"
             if missing or (baselines.is_file() and not _has_settings(baselines, grid.trial.settings())):
-                _prepare(grid, folder, data, log)
+                prepare_grid(grid, folder, data, log)
             for name in missing:
                 # Grids of one folder share trials, so that one process runs them one after the other.
                 own = jobs.setdefault(f"{grid.name}, {name}", functools.partial(_run_encodings, [], name, Path(output)))
@@ -153,7 +153,7 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
             run_jobs(jobs, processes, log, "encodings")
         finally:  # what was trained is compared, whatever became of the others
             later = {
-                f"{grid.name} {grid.choice}, {name}": functools.partial(_compare_with_base, grid, name, Path(output))
+                f"{grid.name} {grid.choice}, {name}": functools.partial(compare_with_base, grid, name, Path(output))
                 for grid in grids
                 for name in grid.encodings
                 if grid.base in grid.encodings and name != grid.base
@@ -280,7 +280,7 @@ def _is_complete(grid: Grid, output: Path, encoding: str) -> bool:
     return models and all_exist(trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant))
 
 
-def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
+def prepare_grid(grid: Grid, folder: Path, data: Path, log: Log) -> None:
     """Makes the data that trials share, and measures what needs no training."""
     for variant in grid.variants:
         grid.task_class(grid.of(next(iter(grid.encodings)), variant), Workspace(folder, data)).prepare(log)
@@ -331,7 +331,7 @@ def _line(grid: Grid, trial: TrialConfig, figures: Figures, final: bool) -> str:
     return f"{grid.name}, {trial.name}: {', '.join(shown[:4])}{cost}"
 
 
-def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
+def compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
     """Compares an encoding with the base over all seeds, and writes the result."""
     sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
     if not all(sides):

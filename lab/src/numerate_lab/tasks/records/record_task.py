@@ -101,6 +101,7 @@ class RecordsTask(TrunkTask):
     version: ClassVar[int] = 2
     Trial: ClassVar[type[TrialConfig]] = RecordsTrial
     keeps_best: ClassVar[bool] = True
+    shares_files: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-4  # results of version 0.2.0 keep float32
     questions: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Test set -> the questions of its records; dev has those of `test`."""
