@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 PLAN = Path(__file__).parent / "plans" / "findings.yaml"
 LARGEST = 15 << 20
 """Bytes of a file of predictions."""
-MOST_FILES = 6
+MOST_FILES = 4
+PACKED = "packed.txt"
+"""In the working folder: predictions that an earlier run has packed."""
 PLAIN_TEXTS = 400
 """Texts without numbers that the table of words measures."""
 FOLDERS = ("units", "scientific")
@@ -177,7 +179,6 @@ def run(options: argparse.Namespace) -> None:
     from numerate_lab.engine.trial_pool import run_goals
 
     goals = goals_of(read_plan(options.plan), options.data, options.scale)
-    known = {file: file.stat().st_mtime for file in work.rglob("*.npz")}
     left = run_goals(
         goals, work, seconds=60 * options.minutes - (time.time() - begin), processes=options.processes,
         log=lambda line: print(line, flush=True),
@@ -187,8 +188,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"{len(left.no_time)} trials had no time: {', '.join(left.no_time[:40])}")
     for file, why in left.failed.items():
         print(f"failed: {file}: {why}")
-    new = [file for file in work.rglob("*.npz") if known.get(file) != file.stat().st_mtime]
-    pack(work, [file for file in new if "shared" not in file.relative_to(work).parts], output)
+    pack(work, output)
     print(f"{time.time() - begin:.0f} s in all", flush=True)
 
 
@@ -199,22 +199,28 @@ def _serve_side_by_side() -> bool:
     return subprocess.run(["nvidia-cuda-mps-control", "-d"], check=False).returncode == 0
 
 
-def pack(work: Path, predictions: Sequence[Path], output: Path) -> None:
-    """Writes `trials.zip` and `predictions-*.zip`; predictions that find no place are named."""
+def pack(work: Path, output: Path) -> None:
+    """Writes `trials.zip`, and as `predictions-*.zip` what no earlier run has packed; what finds no place is named."""
+    listed = work / PACKED
+    known = set(listed.read_text("utf-8").splitlines()) if listed.is_file() else set()
+    names = {str(file.relative_to(work)): file.stat().st_size for file in work.rglob("*.npz")}
+    new = [name for name in names if name not in known and not name.startswith("shared")]
     with zipfile.ZipFile(output / "trials.zip", "w", zipfile.ZIP_DEFLATED) as file:
         for each in sorted(work.rglob("*.json")):
             file.write(each, each.relative_to(work))
-    parts: list[list[Path]] = [[]]
-    for each in sorted(predictions, key=lambda path: path.stat().st_size):
-        if sum(other.stat().st_size for other in parts[-1]) + each.stat().st_size > LARGEST:
+    parts: list[list[str]] = [[]]
+    for name in sorted(new, key=names.__getitem__):
+        if sum(map(names.__getitem__, parts[-1])) + names[name] > LARGEST:
             parts.append([])
-        parts[-1].append(each)
+        parts[-1].append(name)
     for number, some in enumerate(parts[:MOST_FILES], 1):
         with zipfile.ZipFile(output / f"predictions-{number}.zip", "w", zipfile.ZIP_STORED) as file:
-            for each in some:
-                file.write(each, each.relative_to(work))
-    for each in (each for some in parts[MOST_FILES:] for each in some):
-        print(f"not packed: {each.relative_to(work)}")
+            for name in some:
+                file.write(work / name, name)
+    whole = [name for some in parts[:MOST_FILES] for name in some]
+    listed.write_text("\n".join([*sorted(known), *whole]), "utf-8")
+    for name in (name for some in parts[MOST_FILES:] for name in some):
+        print(f"left for the next run: {name}")
 
 
 def join(files: Iterable[str | Path], output: str | Path) -> None:
@@ -245,9 +251,11 @@ def tables(options: argparse.Namespace) -> None:
             if not grid.task_class.shares_files:  # theirs come with the results, and would take minutes
                 prepare_grid(grid, output / grid.name, output / "shared" / grid.name, print)
             there = [each for each in grid.encodings if finals(grid, output, each)]
-            for each in there if grid.base in there else ():
-                if each != grid.base:
+            for each in (each for each in there if grid.base in there and each != grid.base):
+                try:
                     compare_with_base(grid, each, output, print)
+                except ValueError as error:  # predictions that were not joined
+                    print(f"{each}: {error}")
             grids[index] = dataclasses.replace(grid, encodings={each: grid.encodings[each] for each in there})
         if not grids:
             print(f"{name}: no results")

@@ -67,8 +67,15 @@ def test_results_come_back_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (work / f"{name}.json").write_text(name)
         (work / f"{name}.npz").write_bytes(b"x" * size)
     monkeypatch.setattr(findings_runs, "LARGEST", 75)
-    findings_runs.pack(work, sorted(work.rglob("*.npz")), out)
+    findings_runs.pack(work, out)
     assert [file.name for file in sorted(out.iterdir())] == ["predictions-1.zip", "predictions-2.zip", "trials.zip"]
+    (tmp_path / "later").mkdir()
+    (work / "b" / "four.npz").write_bytes(b"y")
+    findings_runs.pack(work, tmp_path / "later")  # what came since, and all trials
+    with zipfile.ZipFile(tmp_path / "later" / "predictions-1.zip") as file:
+        assert file.namelist() == ["b/four.npz"]
+    (work / "b" / "four.npz").unlink()
+    (work / findings_runs.PACKED).unlink()
     findings_runs.main(["join", *map(str, out.iterdir()), "-o", str(tmp_path / "again")])
     files = {file.relative_to(work): file.read_bytes() for file in work.rglob("*.*")}
     assert {p.relative_to(tmp_path / "again"): p.read_bytes() for p in (tmp_path / "again").rglob("*.*")} == files

@@ -18,8 +18,8 @@ _TASKS = (
     "arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
-    "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "
-    "float-table1, float-table2, masked-numbers."
+    "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
+    "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]

@@ -252,6 +252,7 @@ def _work(connection: Any, output: str, data: str) -> None:
                 if (grid.name, trial.encoding) != last:
                     last, workspace = (grid.name, trial.encoding), Workspace(folder, shared)
                     torch.compiler.reset()  # what was compiled for one encoding's lengths does not fit another's
+                torch.set_float32_matmul_precision("highest")  # the last trial may have chosen another one
                 run_trial(grid.task_class(trial, workspace), folder, final=final)
             connection.send(("done", ""))
         except Exception as error:
