@@ -54,7 +54,7 @@ def read_plan(file: str | Path = PLAN) -> dict[str, Any]:
     return read_yaml(Path(file).read_text(encoding="utf-8"), str(file))
 
 
-def grids_of(name: str, part: dict[str, Any], data: str | Path, scale: str) -> list[Grid]:
+def grids_of(part: dict[str, Any], data: str | Path, scale: str) -> list[Grid]:
     """The grids of a part, with the most seeds that are ever wanted; every rate is tried as the part's table says.
 
     Planets and arithmetic try every rate on the whole budget, where tries and final trainings are the same.
@@ -71,13 +71,19 @@ def grids_of(name: str, part: dict[str, Any], data: str | Path, scale: str) -> l
         return [grid_of(part["task"], rows, scale=scale, options=size, **settings)]
     folder, model = str(Path(data)), str(Path(data) / MODEL)
     options = {
-        "planets": Options(scale=scale, models=rows, seeds=seeds),
-        "heads": Options(scale=scale, models=rows, seeds=seeds, data=folder),
-    }.get(name) or Options(scale=scale, models=(model,), encoders=rows, seeds=seeds, data=folder, corpora=("units",))
+        "xval-table5": Options(scale=scale, models=rows, seeds=seeds),
+        "numerals-heads": Options(scale=scale, models=rows, seeds=seeds, data=folder),
+    }.get(part["table"])
+    own = {"models": (model,), "encoders": rows, "data": folder, "corpora": ("units",)}
+    options = options or Options(scale=scale, seeds=seeds, **own)
     grids = list(tables[part["table"]]().grids(part["table"], options))
-    if name == "planets":
+    if part["table"] == "xval-table5":
         rates = grids[0].rates if scale != "tiny" else (1e-3, 3e-3)
-        grids = [dataclasses.replace(grid, rate_share=1.0, rates=rates) for grid in grids]
+        fields = part.get("fields", {})
+        grids = [
+            dataclasses.replace(grid, rate_share=1.0, rates=rates, trial=dataclasses.replace(grid.trial, **fields))
+            for grid in grids
+        ]
     return grids
 
 
@@ -85,7 +91,7 @@ def goals_of(plan: dict[str, Any], data: str | Path, scale: str) -> list[Goal]:
     """The plan's order as goals of the trial pool."""
     from numerate_lab.engine.trial_pool import Goal
 
-    grids = {name: grids_of(name, part, data, scale) for name, part in plan["parts"].items()}
+    grids = {name: grids_of(part, data, scale) for name, part in plan["parts"].items()}
     return [
         Goal(step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), plan["parts"][step["part"]]["seconds"])
         for step in plan["order"]
@@ -246,7 +252,7 @@ def tables(options: argparse.Namespace) -> None:
     output = Path(options.output)
     restore(Path(options.data) / MODEL / "model.safetensors")
     for name, part in read_plan(options.plan)["parts"].items():
-        grids = [grid for grid in grids_of(name, part, options.data, options.scale) if read_results(grid, output)]
+        grids = [grid for grid in grids_of(part, options.data, options.scale) if read_results(grid, output)]
         for index, grid in enumerate(grids):
             if not grid.task_class.shares_files:  # theirs come with the results, and would take minutes
                 prepare_grid(grid, output / grid.name, output / "shared" / grid.name, print)
@@ -259,7 +265,7 @@ def tables(options: argparse.Namespace) -> None:
             grids[index] = dataclasses.replace(grid, encodings={each: grid.encodings[each] for each in there})
         if not grids:
             print(f"{name}: no results")
-        elif "task" in part:
+        elif "task" in part or "fields" in part:
             print(*write_comparison(grids[0], output), sep="\n")
         else:
             settings = Options(output=str(output), scale=options.scale, data=options.data)
