@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
+import json
+import os
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import number_data
 import pytest
+
+from numerate_lab.tasks.next_numeral.corpora import read_corpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +25,63 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "units").mkdir()
     number_data.write_data(folder / "units")
     number_data.write_model(folder / "minilm-mlm")
+    (folder / "scientific").mkdir()
+    for split in ("train", "dev", "test"):
+        reports = itertools.islice(read_corpus("clinical", split), 12)
+        lines = [json.dumps({"id": each["id"], "text": each["text"]}) for each in reports]
+        (folder / "scientific" / f"{split}.jsonl").write_text("\n".join(lines), "utf-8")
     (folder / "wiki").mkdir()
-    (folder / "wiki" / "passages.jsonl.gz").write_bytes(b"")
+    with gzip.open(folder / "wiki" / "passages.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write('{"text": "A cat sat on the mat.", "split": "test"}\n')
     return folder
+
+
+PLAN = """
+parts:
+  differences: {task: subtract-6, rates: [1.0e-3], options: {}, seconds: {fourier+heavy-sign: 5}}
+  planets: {table: xval-table5, seconds: {xval+scalar: 5, p10: 5}}
+  planets-hidden: {table: xval-table5, fields: {hide_slot: true}, seconds: {xval+scalar: 5}}
+  words: {table: literacy-rates, seconds: {default: 5, default-wide: 5, late-blind: 5}}
+  numbers: {table: masked-numbers-rates, seconds: {spelled: 5, default-all+ratios: 5}}
+  heads: {table: numerals-heads, seconds: {softmax: 5, mog+copies: 5}}
+order:
+  - {part: planets, rows: [p10, xval+scalar]}
+  - {part: words, rows: [default, default-wide, late-blind], seeds: 2}
+  - {part: heads, rows: [softmax, mog+copies]}
+  - {part: numbers, rows: [spelled, default-all+ratios]}
+  - {part: planets-hidden, rows: [xval+scalar]}
+  - {part: differences, rows: [fourier+heavy-sign]}
+"""
+
+
+@pytest.mark.slow
+def test_the_whole_chain_at_the_smallest_scale(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import findings_runs
+
+    for name in ("OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE", "TORCHINDUCTOR_COMPILE_THREADS"):
+        monkeypatch.setenv(name, os.environ.get(name, "1"))  # `run` sets them for its workers
+    (tmp_path / "plan.yaml").write_text(PLAN, "utf-8")
+    findings_runs.shrink(data / "minilm-mlm" / "model.safetensors")
+    shared = [f"--data={data}", f"--plan={tmp_path / 'plan.yaml'}", "--scale=tiny", "--processes=1"]
+    for number in (1, 2):  # the second time there is nothing left to do, though the working folder is another one
+        out, work = tmp_path / f"out{number}", tmp_path / f"work{number}"
+        done = [f"--done={tmp_path / 'out1' / 'trials.zip'}"] if number == 2 else []
+        findings_runs.main(["run", *shared, *done, f"--output={out}", f"--work={work}", "--minutes=30"])
+        printed = capsys.readouterr().out
+        assert "0 trials had no time" in printed and "failed" not in printed, printed
+        assert (" done in " in printed) == (number == 1)
+    results = tmp_path / "results"
+    findings_runs.main(["join", *map(str, (tmp_path / "out1").iterdir()), "-o", str(results)])
+    findings_runs.main(["tables", *shared, f"--output={results}"])
+    printed = capsys.readouterr().out
+    for name in ("literacy-rates-units-minilm-mlm-head.md", "masked-numbers-rates-units-minilm-mlm-head.md",
+                 "numerals-heads-scientific.md", "planets/compare.md", "subtract-6/compare.md"):  # fmt: skip
+        assert (results / name).is_file(), printed
+    text = (results / "literacy-rates-units-minilm-mlm-head.md").read_text("utf-8")
+    assert "| default-wide |" in text
+    assert (results / "xval-table5.md").is_file(), printed
 
 
 def test_the_plan_names_rows_that_can_be_trained(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
