@@ -77,6 +77,42 @@ def test_important_goals_come_first_and_only_what_ends_in_time(tmp_path: Path) -
     assert pool.given("worker 1") is None
 
 
+def test_a_broken_worker_is_replaced_and_its_trial_tried_again(tmp_path: Path) -> None:
+    class Worker:
+        def __init__(self, *messages: tuple[str, str]) -> None:
+            self.messages = list(messages)
+
+        def recv(self) -> tuple[str, str]:
+            if not self.messages:
+                raise EOFError
+            return self.messages.pop(0)
+
+    class Process:
+        ended = 0
+
+        def terminate(self) -> None:
+            Process.ended += 1
+
+        def join(self, seconds: float) -> None:
+            del seconds
+
+    lines: list[str] = []
+    pool = Told([], tmp_path, time.monotonic() + 100, lines.append, tmp_path)
+    started: list[int] = []
+    pool.start = lambda: started.append(1)  # type: ignore[method-assign]
+    for number, worker in enumerate((Worker(("broken", "CUDA error")), Worker(), Worker(("failed", "no such file")))):
+        pool.workers[worker], pool.running[worker] = Process(), (f"x/{number // 2}", "part", time.monotonic())
+        pool.hear(worker)
+        assert worker not in pool.running and (worker in pool.workers) == (number == 2)
+    assert len(started) == Process.ended == 2, "whose accelerator or process is gone"
+    assert pool.left.failed == {"x/0": "its process ended"}, "the second time"
+    pool.workers[done := Worker(("line", "hello"), ("done", ""))] = Process()
+    pool.running[done], pool.expected["x/2"] = ("x/2", "part", time.monotonic() - 10), 5.0
+    pool.hear(done)
+    pool.hear(done)
+    assert "hello" in lines[-2] and "x/2" in pool.done and pool.taken["part"][0] == pytest.approx(2, rel=0.1)
+
+
 def test_a_result_of_other_settings_is_refused(tmp_path: Path) -> None:
     goal = Goal("sums", grid("fourier"), ("fourier",))
     write(trials_of(goal, tmp_path)[0], tmp_path)
@@ -93,6 +129,7 @@ def test_goals_are_run_and_resumed(tmp_path: Path) -> None:
     goals = [Goal("broken", broken, ("bits",)), Goal("sums", made, ("fourier", "bits"), 2)]
     left = run_goals(goals, tmp_path, seconds=300, processes=2, log=lines.append)
     assert all(name.startswith("broken/") for name in left.failed) and len(left.failed) == 2
+    assert sum("failed" in line for line in lines) == 4, "each is tried twice"
     for name in made.encodings:
         assert len(finals(made, tmp_path, name)) == 2
         assert finals(made, tmp_path, name)[0].config.rate == best_rate(made, tmp_path, name)

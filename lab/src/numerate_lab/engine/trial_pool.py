@@ -13,7 +13,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -33,6 +33,8 @@ __all__ = ["Goal", "Left", "run_goals", "trials_of"]
 
 _POLL = 0.5
 """Seconds between two looks at the clock while all workers are busy."""
+_ATTEMPTS = 2
+"""A fault of one process on an accelerator may end the trials of all others, which are then tried again."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class _Pool:
         self.done: set[str] = set()
         self.taken: dict[str, list[float]] = defaultdict(list)
         self.expected: dict[str, float] = {}
+        self.attempts: Counter[str] = Counter()
         self.left = Left()
 
     def run(self, processes: int) -> None:
@@ -200,17 +203,21 @@ class _Pool:
         try:
             kind, text = worker.recv()
         except (EOFError, OSError):
-            kind, text = "failed", "its process ended"
-            process = self.workers.pop(worker)
-            process.join(5)
-            self.start()
+            kind, text = "broken", "its process ended"
         if kind == "line":
             self.log(f"{time.monotonic() - self.begin:6.1f} s  {text}")
             return
         del self.running[worker]
         took = time.monotonic() - begun
-        if kind == "failed":
-            self.left.failed[file] = text
+        if kind == "broken":  # an accelerator's fault stays with its process
+            process = self.workers.pop(worker)
+            process.terminate()
+            process.join(5)
+            self.start()
+        if kind != "done":
+            self.attempts[file] += 1
+            if self.attempts[file] == _ATTEMPTS:
+                self.left.failed[file] = text
             self.log(f"{time.monotonic() - self.begin:6.1f} s  {file} failed: {text}")
             return
         if file.endswith("/prepare"):
@@ -256,7 +263,9 @@ def _work(connection: Any, output: str, data: str) -> None:
                 run_trial(grid.task_class(trial, workspace), folder, final=final)
             connection.send(("done", ""))
         except Exception as error:
-            connection.send(("failed", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"))
+            text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            broken = "CUDA" in text and "out of memory" not in text
+            connection.send(("broken" if broken else "failed", text))
             last, workspace = ("", ""), Workspace()
         gc.collect()
         if torch.cuda.is_available():
