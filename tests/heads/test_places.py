@@ -81,6 +81,17 @@ def test_digit_scores_and_loss_follow_the_formula(
     sign = math.log1p(math.exp(outputs[6] if number < 0 else -outputs[6]))
     # The sign is one more place: it weighs as much as a digit, not as much as all of them.
     assert head.loss(states(1), table([number])).item() == pytest.approx((loss + sign) / 4, rel=1e-5)
+    for weight in (1.0, 0.05):  # 1: as much as all three digits together
+        own = fresh("fone", integer_digits=2, fraction_digits=1, complement=complement, sign_weight=weight)
+        own.load_state_dict(head.state_dict())
+        expected = (loss / 3 + weight * sign) / (1 + weight)
+        assert own.loss(states(1), table([number])).item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.inf])
+def test_sign_weights_are_positive(weight: float) -> None:
+    with pytest.raises(ConfigError, match=f"sign_weight.*{weight}"):
+        fresh("fone", sign_weight=weight)
 
 
 def test_sign_of_zero() -> None:

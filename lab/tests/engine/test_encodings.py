@@ -47,5 +47,7 @@ def test_digits_follow_the_numbers() -> None:
     assert fitted["head"] == {"kind": "fourier-digits", "integer_digits": 7, "fraction_digits": 2}
     complement = encoding_of("fourier+complement-digits").for_digits(7, 2).options["head"]
     assert complement == fitted["head"] | {"complement": True}
+    heavy = encoding_of("fourier+heavy-sign").for_digits(7, 2).options["head"]
+    assert heavy == fitted["head"] | {"sign_weight": 1.0}
     assert encoding_of("fourier").for_digits(20, 9).options["head"]["integer_digits"] == 15, "all that a float64 holds"
     assert encoding_of("float").for_digits(7, 2) == encoding_of("float")

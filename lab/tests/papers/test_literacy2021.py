@@ -184,7 +184,7 @@ def test_tables_name_known_encodings(paper: Any, table: str, folder: Path) -> No
         more = {"scale": scale, "train": "both", "plain": str(folder / "data" / "plain.jsonl"), "corpora": ()}
         first = made.tables[table]["encodings"][:1]
         grids = made.grids(table, options_in(folder, encoders=tuple(first), **more))
-        assert len({grid.name for grid in grids}) == len(grids) >= 4
+        assert len({(grid.name, grid.choice) for grid in grids}) == len(grids) >= 4
         assert all(min(grid.seeds, len(grid.rates)) >= (1 if scale == "tiny" else 3) for grid in grids)
     assert set(made.encodings(table)) == set(made.tables[table]["encodings"])
     for rows in made.paper_figures(table, "units").values():

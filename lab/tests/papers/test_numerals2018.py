@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
 from numerate.cli.app import app
-from numerate_lab.engine.grid import recompute, run_grids
+from numerate_lab.engine.grid import read_results, recompute, run_grids
+from numerate_lab.engine.paper_tables import Options, reproduce
+from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.papers.numerals2018 import tables
-from numerate_lab.papers.numerals2018.tables import _RUN, grid_for
+from numerate_lab.papers.numerals2018.heads_table import COPIES, NumeralHeads, head_encodings, numeral_nats
+from numerate_lab.papers.numerals2018.tables import _RUN, SEVEN, grid_for
 from numerate_lab.tasks.next_numeral.next_numeral import NextNumeral
 
 if TYPE_CHECKING:
@@ -92,6 +96,39 @@ def test_names_and_settings() -> None:
         trial: Any = full.of(name)
         assert trial.vocabulary == 1000 and trial.epochs >= 16, name
         assert NextNumeral(tiny.of(name)).build().head is not None, name
+
+
+def test_one_transformer_under_every_head(tmp_path: Path) -> None:
+    rows = ["softmax", "mog", "mog+copies"]
+    options = Options(output=str(tmp_path), models=tuple(rows), log=lambda line: None)
+    reproduce("numerals-heads", options)
+    text = (tmp_path / "numerals-heads-clinical.md").read_text(encoding="utf-8")
+    grid = NumeralHeads().grids("numerals-heads", options)[0]
+    results = read_results(grid, tmp_path)
+    assert list(results) == rows and recompute(grid, tmp_path) == {f"{name}": True for name in rows}
+    nats = {}
+    for name, (run,) in results.items():
+        nats[name] = numeral_nats(columns_of_split(run.columns(), "test")).mean()
+        app = run.figures["perplexity"]["numerals"]["app"]
+        assert math.exp(nats[name]) == pytest.approx(app, rel=1e-4), name
+        assert f"| {name} | " in text and f"{app:.2f}" in text
+    assert f"| {math.exp(nats['mog+copies'] - nats['mog']):.3f} (" in text
+    assert f"| {math.exp(nats['mog'] - nats['softmax']):.3f} (" in text
+
+
+def test_heads_differ_in_nothing_else() -> None:
+    every = NumeralHeads().grids("numerals-heads", Options(scale="small"))[0]
+    assert len(every.encodings) == 14 and every.rate_share == 0.5 and len(every.rates) == 3
+    assert {name for name in every.encodings if "+" not in name} == {*SEVEN, "combination-mixture"}
+    plain = dataclasses.replace(every.of("mog"), encoding="", head={})
+    for name in every.encodings:
+        trial: Any = every.of(name)
+        assert trial.backbone == "transformer", name
+        assert dataclasses.replace(trial, encoding="", head={}) == plain, name
+        assert (trial.head.get("copies", False)) == name.endswith(COPIES), name
+    for models, message in ((("mogg",), "did you mean 'mog'"), (("softmax+copies",), "unknown head")):
+        with pytest.raises(ValueError, match=message):
+            head_encodings(models)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -93,3 +94,40 @@ def test_encodings_are_embedders_with_heads_or_heads_alone() -> None:
             NextNumeral.encoding(name)
     task = task_of("mog", embedder={"kind": "float"})
     assert math.isfinite(task.score("dev", task.ask(task.build(), "dev"))["perplexity"]["numerals"]["app"])
+
+
+def test_a_vocabulary_with_copies_shares_out_its_unknown_mass_alone() -> None:
+    head = {"kind": "combination", "copies": True, "members": [{"kind": "h-softmax", "size": None}]}
+    task = task_of("softmax", head=head)
+    model = task.build()
+    columns = task.ask(model, "dev", size=5)
+    assert not columns["unknown"].any() and columns["unknown_types"][1] == 1
+    member = model.head.members[0]  # type: ignore[union-attr]
+    types, gaps = int(member.oov_types), []
+    distribution: Any = None
+    for text in task.examples("dev"):
+        batch = dict(model.processor([text], return_tensors="pt", truncation=True, max_length=1024))
+        with torch.no_grad():
+            distribution, numbers = model.eval().numbers_of(batch)
+        closed, *copied = distribution.members
+        masses = distribution.log_weights[:, 0].exp() * closed.log_prob(numbers).exp()
+        shared = torch.where(member.is_oov(numbers), masses / types, masses)
+        for place, part in enumerate(copied, 1):
+            shared = shared + distribution.log_weights[:, place].exp() * part.log_prob(numbers).exp()
+        gaps += (-shared.log() + distribution.log_prob(numbers)).tolist()
+    found = task.score("dev", columns)["perplexity"]["numerals"]
+    assert max(gaps) > 1 and types > 1
+    assert math.log(found["app"] / found["pp"]) == pytest.approx(sum(gaps) / len(gaps), rel=1e-4)
+    # The best candidate is no numeral that only the unknown entry makes probable.
+    known = distribution.without_unknown()
+    unknown = NumberTable.of_values([987654321.0] * len(known))
+    assert bool(member.is_oov(unknown).all()) and bool((distribution.log_prob(unknown) > -50).all())
+    assert bool((known.log_prob(unknown) == -torch.inf).all())
+
+
+def test_predictions_say_which_text_they_are_of() -> None:
+    task = task_of("mog")
+    model = task.build()
+    columns = task.ask(model, "dev", size=5)
+    counts = [len(model.processor([text]).numerals[0]) for text in task.examples("dev")]
+    assert [int((columns["text"] == row).sum()) for row in range(len(counts))] == counts

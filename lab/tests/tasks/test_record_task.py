@@ -107,6 +107,25 @@ def test_answers_are_those_of_texts() -> None:
         assert given.intervals is None
 
 
+def test_a_hidden_slot_is_learnt_as_a_token() -> None:
+    shown, hidden = (dataclasses.replace(TRIAL, encoding="xval+scalar", hide_slot=hide) for hide in (False, True))
+    assert hidden.name == f"{shown.name}-hidden-slot"
+    for config in (shown, hidden):
+        model = build(config)
+        rows = encode_records(model, some_records(), torch.device("cpu"))[0]
+        batch = rows.batch(torch.arange(4)) | {"number_wanted": rows.wanted("m", 4)}
+        task = model.task(batch, None, return_loss=True)
+        masks = task.inputs["input_ids"] == model.vocabulary.mask_id
+        assert int(masks.sum()) == (4 if config.hide_slot else 0)
+        assert (task.labels[masks] == model.vocabulary.num_id).all()
+        assert int((task.labels != -100).sum()) == (4 if config.hide_slot else 0)
+        model(**batch, return_loss=True).loss.backward()
+        learns = model.own_logits.weight.grad
+        assert (learns is not None and bool(learns.any())) == config.hide_slot
+        found = answers(model, rows, "m", 4)
+        assert found.values.isfinite().all() and len(found.values) == len(rows)
+
+
 def test_several_numbers_of_a_record_are_asked_at_once() -> None:
     records = some_records()
     model = build(dataclasses.replace(TRIAL, encoding="log-fourier+mixture"))

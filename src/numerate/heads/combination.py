@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -56,6 +57,18 @@ class CombinationDistribution(NumberDistribution):
     def unseen(self) -> Tensor:
         """Weighted mean of the members' unseen probability: (N,)."""
         return self._weighted(lambda member: member.unseen)
+
+    def without_unknown(self) -> Self:
+        """The mixture given that the number is not in a member's entry for unknown numbers."""
+        known = tuple(member.without_unknown() for member in self.members)
+        # A member with such an entry loses the entry's share of its weight.
+        shares = [
+            torch.ones_like(weights) if own is member else 1 - member.unseen
+            for weights, own, member in zip(self.log_weights.T, known, self.members, strict=True)
+        ]
+        log_weights = self.log_weights + torch.stack(shares, dim=-1).clamp_min(0.0).log()
+        never = (log_weights == -torch.inf).all(-1, keepdim=True)
+        return dataclasses.replace(self, log_weights=log_weights.masked_fill(never, 0.0).log_softmax(-1), members=known)
 
     def _weighted(self, part: Callable[[NumberDistribution], Tensor]) -> Tensor:
         """Σ weight · part, for parts of shape (N,) or (N, C)."""

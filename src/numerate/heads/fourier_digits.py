@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.embedders.digit_grid import DigitsConfig, beyond_grid
+from numerate.embedders.option_checks import check_positive
 from numerate.heads.base import Head, NumberTable, ValueDistribution, run_wide
 from numerate.heads.places import below, log_between, log_equal
 from numerate.heads.values import half_unit
@@ -182,15 +183,21 @@ class ComplementDistribution(DigitsDistribution):
 
 @dataclass(frozen=True, kw_only=True)
 class FourierDigitsConfig(DigitsConfig):
-    """Options of `fourier-digits`: those of `DigitsConfig`, and `complement`.
+    """Options of `fourier-digits`: those of `DigitsConfig`, and two for numbers that may be negative.
 
     Attributes:
-        complement: Digits of x mod 10^P instead of those of |x|, for numbers that may be negative: -1 is a minus sign
-            and 9...99. The last digits of a difference are then the same whichever operand is larger.
+        complement: Digits of x mod 10^P instead of those of |x|: -1 is a minus sign and 9...99. The last digits of a
+            difference are then the same whichever operand is larger.
+        sign_weight: Weight of the sign in the loss, that of all digits together being 1; None for 1/P, one more place.
     """
 
     kind: ClassVar[str] = "fourier-digits"
     complement: bool = False
+    sign_weight: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, "sign_weight")
 
 
 @heads.register("fourier-digits", "fone")
@@ -199,9 +206,9 @@ class FourierDigitsHead(Head):
 
     Layer norm and a linear layer give (a, b) for each place; digit j scores a · cos(2πj/10) + b · sin(2πj/10). The loss
     is the mean cross-entropy of the digits and the sign. Our additions: a logit for the sign, which counts as one more
-    place (unless all digits are 0, where there is no sign to learn); the digits of the ten's complement (`complement`);
-    numbers with too many digits are trained on as the highest number (`clamped`). NaN and the infinities are not
-    targets.
+    place (unless all digits are 0, where there is no sign to learn) or as `sign_weight` says; the digits of the ten's
+    complement (`complement`); numbers with too many digits are trained on as the highest number (`clamped`). NaN and
+    the infinities are not targets.
 
     Shape: `(N, dim)` to N distributions over ±(m + n) digits.
 
@@ -237,4 +244,5 @@ class FourierDigitsHead(Head):
         values = numbers.values()[:, None]
         digits = log_equal(distribution.log_digits, distribution._target_digits(values))
         # A sign that weighed as much as all digits together would be learnt first, and the digits hardly at all.
-        return -(digits + distribution._log_sign(values))[:, 0] / (self.places + 1)
+        weight = 1.0 if self.config.sign_weight is None else self.places * self.config.sign_weight
+        return -(digits + weight * distribution._log_sign(values))[:, 0] / (self.places + weight)

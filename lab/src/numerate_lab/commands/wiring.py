@@ -18,8 +18,8 @@ _TASKS = (
     "tabfact, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
-    "numerals-2018; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, literacy-protocols, "
-    "float-table1, float-table2, masked-numbers, luna-table2."
+    "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
+    "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates, luna-table2."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]

@@ -33,8 +33,12 @@ once, the number of tokens would tell the answer's length."""
 _SLOTS = ("marker", "addback", "prefix", "drop")
 """Notations that write no digits: an embedder or nothing stands for the number."""
 _USUAL_HEADS = {"xval": "scalar", "fourier": "fourier-digits", "bits": "bits", "residues": "residues"}
-_HEAD_VARIANTS: dict[str, dict[str, Any]] = {"complement-digits": {"kind": "fourier-digits", "complement": True}}
-"""Names behind the `+` that stand for a head with options."""
+_HEAD_VARIANTS: dict[str, dict[str, Any]] = {
+    "complement-digits": {"kind": "fourier-digits", "complement": True},
+    "complement-light-sign": {"kind": "fourier-digits", "complement": True, "sign_weight": 0.05},
+    "heavy-sign": {"kind": "fourier-digits", "sign_weight": 1.0},
+}
+"""Names behind the `+` that stand for a head with options. With `heavy-sign` the sign weighs as much as all digits."""
 _MADE_OF_OTHERS = ("sum", "concat", "rescaled")
 _DIGITS = ("fourier", "fourier-digits", "residues")
 _MOST_DIGITS = 15

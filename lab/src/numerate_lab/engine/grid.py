@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "Grid", "against_base", "baselines_of", "best_rate", "finals", "mean_and_spread", "read_results", "recompute",
-    "run_grids", "whole_tries",
+    "Grid", "against_base", "baselines_of", "best_rate", "compare_with_base", "finals", "mean_and_spread",
+    "prepare_grid", "read_results", "recompute", "run_grids", "whole_tries",
 ]  # fmt: skip
 
 
@@ -50,6 +50,8 @@ class Grid(Config):
         base: The encoding that all others are compared with, example by example; None for none.
         resamples: Resamples of the bootstraps of that comparison.
         name: The folder of results, below the output folder.
+        choice: Name of this choice of rates, where several grids share the trials of one folder; part of the names of
+            comparisons with the base.
         save: Whether to save the model of each encoding's first seed, in `models/<encoding>` there.
         trial: The fields that all trials have in common.
     """
@@ -64,6 +66,7 @@ class Grid(Config):
     base: str | None = None
     resamples: int = 10_000
     name: str = ""
+    choice: str = ""
     save: bool = False
     trial: TrialConfig = field(default_factory=TrialConfig)
 
@@ -120,8 +123,9 @@ def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, 
         RuntimeError: Some encodings failed in processes of their own; the others are done.
     """
     with contextlib.ExitStack() as folders:
-        for grid in grids:  # found writable, and held by one process at a time, before anything is trained
-            folders.enter_context(output_folder(Path(output) / grid.name))
+        # Found writable, and held by one process at a time, before anything is trained.
+        for name in dict.fromkeys(grid.name for grid in grids):
+            folders.enter_context(output_folder(Path(output) / name))
         _run_held(grids, output, processes, log)
 
 
@@ -136,9 +140,11 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
                 log(f"{grid.name}: {done} of {len(grid.encodings)} encodings are done already")
             baselines = folder / "baselines.json"
             if missing or (baselines.is_file() and not _has_settings(baselines, grid.trial.settings())):
-                _prepare(grid, folder, data, log)
+                prepare_grid(grid, folder, data, log)
             for name in missing:
-                jobs[f"{grid.name}, {name}"] = functools.partial(_run_encoding, grid, name, Path(output), data)
+                # Grids of one folder share trials, so that one process runs them one after the other.
+                own = jobs.setdefault(f"{grid.name}, {name}", functools.partial(_run_encodings, [], name, Path(output)))
+                own.args[0].append((grid, data))
                 timed = (grid.task_class(grid.of(name, variant), Workspace(folder, data)) for variant in grid.variants)
                 timings += [(grid, task.config, task.workspace) for task in timed if task.needs_timing]
         try:
@@ -147,7 +153,7 @@ def _run_held(grids: Sequence[Grid], output: str | Path, processes: int, log: Lo
             run_jobs(jobs, processes, log, "encodings")
         finally:  # what was trained is compared, whatever became of the others
             later = {
-                f"{grid.name}, {name}": functools.partial(_compare_with_base, grid, name, Path(output))
+                f"{grid.name} {grid.choice}, {name}": functools.partial(compare_with_base, grid, name, Path(output))
                 for grid in grids
                 for name in grid.encodings
                 if grid.base in grid.encodings and name != grid.base
@@ -208,7 +214,11 @@ def baselines_of(grid: Grid, output: str | Path) -> Figures:
 
 def against_base(grid: Grid, output: str | Path, encoding: str) -> Figures:
     """The comparison of an encoding with the grid's base, as it was written; empty if there is none."""
-    return _figures_in(Path(output) / grid.name / f"{encoding}-against-{grid.base}.json")
+    return _figures_in(Path(output) / grid.name / _comparison_name(grid, encoding))
+
+
+def _comparison_name(grid: Grid, encoding: str) -> str:
+    return f"{encoding}-against-{grid.base}{f'-by-{grid.choice}' if grid.choice else ''}.json"
 
 
 def _figures_in(file: Path) -> Figures:
@@ -270,7 +280,7 @@ def _is_complete(grid: Grid, output: Path, encoding: str) -> bool:
     return models and all_exist(trial for variant in grid.variants for trial in grid.finals(encoding, rate, variant))
 
 
-def _prepare(grid: Grid, folder: Path, data: Path, log: Log) -> None:
+def prepare_grid(grid: Grid, folder: Path, data: Path, log: Log) -> None:
     """Makes the data that trials share, and measures what needs no training."""
     for variant in grid.variants:
         grid.task_class(grid.of(next(iter(grid.encodings)), variant), Workspace(folder, data)).prepare(log)
@@ -283,6 +293,11 @@ def _time_steps(timings: Sequence[tuple[Grid, TrialConfig, Workspace]], log: Log
     for grid, trial, workspace in timings:
         log(f"{grid.name}, {trial.encoding}: timing steps")
         grid.task_class(trial, workspace).time_steps()
+
+
+def _run_encodings(grids: Sequence[tuple[Grid, Path]], encoding: str, output: Path, log: Log) -> None:
+    for grid, data in grids:
+        _run_encoding(grid, encoding, output, data, log)
 
 
 def _run_encoding(grid: Grid, encoding: str, output: Path, data: Path, log: Log) -> None:
@@ -316,7 +331,7 @@ def _line(grid: Grid, trial: TrialConfig, figures: Figures, final: bool) -> str:
     return f"{grid.name}, {trial.name}: {', '.join(shown[:4])}{cost}"
 
 
-def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
+def compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None:
     """Compares an encoding with the base over all seeds, and writes the result."""
     sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
     if not all(sides):
@@ -325,7 +340,7 @@ def _compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> Non
     # A trial that was trained anew has its old name, but other figures.
     figures = [[json_hash(result.figures)[:12] for result in results] for results in sides]
     config = {"one": one, "other": other, "resamples": grid.resamples, "figures": figures}
-    file = output / grid.name / f"{encoding}-against-{grid.base}.json"
+    file = output / grid.name / _comparison_name(grid, encoding)
     if _has_settings(file, config):
         return
     found = _compared(grid, encoding, output)

@@ -181,6 +181,8 @@ class Task:
     """Relative difference of figures that `recompute` accepts; larger where columns are stored as float32."""
     finals_are_tries: ClassVar[bool] = False
     """Whether final trainings of several rates, where they exist, choose the rate instead of the short tries."""
+    shares_files: ClassVar[bool] = False
+    """Whether `prepare` makes files in the workspace that trials read; they would all make them otherwise."""
     scales: ClassVar[dict[str, dict[str, Any]]] = {"tiny": {}, "small": {}}
     """For `numerate compare --scale NAME`: fields of the trial."""
 

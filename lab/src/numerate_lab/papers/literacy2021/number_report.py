@@ -40,35 +40,51 @@ def number_table(grid: Grid, output: str | Path) -> Table:
         if found:
             untrained = {each: baselines[each]["test"] for each in _UNTRAINED if each in baselines and each not in rows}
             rows |= {each: {key: row.get(key) for key in _FIGURES} for each, row in untrained.items()}
-    errors = _log_errors(grid, results)
+    errors, restated = _log_errors(grid, results)
     for name, share in _relative_errors(errors, grid.resamples).items():
         rows.setdefault(name, {})["of the best baseline"] = share
+    once = {name: own[~restated] for name, own in errors.items()}
+    for name, share in _relative_errors(once, grid.resamples).items():
+        rows[name]["told once, of the best baseline"] = share
     lost = [name for name, found in results.items() if found and name not in errors]
-    forms, bold = ({key: each[index] for key, each in _FIGURES.items()} for index in (0, 1))
-    columns = {"log_mae": ".3f", "of the best baseline": ".3f"} | forms
+    known = {key: each for key, each in _FIGURES.items() if any(_is_there(row.get(key)) for row in rows.values())}
+    forms, bold = ({key: each[index] for key, each in known.items()} for index in (0, 1))
+    # What the sentence tells once comes first: the other half can be converted by a rule.
+    columns = {"log_mae_told_once": ".3f", "told once, of the best baseline": ".3f", "log_mae_restated": ".3f"}
+    columns = {key: form for key, form in columns.items() if key in forms or key not in _FIGURES}
+    columns |= {"log_mae": ".3f", "of the best baseline": ".3f"} | forms
     best = best_on_dev(grid, output, None, apart=BASELINES)
     notes = [_NOTES["baselines"].format(", ".join(BASELINES))]
     notes += [_NOTES["lost"].format(", ".join(lost))] if lost else []
+    notes += [_NOTES["calibrated"]] if "calibrated_90" in forms else []
     notes += [_NOTES["auc"], *([_NOTES["dev"].format(best)] if best else [])]
     notes += [_NOTES["left out"].format(name, count) for name, count in left_out.items() if count]
     notes += edge_notes(grid, output)
     title = f"Masked numbers, {title_of(grid)}"
+    rows = {name: {key: cell for key, cell in row.items() if key in columns} for name, row in rows.items()}
     shown: Any = {"best": bold, "corner": "encoder + head", "title": title, "notes": notes}
     return table(rows, columns, **shown)
 
 
-def _log_errors(grid: Grid, results: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Error of the median in orders of magnitude for each test sentence, mean over seeds: (N,) by system."""
-    errors, gold = {}, np.zeros(0)
+def _is_there(cell: Any) -> bool:
+    return (cell.value if isinstance(cell, Cell) else cell) is not None
+
+
+def _log_errors(grid: Grid, results: dict[str, Any]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Error of the median in orders of magnitude for each test sentence, mean over seeds: (N,) by system.
+
+    Also which numbers are restated in another unit: (N,) bool.
+    """
+    errors, gold, restated = {}, np.zeros(0), np.zeros(0, dtype=bool)
     for name, found in results.items():
         if found and all(result.has_columns for result in found):
             columns = [result.columns() for result in found]
             gold = columns[0]["test_gold"]
             errors[name] = np.mean([_orders_off(each["test_median"], gold) for each in columns], axis=0)
     if errors:
-        guesses, _ = baseline_guesses(grid.of(next(iter(errors))), "test")  # type: ignore[arg-type]
+        guesses, restated = baseline_guesses(grid.of(next(iter(errors))), "test")  # type: ignore[arg-type]
         errors |= {name: _orders_off(median, gold) for name, median in guesses.items()}
-    return errors
+    return errors, restated
 
 
 def _orders_off(median: np.ndarray, gold: np.ndarray) -> np.ndarray:
@@ -79,13 +95,15 @@ def _orders_off(median: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 def _relative_errors(errors: dict[str, np.ndarray], resamples: int) -> dict[str, Cell]:
     """Mean error of each system divided by that of the best baseline, on sentences where both guess."""
-    known = {name: errors[name] for name in BASELINES if name in errors}
+    known = {name: errors[name] for name in BASELINES if name in errors and not np.isnan(errors[name]).all()}
     if not known:
         return {}
     best = known[min(known, key=lambda name: float(np.nanmean(known[name])))]
     found = {}
     for name, own in errors.items():
         both = ~np.isnan(own) & ~np.isnan(best)
+        if not both.any():
+            continue
         share = own[both].mean() / best[both].mean()
         # First-order expansion of the quotient of means.
         pair = (torch.from_numpy(each[both]) for each in (own, share * best))

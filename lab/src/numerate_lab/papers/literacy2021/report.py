@@ -57,7 +57,8 @@ def title_of(grid: Grid) -> str:
     """Description of a grid in titles."""
     trial: Any = grid.trial
     trained = "frozen encoder" if trial.train == "head" else "all weights trained"
-    return f"{grid.name}, {trained}, {grid.seeds} seed{'' if grid.seeds == 1 else 's'}"
+    chosen = f", rates chosen by {grid.choice} words" if grid.choice else ""
+    return f"{grid.name}, {trained}, {grid.seeds} seed{'' if grid.seeds == 1 else 's'}{chosen}"
 
 
 def best_on_dev(grid: Grid, output: str | Path, group: str | None, apart: Sequence[str] = (BASE,)) -> str:
@@ -129,7 +130,8 @@ def base_table(grid: Grid, output: str | Path) -> Table:
     """Differences of nats against `default` with paired 99 % intervals, and the tests of the papers."""
     tests = {name: against_base(grid, output, name) for name in grid.encodings if name != BASE}
     forms = {f"{group}, nats": "+.4f" for group in ("all", "unit", "whole", "near", "moves", PLAIN)}
-    forms |= {"unit, %": "+.2f", "unit meant, %": "+.2f"}
+    shares = ("unit", "unit told once", "unit restated")
+    forms |= {"unit, %": "+.2f", "unit meant, %": "+.2f"} | {f"{group}, %": "+.2f" for group in shares[1:]}
     rows: dict[str, dict[str, Any]] = {}
     for encoding, found in tests.items():
         row = rows[encoding] = {}
@@ -137,10 +139,12 @@ def base_table(grid: Grid, output: str | Path) -> Table:
             if f"{group}, nats" in forms and test["count"]:
                 row[f"{group}, nats"] = _interval(test["nats_difference"], "+.4f")
         unit, every = found.get("unit"), found.get("all")
-        if unit is not None and unit["ratio"] is not None:
-            row["unit, %"] = _interval(unit["nats_change"], "+.2f", 100)
-            if (meaning := unit.get("meaning_change")) is not None and meaning["estimate"] is not None:
-                row["unit meant, %"] = _interval(meaning, "+.2f", 100)
+        for group in shares:
+            if (test := found.get(group)) is not None and test["ratio"] is not None:
+                row[f"{group}, %"] = _interval(test["nats_change"], "+.2f", 100)
+        meaning = None if unit is None or unit["ratio"] is None else unit.get("meaning_change")
+        if meaning is not None and meaning["estimate"] is not None:
+            row["unit meant, %"] = _interval(meaning, "+.2f", 100)
         if every is not None:
             row["hit@1, %"] = _interval(every["hit"], ".2f", 100)
             row |= {key.replace("_", "-"): every[key]["p"] for key in ("t_test", "binomial", "mcnemar")}

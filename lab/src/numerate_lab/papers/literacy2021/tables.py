@@ -69,9 +69,9 @@ class PredictionPaper(Paper):
         trials: list[Any] = [grid.trial for grid in found]
         if PLAIN in self.tables[table].get("parts", ()) and any(trial.plain is None for trial in trials):
             raise ValueError(f"{table} needs texts without numbers: --plain FILE")
-        names = [grid.name for grid in found]
+        names = [(grid.name, grid.choice) for grid in found]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"two models or corpora have the same folder {twice[0]!r}: rename one of them")
+            raise ValueError(f"two models or corpora have the same folder {twice[0][0]!r}: rename one of them")
         if not options.recompute:
             for model in dict.fromkeys(trial.model for trial in trials):
                 _check_model(model)
@@ -81,15 +81,20 @@ class PredictionPaper(Paper):
         settings, size = self.tables[table], _SHARED["scales"][options.scale]
         task = settings.get("task", WORDS)
         rates = size["rates"] if train == "head" else size.get("backbone_rates", size["rates"])
+        if train == "head" and "rates" in settings:  # the smallest scale shows that a choice is made, no more
+            rates = settings["rates"][1:3] if options.scale == "tiny" else settings["rates"]
         trial = size["trial"] | (size.get("all_trial", {}) if train == "all" else {})
         trial |= settings.get("trial", {}).get(size.get("like", options.scale), {}) | {"train": train}
+        trial |= settings.get("shared", {})
         # Another choice of rates is another table, in a folder of its own.
         suffix = f"-by-{size['chosen_by']}" if "chosen_by" in size else ""
+        suffix += f"-{settings['folder']}" if "folder" in settings else ""
         shared: dict[str, Any] = {
             "task": task, "encodings": self.encodings(table, options.encoders), "rates": tuple(rates),
             "seeds": size["seeds"] if options.seeds is None else options.seeds, "resamples": size["resamples"],
             "base": report.BASE if task == WORDS else None, "save": options.save,
         }  # fmt: skip
+        shared |= {"rate_share": 1.0} if "folder" in settings else {}
         found, corpora, protocols = [], options.corpora or _SHARED["corpora"], settings.get("protocols", ("clean",))
         for corpus, model, protocol in itertools.product(corpora, options.models, protocols):
             own = trial | {"source": _source(options.data, corpus), "model": _backbone(model)}
@@ -101,7 +106,9 @@ class PredictionPaper(Paper):
                 own |= _SHARED["protocols"][protocol]
             else:
                 name += "-numbers"
-            found.append(Grid(name=name, trial=tasks[task].Trial.from_dict(own), **shared))
+            for choice in settings.get("choices", ("",)):
+                chosen = own | ({"chosen_by": choice} if choice else {})
+                found.append(Grid(name=name, choice=choice, trial=tasks[task].Trial.from_dict(chosen), **shared))
         return found
 
     def write(self, table: str, grids: Sequence[Grid], options: Options) -> list[Path]:
@@ -130,8 +137,9 @@ class PredictionPaper(Paper):
                     shown.append(report.base_table(grid, output))
             else:
                 shown.append(number_report.number_table(grid, output))
-            figures[grid.name] = {name: {"rate": best_rate(grid, output, name), "seeds": {}} for name in grid.encodings}
-            for name, found in figures[grid.name].items():
+            key = f"{grid.name}, by {grid.choice}" if grid.choice else grid.name
+            figures[key] = {name: {"rate": best_rate(grid, output, name), "seeds": {}} for name in grid.encodings}
+            for name, found in figures[key].items():
                 for result in finals(grid, output, name):  # all other figures are in the trial's file
                     own = result.figures
                     own = {part: report.figures_of(own, part) for part in parts} if words else own["test"]
@@ -178,7 +186,7 @@ class Literacy(PredictionPaper):
 
 def setting_of(grid: Grid) -> str:
     """Corpus, model and kind of training of a grid: its name without the protocol."""
-    name = grid.name.removesuffix("-numbers")
+    name = grid.name.removesuffix("-numbers").removesuffix("-rates")
     for protocol in _SHARED["protocols"]:
         name = name.removesuffix(f"-{protocol}")
     return name

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numerate.report.tables import Table
     from numerate_lab.engine.paper_tables import Options
 
-__all__ = ["Numerals", "beyond_table", "chosen_table", "grid_for", "write_tables"]
+__all__ = ["Numerals", "beyond_table", "chosen_table", "corpus_source", "corpus_table", "grid_for", "write_tables"]
 
 _RUN = load_yaml("numerate_lab.papers.numerals2018")
 SEVEN = ("softmax", "softmax-rnn", "h-softmax", "h-softmax-rnn", "d-rnn", "mog", "combination")
@@ -51,10 +51,7 @@ def grid_for(
     check_name("scale", scale, list(_RUN["scales"]))
     size = _RUN["scales"][scale]
     shared = _RUN["corpora"][corpus] | size | options
-    if shared["source"] != "clinical":
-        if data is None:
-            raise ValueError(f"corpus {corpus!r} is read from files: give --data, the folder with {shared['source']!r}")
-        shared["source"] = str(Path(data) / shared["source"])
+    shared["source"] = corpus_source(corpus, data)
     vectors = None if data is None else Path(data) / _RUN["word_vectors"]
     encodings = {}
     for name in models or _RUN["models"]:
@@ -66,6 +63,16 @@ def grid_for(
         encodings[name] = fields
     trial = NextNumeralTrial.from_dict(shared)
     return Grid(task="next-numeral", encodings=encodings, rates=(), seeds=1, name=corpus, trial=trial)
+
+
+def corpus_source(corpus: str, data: str | None) -> str:
+    """Where a corpus is read from: a file or folder in `data`, or `clinical`, which is generated."""
+    source = _RUN["corpora"][corpus]["source"]
+    if source == "clinical":
+        return source
+    if data is None:
+        raise ValueError(f"corpus {corpus!r} is read from files: give --data, the folder with {source!r}")
+    return str(Path(data) / source)
 
 
 @paper("numerals-2018")

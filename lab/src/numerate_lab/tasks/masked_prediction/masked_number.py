@@ -21,6 +21,7 @@ from numerate.training.device_batches import BatchesByLength, the_batch
 from numerate_lab.engine.task import Answers, Column
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction import number_guesses
+from numerate_lab.tasks.masked_prediction.calibrated_intervals import conformity
 from numerate_lab.tasks.masked_prediction.number_sentences import AnnotatedReader
 from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask, PredictionTrial, build, split_key
 from numerate_lab.tasks.masked_prediction.prediction_training import fit
@@ -104,6 +105,7 @@ class MaskedNumbers(PredictionTask):
     def train(self, model: NumberModel, log: Log | None = None) -> Figures:
         """Trains the model to predict the annotated number of the training sentences."""
         del log
+        self._on_dev = None
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).train()
         batches = self.batches(model, "train", self.config.batch)
@@ -111,7 +113,25 @@ class MaskedNumbers(PredictionTask):
 
     @torch.no_grad()
     def ask(self, model: NumberModel, split: str, seed: int = 0) -> Columns:
-        """Predictions of the numbers of a split and of wrong numbers in their places: `empty_columns`, filled in."""
+        """Predictions of the numbers of a split and of wrong numbers in their places: `empty_columns`, filled in.
+
+        For `test`, `calibration` is the `conformity` on dev where the settings say `measure_dev`.
+        """
+        found = self.guesses(model, split, seed)
+        if self.config.measure_dev and split == "dev":
+            self._on_dev = conformity(found)
+        elif self.config.measure_dev and split == "test":
+            found["calibration"] = (
+                conformity(self.guesses(model, "dev", seed)) if self._on_dev is None else self._on_dev
+            )
+        return found
+
+    _on_dev: np.ndarray | None = None
+    """Conformity on dev since the last training."""
+
+    @torch.no_grad()
+    def guesses(self, model: NumberModel, split: str, seed: int = 0) -> dict[str, np.ndarray]:
+        """Predictions as `ask` gives them, without calibration."""
         if self.config.predict == "spelled":
             return SpelledNumbers(self, model).guess(split, seed)
         right: list[Any] = [sentence.numeral for sentence in self.examples(split)[0]]

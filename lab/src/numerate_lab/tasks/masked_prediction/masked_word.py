@@ -17,6 +17,7 @@ from numerate_lab.engine.task import Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.masked_prediction import word_prediction
+from numerate_lab.tasks.masked_prediction.number_guesses import baseline_guesses
 from numerate_lab.tasks.masked_prediction.prediction_setup import PLAIN, PredictionTask, PredictionTrial, split_key
 from numerate_lab.tasks.masked_prediction.prediction_training import fit
 from numerate_lab.tasks.masked_prediction.word_positions import encode
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.masked_prediction.word_positions import Encoded
 
-__all__ = ["GROUPS", "MOVES", "MaskedWords", "WordTrial"]
+__all__ = ["GROUPS", "MOVES", "TELLING", "MaskedWords", "WordTrial"]
 
 MOVES = 0.1
 """Minimum total variation by which the prediction of a word `moves` when the number changes."""
-GROUPS = ("all", "unit", "whole", "other", "next", "near", "moves")
+TELLING = ("all told once", "all restated", "unit told once", "unit restated")
+"""Groups of words by whether the sentence gives the number again in another unit; `unit` words alone, too."""
+GROUPS = ("all", "unit", "whole", "other", "next", "near", "moves", *TELLING)
 """Groups of words that are compared with the base encoding."""
 
 
@@ -51,10 +54,12 @@ class WordTrial(PredictionTrial):
         most_plain: Maximum number of texts without numbers.
         shift: Measure how predictions change when the number is multiplied by this factor; None for no measurement.
         chosen_by: Group of dev words whose nats choose the learning rate.
+        by_telling: Also measure words by whether the sentence gives the number again in another unit.
     """
 
     kind: ClassVar[str] = "masked-words"
     paths: ClassVar[tuple[str, ...]] = ("source", "model", "plain")
+    unchecked: ClassVar[tuple[str, ...]] = ("chosen_by",)  # says which trials are compared, not how one is trained
     ratio: float = 0.15
     next_ratio: float | None = None
     words: Literal["shared", "own"] = "shared"
@@ -63,6 +68,7 @@ class WordTrial(PredictionTrial):
     most_plain: int | None = None
     shift: float | None = None
     chosen_by: str = "all"
+    by_telling: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,8 +78,9 @@ class WordTrial(PredictionTrial):
             check_option(value is None or 0 < value <= 1, self, f"{name} must lie between 0 and 1", name)
 
     def tried(self, rate: float, share: float) -> WordTrial:
-        """A short training, measured on dev words only."""
-        return dataclasses.replace(super().tried(rate, share), plain=None, shift=None)
+        """A short training, measured on dev words only; a final training where it is a whole one."""
+        tried = super().tried(rate, share)
+        return tried if share == 1 else dataclasses.replace(tried, plain=None, shift=None)
 
 
 @tasks.register("masked-words")
@@ -114,9 +121,20 @@ class MaskedWords(PredictionTask):
             columns["shift"] = shift.astype(np.float32)
         return columns
 
+    def groups(self, split: str) -> dict[str, np.ndarray]:
+        """Groups of the words of a split: (N,) bool by name."""
+        positions = self.examples(split)[1]
+        found = positions.strata()
+        if self.config.by_telling and split != PLAIN:
+            restated = baseline_guesses(self.config, split)[1][positions.sentence]
+            for name in TELLING:
+                group, _, telling = name.partition(" ")
+                found[name] = found[group] & (restated if telling == "restated" else ~restated)
+        return found
+
     def score(self, split: str, columns: Columns) -> Figures:
         """Figures of each group of words."""
-        groups = self.examples(split)[1].strata()
+        groups = self.groups(split)
         if "shift" in columns:
             groups |= {"moves": columns["shift"] >= MOVES, "stays": columns["shift"] < MOVES}
         scores = WordScores.of(columns)
@@ -135,7 +153,7 @@ class MaskedWords(PredictionTask):
                 continue
             positions = self.examples(split)[1]
             sides = [[columns_of_split(columns, split) for columns in side] for side in (ours, base)]
-            groups = positions.strata()
+            groups = self.groups(split)
             if shifts := [columns["shift"] for columns in sides[1] if "shift" in columns]:
                 groups["moves"] = np.mean(shifts, axis=0) >= MOVES
             one, other = ([WordScores.of(columns) for columns in side] for side in sides)

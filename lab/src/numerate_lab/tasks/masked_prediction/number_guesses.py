@@ -19,6 +19,7 @@ import torch
 from numerate import metrics
 from numerate.numerals.numeral import Numeral
 from numerate.reading import find_batch
+from numerate_lab.tasks.masked_prediction.calibrated_intervals import LEVEL, interval_figures
 from numerate_lab.tasks.masked_prediction.prediction_setup import read_split, split_key
 from numerate_lab.tasks.masked_prediction.word_positions import unit_of
 
@@ -35,8 +36,6 @@ __all__ = [
 
 KINDS = ("swapped", "added", "dropped", "exchanged")
 """Kinds of wrong numbers."""
-LEVEL = 0.9
-"""Level of the intervals whose coverage is measured."""
 COLUMNS = ("median", "low", "high", "nats", "crps", "score", "tail")
 """Columns of guesses, (N,) float64 each, in the units of the text:
 
@@ -84,7 +83,8 @@ def figures(guesses: Mapping[str, np.ndarray], restated: np.ndarray | None = Non
     magnitude. `auc_<kind>` measures how well negative log-density separates correct numbers from wrong ones,
     `tail_auc_<kind>` the distance to the median. With `restated` (N,), the numbers that a sentence repeats in another
     unit, there are `log_mae_restated` and `log_mae_told_once`. Guesses of 0 and infinite ones are in `count` but not in
-    `log_mae`; `log_mae_left_out` is their number, if any. Undefined figures are None.
+    `log_mae`; `log_mae_left_out` is their number, if any. For intervals see `interval_figures`. Undefined figures are
+    None.
 
     Example:
         >>> gold, median, wrong = np.array([100.0, 5.0]), np.array([10.0, 5.0]), np.array([[101.0, 6.0], [0.0, 0.0]])
@@ -99,7 +99,7 @@ def figures(guesses: Mapping[str, np.ndarray], restated: np.ndarray | None = Non
     there = ~np.isnan(guesses["median"])
     nothing = np.full(len(there), np.nan)
     columns = {name: guesses.get(name, nothing) for name in ("gold", *COLUMNS)}
-    gold, median, low, high = (torch.from_numpy(columns[name][there]) for name in ("gold", "median", "low", "high"))
+    gold, median = (torch.from_numpy(columns[name][there]) for name in ("gold", "median"))
     scores: dict[str, Any] = {
         "log_mae": metrics.log_mae(median, gold),
         "exponent_accuracy": metrics.exponent_accuracy(median, gold),
@@ -109,10 +109,9 @@ def figures(guesses: Mapping[str, np.ndarray], restated: np.ndarray | None = Non
         again = torch.from_numpy(restated[there])
         scores["log_mae_restated"] = metrics.log_mae(median[again], gold[again])
         scores["log_mae_told_once"] = metrics.log_mae(median[~again], gold[~again])
-    if not bool(low.isnan().all()):
-        scores["coverage_90"] = metrics.coverage(low, high, gold)
     row: dict[str, Any] = {"count": len(gold), "missing": int((~there).sum())}
     row |= {name: float(score) for name, score in scores.items()}
+    row |= interval_figures(guesses, restated)
     if scores["log_mae"].non_finite:  # absent otherwise, as in earlier result files
         row["log_mae_left_out"] = scores["log_mae"].non_finite
     for name in ("nats", "crps"):

@@ -24,6 +24,7 @@ from numerate_lab.engine.encodings import encoding_names, encoding_of
 from numerate_lab.engine.paper_tables import load_scales, load_yaml
 from numerate_lab.engine.task import Task, TrialConfig
 from numerate_lab.tasks.masked_prediction.number_sentences import plain_sentences, read_number_sentences
+from numerate_lab.tasks.masked_prediction.wider_encoder import widen
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class PredictionTrial(TrialConfig):
         values: Keep sentences with numbers between these two values; papers: (1e-4, 1e6).
         max_tokens: Longer sentences are truncated.
         rendered: Rewrite annotated numbers as the papers' code does: `10,000` as 10000, 0.125 as 0.12.
+        more_weights: Weights of a trained layer on the last states that sees no number; see `widen`. None for no layer.
+        measure_dev: Measure final trainings on dev, too, so that a try of a rate may be a final training.
         embedded: `twice` passes all tokens except numbers through the embedding layer twice, as Thawani's code does.
     """
 
@@ -93,12 +96,14 @@ class PredictionTrial(TrialConfig):
     values: tuple[float, float] | None = None
     max_tokens: int = 128
     rendered: bool = False
+    more_weights: int | None = None
+    measure_dev: bool = False
     embedded: Literal["once", "twice"] = "once"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recipe", current_name(self.recipe))  # stored results have old names
         check_names(self)
-        check_positive(self, "batch", "epochs", "max_tokens", "most_train", "most_eval")
+        check_positive(self, "batch", "epochs", "max_tokens", "most_train", "most_eval", "more_weights")
         check_positive(self, "rate", "number_rate", "backbone_rate")
         for name in ("rate", "number_rate", "backbone_rate"):
             check_option(getattr(self, name) != math.inf, self, f"{name} must be finite", name)
@@ -115,7 +120,9 @@ class PredictionTrial(TrialConfig):
         return dataclasses.replace(self, seed=seed, **{which: rate})
 
     def tried(self, rate: float, share: float) -> Self:
-        """A training for a share of the epochs, measured on part of dev."""
+        """A training for a share of the epochs, measured on part of dev; a share of 1 is a final training."""
+        if share == 1 and self.measure_dev:
+            return self.final(rate, 0)
         epochs = max(1, round(share * self.epochs))
         if epochs >= self.epochs:
             raise ConfigError(
@@ -138,8 +145,8 @@ class PredictionTask(Task):
         return encoding_fields(name)
 
     def splits(self, final: bool) -> tuple[str, ...]:
-        """`dev` for tries of a rate, `test` for final trainings."""
-        return ("test",) if final else ("dev",)
+        """`dev` for tries of a rate, `test` for final trainings, and both if `measure_dev` says so."""
+        return ("dev",) if not final else ("dev", "test") if self.config.measure_dev else ("test",)
 
     def build(self) -> NumberModel:
         """A fresh model."""
@@ -244,6 +251,8 @@ def build(config: PredictionTrial, what: Literal["words", "numbers"] = "words") 
         _freeze_encoder(model)
     if config.embedded == "twice":
         _embed_twice(model)
+    if config.more_weights is not None:
+        widen(model, config.more_weights)
     return model
 
 

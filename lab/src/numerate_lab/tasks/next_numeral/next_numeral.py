@@ -198,7 +198,9 @@ class NextNumeral(Task):
         head: Any = model.eval().head
         device, candidates = model.device, self.corpus.candidates.to(model.device)
         columns: dict[str, list[Tensor]] = {}
-        for batch in self.batches(model, split, size).batches:
+        closed = not head.is_open and hasattr(head, "is_oov")
+        made = self.batches(model, split, size)
+        for part, batch in zip(made.parts, made.batches, strict=True):
             inputs = {key: value.to(device) for key, value in batch.items()}
             output = model(**inputs, return_loss=False, every_number=True)
             labels, real = inputs["input_ids"][:, 1:], inputs["attention_mask"][:, 1:].bool()
@@ -214,18 +216,21 @@ class NextNumeral(Task):
                 numbers = numbers[rows, places]
                 tokens = first_tokens(inputs["number_slots"], inputs["number_bits"].shape[1])[rows, places] - 1
                 found |= {
+                    "text": torch.as_tensor(part, dtype=torch.int32, device=device)[rows],
                     "gold": numbers.values(),
                     "precision": numbers.precision,
                     "class_nll": nll[rows, tokens],
                     "nll": -output.numbers.log_prob(numbers),
-                    "unknown": torch.zeros_like(rows, dtype=torch.bool) if head.is_open else head.is_oov(numbers),
+                    "unknown": head.is_oov(numbers) if closed else torch.zeros_like(rows, dtype=torch.bool),
                 }
+                if not head.is_open and not closed:  # a vocabulary and copies: only a part of the mass is shared
+                    found["adjusted"] = -output.numbers.log_prob_adjusted(numbers)
                 found |= number_line.estimates(output.numbers, candidates)
                 if hasattr(output.numbers, "chosen"):  # posterior of each member of a combination
                     found["chosen"] = output.numbers.chosen(numbers)
             for name, column in found.items():
                 columns.setdefault(name, []).append(column.cpu())
-        types = torch.tensor([self.corpus.vocabulary.unknown_words, 1 if head.is_open else int(head.oov_types)])
+        types = torch.tensor([self.corpus.vocabulary.unknown_words, int(head.oov_types) if closed else 1])
         whole = {name: torch.cat(parts) for name, parts in columns.items()} | {"unknown_types": types}
         return {name: column.numpy() for name, column in whole.items()}
 
@@ -235,17 +240,22 @@ class NextNumeral(Task):
         total, words, strange = predictions["words"].double().sum(0).tolist()
         words, numbers = round(words), len(predictions["gold"])
         # Only sums count: every word gets the mean loss, and the right number of words is unknown.
-        perplexities = metrics.perplexities(
-            torch.cat([torch.full((words,), total / max(words, 1)), predictions["class_nll"] + predictions["nll"]]),
-            torch.cat([torch.zeros(words), torch.ones(numbers)]).long(),
-            torch.cat([torch.arange(words) < round(strange), predictions["unknown"]]),
-            predictions["unknown_types"].tolist(),
-        )
+        each = torch.full((words,), total / max(words, 1))
+
+        def perplexities(column: str) -> dict[str, metrics.Perplexity]:
+            return metrics.perplexities(
+                torch.cat([each, predictions["class_nll"] + predictions[column]]),
+                torch.cat([torch.zeros(words), torch.ones(numbers)]).long(),
+                torch.cat([torch.arange(words) < round(strange), predictions["unknown"]]),
+                predictions["unknown_types"].tolist(),
+            )
+
+        plain, adjusted = perplexities("nll"), perplexities("adjusted" if "adjusted" in predictions else "nll")
         gold = predictions["gold"]
         errors = {name: number_line.errors(predictions[name], gold) for name in ("candidate", "mean", "median")}
         always = number_line.baselines(self.corpus.train_numbers().values(), gold)
         errors |= {f"always the {name}": row for name, row in always.items()}
-        shown = {name: {"pp": row.pp, "app": row.app, "tokens": row.count} for name, row in perplexities.items()}
+        shown = {name: {"pp": row.pp, "app": adjusted[name].app, "tokens": row.count} for name, row in plain.items()}
         lines = {name: {error: score.to_dict() for error, score in row.items()} for name, row in errors.items()}
         return {"perplexity": shown, "number_line": lines}
 

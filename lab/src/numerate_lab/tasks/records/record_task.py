@@ -50,6 +50,7 @@ class RecordsTrial(TrunkTrial):
         task_options: Settings of the records, such as `{"points": [30, 59]}`.
         ratio: Share of all numbers that are masked in training.
         asking: Share of the training records in which one of the tests' questions is masked besides.
+        hide_slot: Whether [MASK] hides a masked number, and the token head learns that it is one, as xVal's does.
     """
 
     encoding: str = "xval+scalar"
@@ -62,6 +63,7 @@ class RecordsTrial(TrunkTrial):
     task_options: dict[str, Any] = field(default_factory=dict)
     ratio: float = 0.2
     asking: float = 0.0
+    hide_slot: bool = False
 
     def __post_init__(self) -> None:
         record_encoding(self.encoding)
@@ -75,7 +77,8 @@ class RecordsTrial(TrunkTrial):
     @property
     def name(self) -> str:
         """The trial's file name, without suffix."""
-        return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}-{self.budget}"
+        hidden = "-hidden-slot" if self.hide_slot else ""
+        return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-{self.amount:g}-{self.budget}{hidden}"
 
 
 def record_encoding(name: str) -> Encoding:
@@ -101,6 +104,7 @@ class RecordsTask(TrunkTask):
     version: ClassVar[int] = 2
     Trial: ClassVar[type[TrialConfig]] = RecordsTrial
     keeps_best: ClassVar[bool] = True
+    shares_files: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-4  # results of version 0.2.0 keep float32
     questions: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Test set -> the questions of its records; dev has those of `test`."""
@@ -163,7 +167,8 @@ class RecordsTask(TrunkTask):
         backbone = fresh_trunk(self.config, tokenizer, max(len(text) for text in texts) + 2 * numbers)
         # Where digits stay as they are written, only the comma says where one number ends.
         options: dict[str, Any] = {"implied_commas": encoding.options["notation"]["kind"] != "keep"}
-        options |= {"reader": "records", "objective": {"kind": "masked", "what": "numbers"}}
+        hidden = {"hide_slot": True} if self.config.hide_slot else {}
+        options |= {"reader": "records", "objective": {"kind": "masked", "what": "numbers"} | hidden}
         model = attach_scaled(self.config, encoding, backbone, tokenizer, **options)
         values = torch.from_numpy(np.concatenate([part[:_FITTED_ON].reshape(-1) for part in records.numbers]))
         if model.embedder is not None:
