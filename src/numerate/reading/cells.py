@@ -41,9 +41,10 @@ def read_as_cell(text: str, records: list[Record]) -> list[Record]:
     span = money[UNIT_SPAN]
     after = max(money[END], span[1]) if span is not None else money[END]
     number = text[money[START] : money[END]]
-    if money[VALUE] < 0 or number[0] in "+(" or "/" in number or _LEADING_ZERO.match(number):
-        return [money] if after == end else records
     minus = before.start(2) if before[2] else before.start(5) if before[5] else None
+    remark = "/" in number and (minus is None or before[3] != "")  # `(3/4)` is no negative number, `- 3/4` is one
+    if money[VALUE] < 0 or number[0] in "+(" or remark or _LEADING_ZERO.match(number):
+        return [money] if after == end else records
     if before[3] and minus is None:
         found = _in_parentheses(text, money, before.start(3), after, end)
     elif minus is not None and not before[3] and not (before[2] and before[5]):

@@ -103,15 +103,16 @@ CUE_KINDS: dict[str, str] = (
         for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)
     }
     | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
-    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "equals"}
+    | {cue: "money" for cue in CURRENCY_CUES if cue[-1] in "$£€¥"}
+    | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "no year"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")
     | dict.fromkeys([*MINUS_WORDS, *("(" + word for word in MINUS_WORDS), *LOWER_MONTHS, "de", "del"], "?")
     | dict.fromkeys(["iPhone", "iPad"], "identifier")
     | {".": "?"}
-    | dict.fromkeys(APPROXIMATIONS, "?")
+    | dict.fromkeys(APPROXIMATIONS, "no year")
 )
 """Word before a number -> kind of the number; "?" if the slow path has to decide; or one of `_BY_PLACE`."""
-_BY_PLACE = frozenset(["to", "and", "dash", "equals"])
+_BY_PLACE = frozenset(["to", "and", "dash", "no year", "money"])
 """Cues whose meaning depends on the number before them, or on the number of digits."""
 _JOINING = frozenset(["to", "and"])
 

@@ -14,7 +14,7 @@ from numerate.numerals.unit_tables import CURRENCY_SIGNS
 from numerate.numerals.units import CURRENCIES, UNIT_HEADS, currency_before, unit_after
 from numerate.reading import kinds, suffixes
 from numerate.reading.calendar_forms import month_follows
-from numerate.reading.clusters import pair_kind
+from numerate.reading.clusters import SIMPLE, pair_kind
 from numerate.reading.context import (
     BARRIERS,
     CONNECTORS,
@@ -27,8 +27,10 @@ from numerate.reading.context import (
     word_before,
 )
 from numerate.reading.evidence import extended, year_confidence
-from numerate.reading.names import may_name
+from numerate.reading.names import may_name, names_thing
+from numerate.reading.scores import pair_confidence, pair_in_context
 from numerate.reading.sharing import JOINTS, NEAR
+from numerate.reading.slow_path import MINUS_ENDS
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -39,7 +41,8 @@ LEADER_KINDS: dict[str, str | None] = (
     | dict.fromkeys("sSDPRFYKNOCZLBTAGM", "letter")
     | dict.fromkeys("vVxX", "?")
     | dict.fromkeys(["", *(BARRIERS - {":"})])
-    | {" ": "cue", "(": "open", "+": "sign", "-": "sign", "−": "sign"}
+    | dict.fromkeys([letter for letter in map(chr, range(0x370, 0x400)) if letter.isalpha()], "identifier")
+    | {" ": "cue", "(": "open", "{": "no year", "+": "sign", "-": "sign", "−": "sign"}
 )
 """Character before a number -> kind; None: no evidence; a missing entry: take the slow path."""
 DIGITS = frozenset("0123456789")
@@ -63,6 +66,8 @@ _OPEN_PREFIXES = NAME_PREFIXES | YEAR_CUES
 """Words before a hyphen after which a number need not be part of a name: `top-5`."""
 _SPACES = frozenset(" \u00a0\u2009\u202f")
 _AFTER_REFERENCE = frozenset(["", " ", ".", ",", ";", ":", "\n", ")", "]"])
+REFERENCE_ENDS = frozenset("],;")
+"""Characters after a number that is a reference, with an opening bracket before it."""
 _PERCENT_STARTS = frozenset(["%", "p"])
 _in_telephone = re.compile(r"[ .-][0-9(]").match
 Follower = tuple[str | None, int, int, str | None, tuple[int, int] | None]
@@ -115,15 +120,49 @@ def read_pair(text: str, start: int, cluster: str, records: list[Record]) -> boo
         return False
     kind = pair_kind(first, mark, second)
     if kind == "range":
-        kind = kinds.pair_in_context(text, start, kind)
+        kind = pair_in_context(text, start, kind)
     middle, end = start + len(first), start + len(cluster)
     pair: list[Record] = [
         (start, middle, float(first), kind, None, None, 0, "."),
         (middle + 1, end, float(second), kind, None, None, 0, "."),
     ]
-    sure = kinds.pair_confidence(text, start, cluster, kind)
+    sure = pair_confidence(text, start, cluster, kind)
     records += pair if sure == "certain" else [extended(record, sure) for record in pair]
     return True
+
+
+def money_after_sign(text: str, start: int, end: int, digits: str, spaced: str | None) -> Record | None:
+    """Reads an amount after a currency sign and a space, `$ 5` or `US $ 1.5 million`; None: take the slow path."""
+    plain = digits if digits.isdecimal() else digits.replace(",", "")
+    currency = currency_before(text, start)
+    if currency is None or (plain != digits and SIMPLE.fullmatch(digits) is None):
+        return None
+    code, sign_start, sign_end = currency
+    before = text[sign_start - 3 : sign_start]
+    if not plain.replace(".", "", 1).isdecimal() or before[-1:] not in ("", " ") or before in MINUS_ENDS:
+        return None
+    power = 0
+    if spaced is not None and spaced in BUSY_FOLLOWERS:
+        power, stop = suffixes.SIMPLE_SCALES.get(spaced, 0), end + 1 + len(spaced)
+        if power <= 0 or text[stop : stop + 1] not in SCALE_ENDS or spaced in suffixes.DOTTED_SCALES:
+            return None
+        if spaced in suffixes.DOUBLING and suffixes.second_scale(text, stop, spaced) is not None:
+            return None
+        if unit_after(text, stop) is not None:
+            return None
+        end = stop
+    value = float(f"{plain}e{power}" if power else plain)
+    return start, end, value, "money", code, (sign_start, sign_end), power, "."
+
+
+def continues_list(text: str, start: int, digits: str, last: Record) -> bool:
+    """Whether a number and the identifier `last` before it are references of one list: `Tables 5 and 6`."""
+    return (
+        len(last) == 8
+        and digits.isdecimal()
+        and text[last[1] : start] in CONNECTORS
+        and text[last[0] - 1 : last[0]] in kinds.LIST_LEADERS
+    )
 
 
 def with_confidence(text: str, record: Record) -> Record:
@@ -136,6 +175,14 @@ def with_confidence(text: str, record: Record) -> Record:
     return record if sure == "certain" else extended(record, sure)
 
 
+def _name_or_count(text: str, end: int, digits: str, records: list[Record]) -> str | None:
+    """The kind of a whole number beside a word with a capital letter; None for a year or a list of names."""
+    begin = end - len(digits)
+    if len(digits) == 4 or (records and records[-1][3] == "identifier" and begin - records[-1][1] < NEAR):
+        return None
+    return "name" if names_thing(text, begin, end, records) else "quantity"
+
+
 def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Follower | None:
     if found is None:
         return None
@@ -143,11 +190,18 @@ def _with_unit(end: int, power: int, found: tuple[str, int, int] | None) -> Foll
 
 
 def easy_follower(
-    text: str, end: int, digits: str, whole: bool, kind: str | None, attached: str | None, spaced: str | None
+    text: str,
+    end: int,
+    digits: str,
+    whole: bool,
+    kind: str | None,
+    attached: str | None,
+    spaced: str | None,
+    records: list[Record],
 ) -> Follower:
     """Reads a percent sign, scale word, unit or ordinal suffix after a plain number.
 
-    The kind in the result is None if the number has to take the slow path.
+    The kind in the result is None if the number has to take the slow path, and "name" if it names a thing.
     """
     if attached is None:
         word = spaced or ""
@@ -184,17 +238,19 @@ def easy_follower(
             if word != "in" or digits != "1":  # `1 in 5` is a rate
                 plain = "quantity" if not whole or len(digits) != 4 else kinds.four_digits(digits, word)
                 if plain == "quantity" and whole and may_name(text, end - len(digits), end):
-                    plain = None
+                    plain = _name_or_count(text, end, digits, records)
                 return plain, end, 0, None, None
         if kind is None and word in COUNTED:
             return "quantity", end, 0, None, None
         if kind is None and word in COUNTED_AFTER and (len(digits) != 4 or not whole):  # `5 different`, no year
-            named = whole and may_name(text, end - len(digits), end)
-            return (None if named else "quantity"), end, 0, None, None
+            if not whole or not may_name(text, end - len(digits), end):
+                return "quantity", end, 0, None, None
+            return _name_or_count(text, end, digits, records), end, 0, None, None
         if kind is None and word in COUNTED_AFTER and "1600" <= digits <= "2100" and word not in kinds.NOT_AFTER_YEARS:
             counted = kinds.counts_follow(text, stop)  # `1700 training sentences`, not `the 2012 training camp`
             return (None if counted else kinds.four_digits(digits, word)), end, 0, None, None
-        if kind == "date" and word == "in" and whole and may_be_date(digits):
+        free = word == "in" or (kind == "date" and word in SPACED_UNITS and unit_after(text, end) is None)
+        if free and kind == "date" and whole and may_be_date(digits):  # May 5 at the hall
             return kind, end, 0, None, None
     elif kind is None and whole and not text[stop : stop + 1].isalnum():
         if word in ORDINAL_SUFFIXES and ordinal_suffix(digits) == word.lower():

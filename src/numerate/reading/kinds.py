@@ -11,6 +11,7 @@ from numerate.reading.calendar_forms import has_month
 from numerate.reading.clusters import DASHES
 from numerate.reading.context import counts_things, key_of, word_before
 from numerate.reading.evidence import SURE_YEAR_CUES, extended
+from numerate.reading.scores import pair_in_context
 
 Record = tuple[Any, ...]
 """The fields of a numeral as a tuple: start, end, value, kind, unit, unit_span, power, point."""
@@ -20,11 +21,8 @@ PARTNER_JOINTS = frozenset(["±", " ± ", "+/-", " +/- ", " to ", "–", "-", " 
 _PLAIN = ("quantity", "range", "ratio")
 _DATED = ("date", "ordinal")
 """Kinds of a day, after which a date may go on."""
-_SCORE_WORD = re.compile(rf"\b(?:un)?(?:{'|'.join(context.SCORE_WORDS)})").search
-"""A word of a score begins here: not the `tie` of `patient`."""
-_SEASON = re.compile(r"\b(?:finished|season|went|going) (?:[0-9]{1,2}[-–][0-9]{1,2}(?:[-–][0-9]{1,2})? ?, )?$").search
-"""Wins and losses of a season follow: `finished the season 11-22 , 3-5 in`."""
-_SEASON_WORDS = ("finished", "season", "went", "going")
+LIST_LEADERS = frozenset(["", " ", "[", "(", ",", "–", "\n", "§", "#"])
+"""Characters before the first of a list of references."""
 _RATE = re.compile(r" in \d")
 _FORMER = re.compile(r"\d in $")
 _ENGINE = re.compile(
@@ -238,7 +236,7 @@ def _is_reference(
         if cue in context.LOWER_LABELS and _follows_lower_label(text, begin, end, digits, cue):
             return True
     if last is not None and listed:  # only after an identifier without letters before it: not in `H2O and 5`
-        return text[last[START] - 1 : last[START]] in ("", " ", "[", "(", ",", "–", "\n", "§", "#")
+        return text[last[START] - 1 : last[START]] in LIST_LEADERS
     before, after = text[begin - 1 : begin], text[end : end + 1]
     if before == ":" and _CODE_COLON(text[max(0, begin - 8) : begin]):
         return True
@@ -267,31 +265,6 @@ def _follows_lower_label(text: str, begin: int, end: int, digits: str, cue: str)
         and word_before(text, begin - len(cue) - 1).lower() not in context.BEFORE_NO_LABEL
         and not counts_follow(text, end)
     )
-
-
-def pair_in_context(text: str, begin: int, shape: str) -> str:
-    """The kind of a pair: `ratio` if words around it indicate a score (`a 3-13 record`), else `shape`."""
-    if shape != "range":
-        return shape
-    window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
-    if _holds_one(window, context.SCORE_WORDS) and _SCORE_WORD(window):
-        return "ratio"
-    if _holds_one(window, _SEASON_WORDS) and _SEASON(text[begin - 40 if begin > 40 else 0 : begin].lower()):
-        return "ratio"
-    return shape
-
-
-def pair_confidence(text: str, begin: int, cluster: str, kind: str | None) -> str:
-    """How sure the kind of two numbers with a hyphen is: `3-1` may be a score, a range or a difference."""
-    if kind != "ratio" or not ("-" in cluster or "–" in cluster or "−" in cluster):
-        return "certain"
-    window = text[begin - 40 if begin > 40 else 0 : begin + 24].lower()
-    return "certain" if _holds_one(window, context.SCORE_WORDS) else "guess"
-
-
-def _holds_one(window: str, words: tuple[str, ...]) -> bool:
-    """Whether a text contains one of the words; this takes a tenth of the time of a search with a pattern."""
-    return any(map(window.__contains__, words))
 
 
 def settle_confidence(records: list[Record], first: int, cluster: str, confidence: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LETTERS", "Meaning", "letter_meaning"]
 
-LETTERS = frozenset(["k", "K", "m", "M", "b", "B", "T", "p", "mm", "MM", "Md"])
+LETTERS = frozenset(["k", "K", "m", "M", "b", "B", "T", "p", "mm", "MM", "Md", "G"])
 """Letters and pairs of letters with several meanings after a number."""
 
 
@@ -59,6 +59,21 @@ _NOT_PENCE = re.compile(
 ).match
 
 
+_GIGA_LEADERS = frozenset(["", " ", "\n", "\t", "(", "~", "≈", "=", "<", ">"])
+_BYTES_FOLLOW = re.compile(
+    r" (?:of )?(?:free |disk |main |system |flash |video |usb )?(?:data|memory|ram|storage|space|disk|swap|drive|ssd"
+    r"|file|heap|partition|cache|image|download)"
+).match
+_BYTES_PRECEDE = re.compile(
+    r"\b(?:files?|disks?|drives?|ram|memory|storage|heap|partition|download)"
+    r" (?:is|are|was|has|of|at|takes|needs|uses|=)(?: about| only| over)? $"
+).search
+_NETWORK_FOLLOWS = re.compile(
+    r" (?:network|ethernet|nic\b|port|link|uplink|downlink|switch|fib(?:er|re)|lan\b|interface|transceiver|backbone"
+    r"|connection)"
+).match
+
+
 def letter_meaning(
     text: str, begin: int, end: int, word: str, digits: str, money: bool, records: list[Record]
 ) -> Meaning | None:
@@ -82,6 +97,8 @@ def letter_meaning(
         return None
     if _open_end(text, after) or text[end : end + 1] in "-\n":
         return None
+    if word == "G":
+        return _giga(text, begin, end, digits, records) if attached and not money else None
     if money:
         if attached or word in ("p", "Md"):
             return None
@@ -109,6 +126,23 @@ def letter_meaning(
         known = word in "kM" or noun[:1].islower()
         return Meaning(after, _SCALES[word], None, None, None, "likely" if known else "guess")
     return None
+
+
+def _giga(text: str, begin: int, end: int, digits: str, records: list[Record]) -> Meaning | None:
+    """`10G of memory` are gigabytes, `a 10G network` has gigabits a second; `5G` and `a turn of 9G` are neither."""
+    if text[begin - 1 : begin] not in _GIGA_LEADERS or _is_labelled(text, begin, records):
+        return None
+    before, following = text[max(0, begin - 32) : begin].lower(), text[end + 1 : end + 24].lower()
+    span = end, end + 1
+    if _BYTES_FOLLOW(following) or (_BYTES_PRECEDE(before) and not following[:2].strip().isalpha()):
+        return Meaning(end, 0, None, "GB", span, "likely")
+    if len(digits) == 1 and digits in "123456":
+        return None  # generations of mobile networks
+    if _NETWORK_FOLLOWS(following):
+        return Meaning(end, 0, None, "Gbit/s", span, "likely")
+    if following[:2].strip() != "" or before != "":
+        return None
+    return Meaning(end + 1, 9, None, None, None, "guess")
 
 
 def _is_labelled(text: str, begin: int, records: list[Record]) -> bool:

@@ -23,10 +23,16 @@ _WEAK = re.compile(rf"{_FREE}\d*+,(?:\d\d?|\d{{4,}}+){_END}(?![)\]}}])")
 _ENGLISH = re.compile(
     rf"{_FIRST}(?:\d{{0,2}}(?>,\d{{3}})++\.\d++|\d{{0,2}}(?>,\d{{3}}){{2,}}+|\d*+\.(?:\d\d?|\d{{4,}}+)){_END}"
 )
-_FOREIGN = re.compile(
-    r"(?<!\w)(?:der|die|das|und|oder|zwischen|nicht|mit|von|für|le|les|des|et|ou|une|entre|dans|el|los|las|una|por|il"
-    r"|della|che|uma|não|het|een|och|av|på|og)(?!\w)"
+_words = re.compile(r"\w++").findall
+_FOREIGN = frozenset(
+    _words(
+        "der die das und oder zwischen nicht mit von für le les des et ou une entre dans el los las una por il della"
+        " che uma não het een och av på og"
+    )
 )
+# Commas that may be decimal marks of `_STRONG` and `_CERTAIN`. The comma stands first, so that the search is fast.
+_may_be_strong = re.compile(r",(?:(?<=\d,)\d\d?[ \u00a0\u202f]?[%‰°€£¥₹$A-Za-z]|(?<=\.\d\d\d,)\d)").search
+_MONEY_SIGNS = (*"€£¥₹$", "EUR", "CHF")
 may_be_decimal = re.compile(r",\d\d?(?![\d,])|,\d{4}|\.\d{3},\d").search
 """Whether a cluster of digits and marks contains a comma that may be a decimal mark."""
 
@@ -41,8 +47,12 @@ def has_decimal_commas(text: str) -> bool:
         >>> [has_decimal_commas(text) for text in ("64,7 % von 2.500", "see 1,5 and 3.5 kg", "1,5")]
         [True, False, False]
     """
-    strong = sum(len(shape.findall(text)) for shape in (_CERTAIN, _STRONG, _MONEY))
+    strong = len(_CERTAIN.findall(text)) + len(_STRONG.findall(text)) if _may_be_strong(text) else 0
+    if any(map(text.__contains__, _MONEY_SIGNS)):
+        strong += len(_MONEY.findall(text))
+    if not strong and _FOREIGN.isdisjoint(_words(text)):
+        return False
     weak = len(_WEAK.findall(text))
-    if not strong and not (weak and _FOREIGN.search(text)):
+    if not strong and not weak:
         return False
     return max(strong, weak) > len(_ENGLISH.findall(text))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from numerate.numerals.unit_tables import CURRENCIES
 from numerate.numerals.units import unit_after
 from numerate.reading.context import LABELS, key_of, word_before
+from numerate.reading.evidence import extended
 
-__all__ = ["bare_power", "base_power", "bracket_after", "flattened_power"]
+if TYPE_CHECKING:
+    from numerate.reading.kinds import Record
+
+__all__ = ["bare_power", "base_power", "bracket_after", "flattened_power", "read_power"]
 
 _FLAT = re.compile(
     r"[ ]?([×xX·*])[ ]?10(?:([-−–+])([0-9]{1,2})|[ ]([-−–+]?)([1-9][0-9]?))"
@@ -64,6 +69,15 @@ def bare_power(text: str, start: int, cluster: str) -> tuple[int, str] | None:
         return exponent, "likely" if exponent > -10 else "guess"
     # A hyphen is a range unless the second number is smaller; `10-5 minutes` is written in words.
     return (exponent, "guess") if exponent > -10 and unit[2] - unit[1] <= 4 else None
+
+
+def read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[Record]) -> int:
+    """Appends a power such as `10−5` with its unit; returns where reading continues."""
+    unit = unit_after(text, end)
+    unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
+    record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
+    records.append(extended(record, power[1]))
+    return end if unit is None else unit[2]
 
 
 def base_power(text: str, end: int, digits: str) -> tuple[int, float] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from numerate.numerals.numeral import Numeral
 from numerate.reading.context import word_set
 
-__all__ = ["find_roman"]
+__all__ = ["find_roman", "merged_numerals"]
 
 _WORTH = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN = re.compile(
@@ -70,3 +71,14 @@ def _word_before(text: str, start: int) -> tuple[str, str]:
 def _value(letters: str) -> int:
     worths = [_WORTH[letter] for letter in letters]
     return sum(-one if one < after else one for one, after in zip(worths, [*worths[1:], 0], strict=True))
+
+
+def merged_numerals(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
+    """Both lists in order; of overlapping numerals, the one in digits stays, then the one that begins first."""
+    starts, kept = [n.start for n in numerals], []
+    for numeral in sorted(extra, key=lambda n: (n.start, -n.end)):
+        earlier = bisect_left(starts, numeral.end)
+        overlaps = earlier and numerals[earlier - 1].end > numeral.start
+        if not overlaps and (not kept or kept[-1].end <= numeral.start):
+            kept.append(numeral)
+    return sorted(numerals + kept, key=lambda n: n.start)

@@ -26,7 +26,7 @@ from numerate.reading.names import names_thing
 from numerate.reading.powers import bracket_after, flattened_power
 from numerate.reading.signs import minus_before, sign_before
 
-__all__ = ["MINUS_ENDS", "plain_value", "read_number", "read_telephone"]
+__all__ = ["MINUS_ENDS", "RARE_WORDS", "append_parts", "plain_value", "read_number", "read_telephone"]
 
 _VULGAR = "".join(VULGAR)
 _SPACED_GROUPS = re.compile(
@@ -42,7 +42,7 @@ _NEGATIVE_PERCENT = re.compile(r"\)[ ]?(?:%|percent\b|pct\b)")
 _RUN = re.compile(r"\d++")
 _UNDERSCORED = re.compile(r"[1-9][0-9]{0,2}(?>_[0-9]{3})++(?:\.[0-9]++)?(?!\w|\.\d)")
 _CLOCK_WORDS = frozenset(["a", "p", "am", "pm", "A", "P", "AM", "PM", "Uhr", "h"])
-_RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
+RARE_WORDS = _CLOCK_WORDS | CALENDAR_WORDS | CALENDAR_MARKS | LETTERS | {"/", ":", "e", "E", "_", "("}
 """Words and marks after a number that need a rule of their own."""
 _CURRENCY_ENDS = CURRENCY_LAST.union(SPACES)
 """Characters before a number that may be the end of a currency."""
@@ -72,7 +72,7 @@ def read_number(
         point, kind, fraction = part.point, part.kind, part.fraction
     before = text[start - 1] if start and left else ""
     begin = start
-    rare = word in _RARE_WORDS
+    rare = word in RARE_WORDS
     if rare and word is not None:
         if left and (stop := _read_shape(text, start, end, word, records)) is not None:
             return stop
@@ -342,6 +342,13 @@ def _accounting_close(text: str, first: int, stop: int, digits: str, point: str,
 def plain_value(digits: str, point: str) -> float:
     """The value of digits with grouping marks and at most one decimal mark."""
     return float(digits) if digits.isdecimal() else float(".".join(_whole_and_decimals(digits, point)))
+
+
+def append_parts(records: Records, start: int, cluster: str, parts: list[Part]) -> None:
+    """Appends the numbers of a cluster that begins at `start`, without regard to the text around them."""
+    for begin, end, point, kind, _ in parts:
+        value = plain_value(cluster[begin:end], point)
+        records.append((start + begin, start + end, value, kind or "quantity", None, None, 0, point))
 
 
 def _whole_and_decimals(digits: str, point: str) -> tuple[str, str]:

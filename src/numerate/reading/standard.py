@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import copy
 import re
-from bisect import bisect_left
 from typing import Any
 
 from numerate.numerals.numeral import Numeral, make_numeral
 from numerate.numerals.style import VULGAR
 from numerate.numerals.unit_context import is_inches
-from numerate.numerals.units import currency_before, unit_after
+from numerate.numerals.units import currency_before
 from numerate.numerals.word_tables import LANGUAGES
 from numerate.reading import fast_path, kinds, suffixes
 from numerate.reading.base import Reader, ReaderError
@@ -20,15 +19,17 @@ from numerate.reading.cells import read_as_cell
 from numerate.reading.clusters import DASHES, SIMPLE, Part, plain_list, split_cluster
 from numerate.reading.codes import next_address, read_code, read_runs
 from numerate.reading.context import CUE_KINDS, DATE_JOINTS, MONTHS, cue_after_line_end
-from numerate.reading.evidence import LIKELY_FIELDS, SURE_YEAR_CUES, YEAR_FIELDS, extended, year_confidence
+from numerate.reading.evidence import LIKELY_FIELDS, SURE_YEAR_CUES, YEAR_FIELDS, year_confidence
 from numerate.reading.fast_path import BUSY_FOLLOWERS, LINKING_KINDS, LINKS, easy_follower
 from numerate.reading.locales import has_decimal_commas, may_be_decimal
-from numerate.reading.names import LABEL_ENDS, names_thing
+from numerate.reading.names import LABEL_ENDS, TITLE_STARTS, names_thing
 from numerate.reading.number_lists import MIN_TEXT, NO_RUN, list_records, next_run, run_records
-from numerate.reading.powers import bare_power
+from numerate.reading.powers import bare_power, read_power
+from numerate.reading.roman import find_roman, merged_numerals
+from numerate.reading.scores import pair_confidence
 from numerate.reading.sharing import NEAR, TAKERS, may_join, share
-from numerate.reading.slow_path import MINUS_ENDS, plain_value, read_number, read_telephone
-from numerate.reading.words import find_roman, merged, word_records
+from numerate.reading.slow_path import MINUS_ENDS, RARE_WORDS, append_parts, read_number, read_telephone
+from numerate.reading.words import merged, word_records
 from numerate.registry import readers
 
 __all__ = ["StandardReader"]
@@ -116,7 +117,7 @@ class StandardReader(Reader):
         records = self._scan(text) if not (self.words or self.cell) else self._records(text)
         numerals = [make_numeral(text[record[0] : record[1]], *record) for record in records]
         extra = find_roman(text) if self.roman else []
-        return _merged(numerals, extra) if extra else numerals
+        return merged_numerals(numerals, extra) if extra else numerals
 
     def spans(self, text: str) -> list[tuple[Any, ...]]:
         """The numerals of `text` as rows that begin with start, end, value, kind and unit."""
@@ -184,11 +185,25 @@ class StandardReader(Reader):
                     kind = None
                     if last_kind == "quantity" and start - last_end == 5:  # between 5 and 10
                         neighbours.append(len(records))
-                elif kind == "equals":
-                    kind = "?" if end - start == 4 else None  # four digits are no year here
+                elif kind == "no year":
+                    kind = "?" if end - start == 4 else None
                 elif kind == "dash":
-                    dates = last_kind == "date" and start - last_end == 3 and attached is None and spaced in MONTHS
-                    kind = None if dates else "?"  # 3 May 1918 - 5 June 1990
+                    kind = "?"
+                    if last_kind == "date" and start - last_end == 3 and attached is None and spaced in MONTHS:
+                        day = easy_follower(text, end, digits, digits.isdecimal(), None, None, spaced, records)[0]
+                        if day is not None:  # 3 May 1918 - 5 June 1990
+                            kind, calm = day, True
+                elif kind == "money":
+                    kind, near = "?", start - last_end < NEAR and last_kind in TAKERS
+                    if attached is None and (english or digits.isdecimal()) and digits.isascii():
+                        record = fast_path.money_after_sign(text, start, end, digits, spaced)
+                        if record is not None:
+                            if near:
+                                neighbours.append(len(records))
+                            append(record)
+                            last_end, last_kind = record[1], "money"
+                            start = next_digit(b"0", last_end)
+                            continue
             elif before == line_end:
                 near = start - last_end < NEAR
                 kind = cue_after_line_end(text[start - 21 if start > 21 else 0 : start - 1], near)
@@ -205,14 +220,14 @@ class StandardReader(Reader):
                 kind = leaders.get(before, "?")
                 if kind == "open":
                     after = text[end : end + 1]
-                    if after not in ")%":
+                    if after != ")" and after != "":
                         kind = None
                     else:
                         kind = fast_path.kind_in_brackets(text, start, end, digits)
                 elif (
                     before == "["
                     and end - start <= 3
-                    and text[end : end + 1] == "]"
+                    and text[end : end + 1] in fast_path.REFERENCE_ENDS
                     and digits.isdecimal()
                     and digits != "0"
                 ):
@@ -223,7 +238,13 @@ class StandardReader(Reader):
                     else:
                         kind = "?"
                 elif kind == "letter":
-                    kind = "identifier" if calm and currency_before(text, start) is None else "?"
+                    named = calm or (attached is not None and attached.isalpha() and attached not in RARE_WORDS)
+                    if named and currency_before(text, start) is None:
+                        kind, calm = "identifier", True
+                    else:
+                        kind = "?"
+                elif kind == "no year":
+                    kind = "?" if end - start == 4 else None
                 elif kind == "sign":
                     kind, first = fast_path.kind_after_sign(text, start, end, before, calm, start - last_end)
             if not calm and attached is None:
@@ -240,8 +261,13 @@ class StandardReader(Reader):
                             kind = "date"
                     elif end - start <= 2 and text[last_end:start] in (" and ", " to ", " or "):
                         kind = "?"
-                elif first != start or end - start == 4 or text[last_end:start] in LINKS:
+                elif first != start or end - start == 4:
                     kind = "?"
+                elif text[last_end:start] in LINKS:
+                    listed = kind is None and calm and before == " " and last_kind == "identifier"
+                    kind = (
+                        "identifier" if listed and fast_path.continues_list(text, start, digits, records[-1]) else "?"
+                    )
             whole = digits.isdecimal()
             # Most numbers that are not whole have one point; a pattern is slower than this test.
             if (whole or (english and (digits.replace(".", "", 1).isdecimal() or _is_simple(digits)))) and (
@@ -256,7 +282,11 @@ class StandardReader(Reader):
                             if (
                                 (
                                     (spaced < "[" if spaced is not None else text[end : end + 2] in LABEL_ENDS)
-                                    or (before == " " and cue < "[")
+                                    or (
+                                        before == " "
+                                        and cue < "["
+                                        and (cue[:1] in TITLE_STARTS or not cue.isprintable())
+                                    )
                                 )
                                 and whole
                                 and names_thing(text, start, end, records)
@@ -307,14 +337,18 @@ class StandardReader(Reader):
                         start = next_digit(b"0", end)
                         continue
                 elif gap > 6 or text[first - 2] not in fast_path.JOINT_ENDS:
-                    kind, stop, power, unit, unit_span = easy_follower(text, end, digits, whole, kind, attached, spaced)
+                    kind, stop, power, unit, unit_span = easy_follower(
+                        text, end, digits, whole, kind, attached, spaced, records
+                    )
                     if kind is not None:
                         plain = digits if whole else digits.replace(",", "")
                         value = float(f"{plain}e{power}" if power else plain)
                         if first != start and before != "+":
                             value = -value
                         record = (first, stop, value, kind, unit, unit_span, power, ".")
-                        if end - start == 4 and whole and attached is None and unit is None and not power:
+                        if kind == "name":
+                            kind, record = "identifier", (first, stop, value, "identifier", *LIKELY_FIELDS)
+                        elif end - start == 4 and whole and attached is None and unit is None and not power:
                             record = fast_path.with_confidence(text, record)
                         if start - last_end < NEAR and last_kind in TAKERS and may_join(text, start):
                             neighbours.append(len(records))
@@ -334,7 +368,10 @@ class StandardReader(Reader):
                 if one:
                     stop = read_number(text, start, end, attached or spaced, records)
                 elif (
-                    calm and kind is None and digits[:3] != "10-" and fast_path.read_pair(text, start, digits, records)
+                    calm
+                    and kind is None
+                    and (digits[:3] != "10-" or bare_power(text, start, digits) is None)
+                    and fast_path.read_pair(text, start, digits, records)
                 ):
                     stop = end
                 else:
@@ -365,7 +402,7 @@ class StandardReader(Reader):
             if (stop := read_code(text, start, end, records)) is not None:
                 return stop
         elif cluster[:3] in ("10-", "10−") and (power := bare_power(text, start, cluster)) is not None:
-            return _read_power(text, start, end, power, records)
+            return read_power(text, start, end, power, records)
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
@@ -374,14 +411,14 @@ class StandardReader(Reader):
         if ":" in cluster and (reading := colon_reading(text, start, cluster)) is not None:
             parts, confidence = [part._replace(kind=reading[0]) for part in parts], reading[1]
         elif len(parts) == 2:
-            confidence = kinds.pair_confidence(text, start, cluster, parts[0].kind)
+            confidence = pair_confidence(text, start, cluster, parts[0].kind)
         alone = word is None and text[start - 1 : start] == " " and text[start - 3 : start] not in MINUS_ENDS
         if alone and all(part.kind == "time" for part in parts):
-            _append_parts(records, start, cluster, parts)  # no word around a time changes it
+            append_parts(records, start, cluster, parts)  # no word around a time changes it
             stop = end
         else:
             stop = read_number(text, start, start + parts[0].end, None, records, parts[0])
-            _append_parts(records, start, cluster, parts[1:-1])
+            append_parts(records, start, cluster, parts[1:-1])
             final = start + parts[last].start, start + parts[last].end
             stop = max(stop, read_number(text, *final, word, records, parts[last], left=False))
         kinds.settle_cluster(records, first_record)
@@ -408,30 +445,3 @@ class StandardReader(Reader):
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
         return stop
-
-
-def _append_parts(records: list[kinds.Record], start: int, cluster: str, parts: list[Part]) -> None:
-    """Appends the numbers of a cluster that begins at `start`, without regard to the text around them."""
-    for begin, end, point, kind, _ in parts:
-        value = plain_value(cluster[begin:end], point)
-        records.append((start + begin, start + end, value, kind or "quantity", None, None, 0, point))
-
-
-def _read_power(text: str, start: int, end: int, power: tuple[int, str], records: list[kinds.Record]) -> int:
-    """Appends a power such as `10−5` with its unit; returns where reading continues."""
-    unit = unit_after(text, end)
-    unit_fields = (None, None) if unit is None else (unit[0], (unit[1], unit[2]))
-    record = (start, end, float(f"1e{power[0]}"), "quantity", *unit_fields, 0, ".")
-    records.append(extended(record, power[1]))
-    return end if unit is None else unit[2]
-
-
-def _merged(numerals: list[Numeral], extra: list[Numeral]) -> list[Numeral]:
-    """Both lists in order; of overlapping numerals, the one in digits stays, then the one that begins first."""
-    starts, kept = [n.start for n in numerals], []
-    for numeral in sorted(extra, key=lambda n: (n.start, -n.end)):
-        earlier = bisect_left(starts, numeral.end)
-        overlaps = earlier and numerals[earlier - 1].end > numeral.start
-        if not overlaps and (not kept or kept[-1].end <= numeral.start):
-            kept.append(numeral)
-    return sorted(numerals + kept, key=lambda n: n.start)

@@ -26,6 +26,9 @@ __all__ = ["find_roman", "find_words", "merged", "word_records"]
 
 _Record = tuple[Any, ...]
 _COUNTABLE = ("quantity", "money")
+_TENS = frozenset(range(20, 100, 10))
+_SMALLEST_AFTER = {3: 10, 6: 100, 9: 100, 12: 100}
+"""Power of ten of a scale word after digits -> the smallest number in words that continues it."""
 _UNIT_JOINTS = " -\n\u00a0\u2009\u202f"
 
 
@@ -62,11 +65,65 @@ def word_records(text: str, language: str, digits: Sequence[_Record], units: boo
         elif word.word not in pronoun or not grammar.is_pronoun(start, end):
             record = (start, end, float(word.value), "quantity", None, None, 0, ".")
             records.append(_with_unit(text, record, grammar) if units else record)
-    if len(grammar.lex) == 1:
+    if len(grammar.lex) > 1:
+        alone = len(records)
+        records += _run_records(grammar, digits, units)
+        records = sorted(records) if 0 < alone < len(records) else records
+    if language == "en" and records:
+        if " - " in text:
+            records = _over_spaced_hyphens(text, records)
+        if digits:
+            records = _after_scaled_digits(text, records, digits)
+    return records
+
+
+def _over_spaced_hyphens(text: str, records: list[_Record]) -> list[_Record]:
+    """Joins tens and ones with a spaced hyphen: `fifty - two` is 52, but `ten - twelve` and `fifty - sixty` are two."""
+    joined: list[_Record] = []
+    for record in records:
+        tens = joined[-1] if joined else None
+        ones = record[2] * 100 if record[3] == "percent" else record[2]
+        if (
+            tens is not None
+            and tens[2] in _TENS
+            and tens[3] == "quantity"
+            and tens[4] is None
+            and round(ones) in range(1, 10)
+            and ones == round(ones)
+            and record[3] in ("quantity", "money", "percent")
+            and text[tens[1] : record[0]] == " - "
+            and text[tens[0] : tens[1]].isalpha()
+            and text[record[0] : record[1]].split()[0].isalpha()
+        ):
+            total = tens[2] + ones
+            joined[-1] = (tens[0], record[1], total / 100 if record[3] == "percent" else total, *record[3:])
+        else:
+            joined.append(record)
+    return joined
+
+
+def _after_scaled_digits(text: str, records: list[_Record], digits: Sequence[_Record]) -> list[_Record]:
+    """Joins digits with a scale word and the words after them: `1 million two hundred thousand` is 1,200,000.
+
+    Small numbers stay apart, because they may count something else: `sold 3 million two years ago`.
+    """
+    scaled = {row[1]: row for row in digits if row[6] in _SMALLEST_AFTER and row[3] == "quantity" and row[5] is None}
+    if not scaled:
         return records
-    alone = len(records)
-    records += _run_records(grammar, digits, units)
-    return sorted(records) if 0 < alone < len(records) else records
+    joined = []
+    for record in records:
+        before = scaled.get(record[0] - 1)
+        if (
+            before is not None
+            and record[3] in _COUNTABLE
+            and text[record[0] - 1] == " "
+            and _SMALLEST_AFTER[before[6]] <= record[2] < 10 ** before[6]
+            and record[2] == int(record[2])
+            and before[2] % 10 ** before[6] == 0
+        ):
+            record = (before[0], record[1], before[2] + record[2], *record[3:6], 0, before[7])
+        joined.append(record)
+    return joined
 
 
 def _run_records(grammar: _Grammar, digits: Sequence[_Record], units: bool) -> list[_Record]:
