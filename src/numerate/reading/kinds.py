@@ -288,6 +288,8 @@ def _names_counted(word: str | None, spaced: bool) -> bool:
 NOT_AFTER_YEARS = frozenset(["dim", "dimensional", "randomly"])
 """Words after four digits that are no year: `a 2048-dim vector`."""
 _COUNT_CUES = frozenset(["of", "about", "over", "than", "nearly", "approximately", "least", "most"])
+_DATING = frozenset(["in", "since", "until", "fy", "q1", "q2", "q3", "q4", "h1", "h2"])
+"""Words after which four digits are a year even before a plural noun: `in 2022 sales fell`, `Q3 2022 sales`."""
 
 
 def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: str | None, key: str) -> bool:
@@ -325,7 +327,7 @@ def _is_year(text: str, begin: int, end: int, digits: str, value: float, word: s
         return not spaced
     if key in _COUNT_CUES or key in ("to", "and", "with"):
         return not counts
-    return not counts or key in ("in", "since")
+    return not counts or key in _DATING
 
 
 def may_be_mixed(text: str, start: int) -> bool:
