@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 20
+    assert len(SCRIPTS) == 21
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -67,6 +67,14 @@ def test_reading_measures_all_bars(tmp_path: Path, capsys: pytest.CaptureFixture
     assert counts == {"family": 12 * 4, "extreme": 5 * 2}
     assert written["config"]["texts"] == 4 and written["config"]["origin"] == "generated"
     assert written["machine"]["packages"]["numerate"] and written["machine"]["cores"]
+
+
+def test_check_speed_measures_a_text_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "speed.json"
+    run("check_speed", "--sentences=4", "--rows=60", "--processes=1", f"--json={path}")
+    figures = json.loads(path.read_text("utf-8"))["figures"]
+    assert figures["table"]["numbers"] == 360 and figures["text"]["per_cpu_s"] > 0
+    assert "peak memory" in capsys.readouterr().out
 
 
 def test_bad_sizes_are_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

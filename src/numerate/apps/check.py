@@ -27,8 +27,6 @@ __all__ = [
     "fitted_documents", "located", "make_checkers", "model_checker",
 ]  # fmt: skip
 
-FALSE_ALARMS = 0.001
-"""Share of the right cells of a table that are reported if nothing is asked for: one in a thousand."""
 EXTRA_RULES = {
     "column-outlier": ("improbable in its column", "A cell is improbable in its column."),
     "column-slip": ("slip in a column", "A cell is improbable in its column, and a typical slip explains it."),
@@ -47,14 +45,15 @@ class CheckOptions:
 
     Attributes:
         ignore: Ids of rules that are left out.
-        false_alarms: Share of the right numbers that may be reported as improbable.
+        false_alarms: Share of the right numbers of tables that may be reported as improbable; None: about one in a
+            table.
         distributions: Whether columns of tables are compared with their distribution.
         kind: Format of all files; None decides for each.
         least: Findings of a smaller probability are left out.
     """
 
     ignore: tuple[str, ...] = ()
-    false_alarms: float = FALSE_ALARMS
+    false_alarms: float | None = None
     distributions: bool = True
     kind: str | None = None
     least: float = 0.0
@@ -100,7 +99,8 @@ def check(
         model: A checker of plausibility with a language model; without one, only rules and distributions of columns
             are used.
         ignore: Ids of rules that are left out.
-        false_alarms: Share of the right numbers of tables that may be reported as improbable; 0.001 by default.
+        false_alarms: Share of the right numbers of tables that may be reported as improbable; by default about one in a
+            table.
 
     Returns:
         The findings, most probable first.
@@ -114,7 +114,7 @@ def check(
         conversion 27 mi -> 17 mi
         sum 28 -> 27
     """
-    options = CheckOptions(ignore=tuple(ignore), false_alarms=_share(false_alarms))
+    options = CheckOptions(ignore=tuple(ignore), false_alarms=_checked(false_alarms))
     check_ignored(options.ignore)
     if isinstance(what, Path):
         return ranked(check_file(str(what), options, model=model).findings)
@@ -321,9 +321,7 @@ def count_numbers(document: Document) -> int:
     return sum(any(map(str.isdecimal, cell)) for cell in itertools.chain.from_iterable(document.rows))
 
 
-def _share(false_alarms: float | None) -> float:
-    if false_alarms is None:
-        return FALSE_ALARMS
-    if not 0 < false_alarms < 1:
+def _checked(false_alarms: float | None) -> float | None:
+    if false_alarms is not None and not 0 < false_alarms < 1:
         raise BadInput(f"false_alarms must lie between 0 and 1, got {false_alarms}")
     return false_alarms

@@ -88,7 +88,6 @@ def sarif_report(outcome: Outcome) -> dict[str, Any]:
         "name": "numerate",
         "version": __version__,
         "semanticVersion": __version__.replace(".dev", "-dev"),
-        "informationUri": "https://pypi.org/project/numerate/",
         "rules": [_descriptor(name, *table.get(name, (name, name))) for name in used],
     }
     invocation = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import plain
-from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.consistency.table_numbers import NumberTable, table_of
 from numerate.apps.findings import Finding
 from numerate.apps.slips import SLIP_NAMES, slips_of
 
@@ -29,8 +29,9 @@ MIN_VALUES = 20
 MAX_SAMPLE = 20_000
 MAX_PAIRED = 10
 """Only the first numeric columns are compared in pairs."""
-MUCH_MORE = 30.0
-"""How many times more probable the other reading must be before a slip is named."""
+SLIPS = 1e-3
+"""Share of the numbers of a table that are slips, before anything is known of them."""
+MOST = 1e-3
 _CODES = re.compile(
     r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude"
     r"|latitude)\b|_id$",
@@ -103,7 +104,8 @@ class ColumnDistributions:
     """Finds improbable cells of tables and records.
 
     Args:
-        false_alarms: Share of the right numbers that may be reported.
+        false_alarms: Share of the right numbers that may be reported. None asks for about one false alarm in a table,
+            and for at most one in a thousand numbers.
 
     Example:
         >>> from numerate.apps.documents import Document
@@ -113,7 +115,7 @@ class ColumnDistributions:
         [('1780', '178', 'column-slip')]
     """
 
-    def __init__(self, false_alarms: float = 0.001) -> None:
+    def __init__(self, false_alarms: float | None = None) -> None:
         self.false_alarms = false_alarms
         self._fits: dict[str, _Fit] = {}
 
@@ -122,38 +124,39 @@ class ColumnDistributions:
         collected: dict[str, _Collector] = {}
         for document in documents:
             if document.kind != "text":
-                collected.setdefault(_name(document), _Collector()).add(NumberTable(document))
+                collected.setdefault(_name(document), _Collector()).add(table_of(document))
         self._fits |= {name: each.fitted() for name, each in collected.items()}
 
     def check(self, document: Document) -> list[Finding]:
         """Cells that are improbable in their column, or beside another column, with the slip that explains them."""
         if document.kind == "text" or not document.rows:
             return []
-        table = NumberTable(document)
+        table = table_of(document)
         fit = self._fits.get(_name(document))
         if fit is None:
             collector = _Collector()
             collector.add(table)
             fit = collector.fitted()
+        rate = self.false_alarms if self.false_alarms is not None else min(MOST, 1 / max(fit.numbers, 1))
         found: dict[tuple[int, int], Finding] = {}
-        for finding in (*self._columns(document, table, fit), *self._pairs(document, table, fit)):
+        for finding in (*self._columns(document, table, fit, rate), *self._pairs(document, table, fit, rate)):
             if finding.cell is not None and (
                 finding.cell not in found or finding.probability > found[finding.cell].probability
             ):
                 found[finding.cell] = finding
         return list(found.values())
 
-    def _columns(self, document: Document, table: NumberTable, fit: _Fit) -> Iterator[Finding]:
+    def _columns(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
         for column, tails in fit.columns.items():
             if column >= table.values.shape[1]:
                 continue
             values = table.values[:, column]
             odds = tails.probability(values)
-            for row in np.flatnonzero(np.isfinite(values) & (odds < self.false_alarms)):
+            for row in np.flatnonzero(np.isfinite(values) & (odds < rate)):
                 if row not in table.total_rows:
                     yield self._finding(document, int(row), column, float(values[row]), float(odds[row]), tails, None)
 
-    def _pairs(self, document: Document, table: NumberTable, fit: _Fit) -> Iterator[Finding]:
+    def _pairs(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
         for (one, other), (tails, slope) in fit.pairs.items():
             if max(one, other) >= table.values.shape[1]:
                 continue
@@ -161,7 +164,7 @@ class ColumnDistributions:
             usable = (base > 0) & (values > 0)
             ratios = np.where(usable, values / np.where(usable, base, 1.0) ** slope, np.nan)
             odds = np.where(usable, tails.probability(ratios), 1.0)
-            for row in np.flatnonzero(usable & (odds < self.false_alarms)):
+            for row in np.flatnonzero(usable & (odds < rate)):
                 if row in table.total_rows:
                     continue
                 scaled = _Scaled(tails, float(base[row]) ** slope)
@@ -187,7 +190,6 @@ class ColumnDistributions:
     ) -> Finding:
         written, key = document.rows[row][column].strip(), document.header[column]
         slip = _named_slip(written, value, odds, tails)
-        prior = 0.01
         what = f"improbable in {key!r}" if beside is None else f"improbable in {key!r} beside {beside!r}"
         kind = "column" if beside is None else "pair"
         quantiles = tails.quantiles()
@@ -198,13 +200,13 @@ class ColumnDistributions:
             )
             return Finding(
                 rule=f"{kind}-outlier", message=message, written=written, cell=(row + document.first_row, column),
-                key=key, probability=0.5 * prior / (prior + odds), evidence=evidence,
+                key=key, probability=0.4 * SLIPS / (SLIPS + odds), evidence=evidence,
             )  # fmt: skip
         name, meant, value_meant, other_odds = slip
         message = f"{written} is {what}; probably {SLIP_NAMES[name]}: {meant}."
         return Finding(
             rule=f"{kind}-slip", message=message, written=written, meant=meant, cell=(row + document.first_row, column),
-            key=key, probability=prior / (prior + odds),
+            key=key, probability=SLIPS * other_odds / (SLIPS * other_odds + odds),
             evidence=evidence | {"slip": name, "expected": value_meant, "tail_meant": other_odds},
         )  # fmt: skip
 
@@ -227,6 +229,7 @@ class _Scaled:
 class _Fit:
     columns: dict[int, Tails]
     pairs: dict[tuple[int, int], tuple[Tails, float]]
+    numbers: int
 
 
 class _Collector:
@@ -235,7 +238,7 @@ class _Collector:
     def __init__(self) -> None:
         self.header: list[str] = []
         self.rows: list[np.ndarray] = []
-        self.size = self.every = 0
+        self.size = self.every = self.rows_seen = 0
         self.skip: set[int] = set()
 
     def add(self, table: NumberTable) -> None:
@@ -245,6 +248,7 @@ class _Collector:
         self.skip |= {c for c in range(len(self.header)) if table.is_clock(c) or _CODES.search(self.header[c])}
         self.skip |= {c for c in range(len(self.header)) if c not in table.numeric}
         values = table.values[keep]
+        self.rows_seen += len(values)
         values = values[:: 2**self.every] if self.every else values
         self.rows.append(values)
         self.size += len(values)
@@ -263,7 +267,8 @@ class _Collector:
             some = some[np.isfinite(some)]
             if column not in self.skip and _is_quantity(some):
                 columns[column] = Tails.fit(some)
-        return _Fit(columns, dict(_fitted_pairs(values, list(columns)[:MAX_PAIRED])))
+        pairs = dict(_fitted_pairs(values, list(columns)[:MAX_PAIRED]))
+        return _Fit(columns, pairs, self.rows_seen * len(columns))
 
 
 def _fitted_pairs(values: np.ndarray, columns: list[int]) -> Iterator[tuple[tuple[int, int], tuple[Tails, float]]]:
@@ -355,7 +360,8 @@ def _named_slip(
     best = None
     for slip in slips_of(written, value):
         other = float(tails.probability(np.array([slip.value]))[0]) * slip.prior
-        if other > MUCH_MORE * odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
+        # Named only where the slip is more probable than so extreme a right number, and its correction is usual.
+        if SLIPS * other > odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
             best = (slip.name, slip.text, slip.value, other / slip.prior, other)
     return best[:4] if best is not None else None
 

@@ -53,7 +53,7 @@ def check(
         raise BadInput("--calibrate fits the alarms of a model: give --model, too")
     if top < 0:
         raise BadInput(f"--top must not be negative, got {top}")
-    from numerate.apps.check import FALSE_ALARMS, CheckOptions, check_ignored, model_checker
+    from numerate.apps.check import CheckOptions, check_ignored, model_checker
     from numerate.apps.check_page import KEPT_TEXT, check_page
     from numerate.apps.check_processes import check_files
     from numerate.apps.formats.opening import check_format
@@ -62,7 +62,7 @@ def check(
     check_ignored(names)
     check_format(kind)
     count = process_count(processes)
-    options = CheckOptions(ignore=names, false_alarms=false_alarms or FALSE_ALARMS, kind=kind)
+    options = CheckOptions(ignore=names, false_alarms=false_alarms, kind=kind)
     judge = None
     if model is not None:
         judge = model_checker(model, false_alarms=false_alarms, fast=fast, calibrate=calibrate or ())

@@ -59,9 +59,9 @@ class ConsistencyChecker:
             yield from rule.passage(sentences)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
-        from numerate.apps.consistency.table_numbers import NumberTable
+        from numerate.apps.consistency.table_numbers import table_of
 
-        table = NumberTable(document)
+        table = table_of(document)
         for rule in self._with("table"):
             yield from rule.table(document, table)
         reader = make_reader("standard", words=True)

@@ -63,6 +63,8 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
         return None
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
+    if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.numerals[0].power == 0:
+        return None  # `3 250 metres` may be two numbers
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
         return None

@@ -60,7 +60,7 @@ _KIND = (
 _CHANGE = [
     (('from ',), re.compile(
         rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}, (?:an? )?{_KIND} of {_C}(?! (?:%|per ?cent|percent))")),
-    (('from ',), re.compile(rf"\b(?:by|of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
+    (('from ',), re.compile(rf"\b(?:by|{_KIND} of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
     ((' from ',), re.compile(
         rf"\b(?:fell|dropped|declined|rose|grew|increased|climbed"
         rf"|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}")),

@@ -134,6 +134,8 @@ def _named(text: str, match: re.Match[str]) -> str | None:
         return None
     groups = match.groupdict()
     has_year = any(groups.get(key) for key in ("y1", "y2", "y4"))
+    if not has_year and int(groups.get("d2") or 0) > 31:
+        return None  # a year: `from Feb 92 to Feb 99`
     if not has_year:
         if _COUNTS.match(text, match.end()) or not _BEFORE_DATE.search(text[: match.start()]):
             return None

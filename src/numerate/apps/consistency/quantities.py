@@ -160,7 +160,7 @@ class Sentence:
         >>> sentence = Sentence(text, 0, find(text))
         >>> [(each.text, each.value, each.unit) for each in sentence.quantities]
         [('28 km', 28.0, 'km'), ('27 mi', 27.0, 'mi')]
-        >>> re.search(rf"{slot('one', UNIT)} \\({slot('other', UNIT)}\\)", sentence.skeleton) is not None
+        >>> re.search(rf"{slot('one', UNIT)} \({slot('other', UNIT)}\)", sentence.skeleton) is not None
         True
     """
 

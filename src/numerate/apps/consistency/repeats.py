@@ -32,7 +32,7 @@ _ARTICLES = re.compile(
     r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
 )
 _CONTRAST = re.compile(
-    r"\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
+    r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
     r"|originally|initial|initially|"
     r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which"
     r"|additional|new|next|last|"
@@ -42,6 +42,7 @@ _CONTRAST = re.compile(
     r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs"
     r"|against|ago|prior|only)\b"
 )
+_DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset(
     [
         "net",
@@ -154,6 +155,7 @@ class _Mention:
     when: frozenset[float]
     has_contrast: bool
     is_definite: bool
+    is_counted: bool = False
 
 
 @rules.register("repeated")
@@ -246,16 +248,14 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
             noun = match["noun"]
             key = _NOUNS.get(noun) or _key(noun)
             quantity = sentence.get(match, "q")
-            definite = re.search(
-                r"(?:\bthe|\bits|\bthis|\ball|\bwith an?|\bat an?) $",
-                skeleton[: match.start()] + noun[: -len(key) or None],
-            )
+            definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
             if pattern is _DONE:
                 yield _Mention(key, quantity, index, frozenset(), contrast, True)
             elif key.split()[-1] not in _VAGUE and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
-                yield _Mention(key, quantity, index, when, contrast, definite is not None)
+                counted = pattern is _COUNTED
+                yield _Mention(key, quantity, index, when, contrast, definite is not None, counted)
 
 
 def _key(noun: str) -> str:
@@ -274,6 +274,8 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
         return False
     if abs(a.value - b.value) <= a.slack + b.slack:
         return False
+    if later.is_counted and not later.is_definite:
+        return False  # other patients, other tokens
     if is_slip(a.value, b.value):
         return True
     return (

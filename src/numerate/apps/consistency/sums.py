@@ -76,13 +76,16 @@ _OPPOSITES = [
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = re.compile(
-    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem|pages?|route|highway|"
-    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase|episode|channel)\s*$"
+    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
+    r"|pages?|route|highway|"
+    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase"
+    r"|episode|channel)\s*$"
     r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
 )
 _OPEN = re.compile(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
-    r"more|another|additional|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
+    r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
+    r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 

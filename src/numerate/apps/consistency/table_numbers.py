@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.documents import Document
 
-__all__ = ["NumberTable", "cell_number", "header_unit"]
+__all__ = ["NumberTable", "cell_number", "header_unit", "table_of"]
 
 _NUMBER = re.compile(
     r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
@@ -46,9 +46,18 @@ def cell_number(text: str) -> tuple[float, float, str] | None:
         >>> cell_number("8:10")
         (490.0, 1.0, 'clock')
     """
-    match = _NUMBER.fullmatch(text.strip())
+    text = text.strip()
+    try:  # plain decimals, most cells
+        value = float(text)
+    except ValueError:
+        pass
+    else:
+        whole, _, fraction = text.partition(".")
+        if (fraction.isdecimal() or not fraction) and whole.lstrip("-").isdecimal() and text.isascii():
+            return value, 10.0 ** -len(fraction), ""
+    match = _NUMBER.fullmatch(text)
     if match is None:
-        clock = _CLOCK.fullmatch(text.strip())
+        clock = _CLOCK.fullmatch(text)
         if clock is None or int(clock[2]) > 59:
             return None
         return 60.0 * int(clock[1]) + int(clock[2]) + int(clock[3] or 0) / 60, 1.0, "clock"
@@ -76,6 +85,14 @@ def header_unit(header: str) -> str | None:
     """
     match = _UNIT.search(header)
     return UNITS.get((match[1] or match[2]).strip()) if match else None
+
+
+def table_of(document: Document) -> NumberTable:
+    """The numbers of a document's table, read once however many checkers ask."""
+    found = document.__dict__.get("_number_table")
+    if found is None:
+        found = document.__dict__["_number_table"] = NumberTable(document)
+    return found
 
 
 class NumberTable:
@@ -128,8 +145,6 @@ class NumberTable:
                 continue
             if is_european:
                 text = text.replace(".", "").replace(",", ".")
-            if not any(char.isdecimal() for char in text[:12]):
-                continue
             found = cell_number(text)
             if found is not None:
                 values[row], steps[row] = found[0], found[1]

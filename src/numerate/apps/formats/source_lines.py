@@ -124,7 +124,10 @@ class _Recoded:
         self.text = text
 
     def readline(self, size: int) -> bytes:
-        return self.text.readline(size).encode("utf-8", "replace")
+        line = self.text.readline(size).encode("utf-8", "replace")
+        if not line:
+            self.text.detach()  # the caller closes the stream
+        return line
 
 
 def ignore_mark(line: str) -> frozenset[str] | None:
@@ -155,8 +158,7 @@ def opened(path: str, on_position: Callable[[int], None] | None = None) -> Sourc
     if file.is_dir():
         raise BadInput(f"{path}: is a folder; name its files")
     try:
-        raw = file.open("rb")
+        stream = gzip.open(file, "rb") if path.endswith(".gz") else file.open("rb")  # type: ignore[assignment] # noqa: SIM115
     except OSError as error:
         raise BadInput(f"{path}: {(error.strerror or 'cannot be opened').lower()}") from None
-    stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.endswith(".gz") else raw  # type: ignore[arg-type]
     return Source(path, stream, on_position or (lambda position: None))

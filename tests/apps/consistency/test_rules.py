@@ -1,0 +1,118 @@
+"""Rules one by one: what they forgive, what they suggest, and how long hostile texts take."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.apps.check import check
+from numerate.apps.consistency.base import rules
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.documents import Document
+from numerate.reading import find
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def found(text: str) -> list[tuple[str, str, str | None]]:
+    return [(each.rule, each.written, each.meant) for each in check(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The lake is 28 km (27 mi) long.", ("conversion", "27 mi", "17 mi")),
+        ("It was 6 ft 2 in (1.98 m) tall.", ("conversion", "1.98 m", "1.88 m")),
+        ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
+        ("Revenue rose 10 % from 50 to 65 million euros.", ("percent", "10 %", "30 %")),
+        ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),
+        ("It was signed on 31 June 1912.", ("date", "31 June 1912", None)),
+        ("He weighs 70 km and trains daily.", ("unit", "70 km", None)),
+    ],
+)
+def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, str | None]) -> None:
+    assert found(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lake is about 100 miles (160 km) long.",  # rounded to tens
+        "It is 15 US gallons (68 L).",  # an imperial gallon, though it says US: both are known
+        "A rise of 5 °C (9 °F) is expected.",  # a difference
+        "The 10-15 km (6-9 mi) road is closed.",
+        "More than 20 people came, 12 men and 15 women.",
+        "Sales rose about 30% from $50 million to $64 million.",
+        "The rate rose from 2% to 3%, an increase of 1%.",  # points, loosely
+        "The 1998-99 season, pages 1182-84, and 27 BC to 14 AD.",
+        "It ranges from -5 to -20 °C.",
+        "Of 100 patients, 60 had fever and 55 had cough.",  # both may be
+        "He worked from 1990 to 2005, with 25 years of experience.",
+        "Winds of 60 mph, 12 km (7.5 mi) from the coast, at 10:30 am.",
+        "On 29 February 2024 and 1900-02-28 nothing happened.",
+        "1 2 3 4 5 6 7 8 9 10",
+        "",
+    ],
+)
+def test_what_is_right(text: str) -> None:
+    assert found(text) == []
+
+
+def test_places_are_offsets_in_the_document() -> None:
+    text = "A first sentence.\n\nThe lake is 28 km (27 mi) long. It is 28 km (27 mi) wide."
+    spans = sorted(each.span or (0, 0) for each in check(text))
+    assert [text[slice(*span)] for span in spans] == ["27 mi", "27 mi"] and spans[0] != spans[1]
+    first = min(check(text), key=lambda each: each.span or (0, 0))
+    assert (first.line, first.column) == (3, 20) and first.passage == "The lake is 28 km (27 mi) long."
+    assert first.marked is not None and first.passage[slice(*first.marked)] == "27 mi"
+
+
+def test_a_rule_can_be_left_out() -> None:
+    text = "The lake is 28 km (27 mi) long. He weighs 70 km."
+    assert {each.rule for each in check(text, ignore=["conversion"])} == {"unit"}
+    assert "conversion" not in ConsistencyChecker(["conversion"]).rules
+
+
+def test_every_rule_explains_itself() -> None:
+    for name in rules:
+        assert rules[name].title and rules[name].help.endswith("."), name
+        assert name == name.lower() and " " not in name
+
+
+def test_quantities_of_several_numerals() -> None:
+    text = "From 14:20 on 3 March 1950, a man of 6 ft 2 in and 9 stone 4 lb ran 2 hours and 45 minutes."
+    quantities = Sentence(text, 0, find(text)).quantities
+    assert [each.text for each in quantities] == [
+        "14:20", "3 March 1950", "6 ft 2 in", "9 stone 4 lb", "2 hours and 45 minutes",
+    ]  # fmt: skip
+    assert quantities[2].value == pytest.approx(6 + 2 / 12) and quantities[4].value == 2.75
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 a " * 5_000, "5% x, " * 3_000, "(1 km (2 mi) " * 2_000, "from 1 to " * 3_000, "between 2 and 1 of 3, " * 1_500,
+     "\ue000\ue100 1 km (2 mi) \uf8ff" * 50, "İ 28 km (27 mi) " * 20, "total of 5 and 6, " * 2_000, "1" * 100_000],
+    ids=range(9),
+)  # fmt: skip
+def test_hostile_texts_take_little_time(text: str) -> None:
+    begin = time.process_time()
+    ConsistencyChecker().check(Document(kind="text", text=text))
+    assert time.process_time() - begin < 3.0
+
+
+@pytest.mark.shared("data/wiki")
+def test_few_alarms_on_real_sentences(shared: Path) -> None:
+    checker, sentences, alarms = ConsistencyChecker(), 0, 0
+    with gzip.open(shared / "data" / "wiki" / "passages.jsonl.gz", "rt", encoding="utf-8") as file:
+        for row in itertools.islice(map(json.loads, file), 0, 2_000, 4):
+            document = Document(kind="text", text=row["text"])
+            sentences += len(document.sentences)
+            alarms += len(checker.check(document))
+    assert sentences > 1_500 and alarms <= sentences / 500

@@ -1,0 +1,78 @@
+"""`numerate check`: exit codes, reports and bad options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from numerate.cli.app import app
+from numerate.files import read_yaml
+
+TEXT = "The lake is 28 km (27 mi) long.\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "report.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def run(*arguments: object, text: str | None = None) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["check", *map(str, arguments)], input=text)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_exit_codes(file: Path, tmp_path: Path) -> None:
+    clean = tmp_path / "clean.txt"
+    clean.write_text("The lake is 28 km (17 mi) long.")
+    assert run(clean)[0] == 0 and run(file)[0] == 1 and run(file, tmp_path / "missing")[0] == 2
+    assert run(file, "--fail-above", "0.96")[0] == 0 and run(file, "--fail-above", "0.9")[0] == 1
+    assert run(file, "--ignore", "conversion")[0] == 0 and run(file, "--ignore", "sum,conversion")[0] == 0
+    assert run(file, "--no-model")[0] == 1
+    (tmp_path / "empty.csv").write_text("")
+    code, _, said = run(clean, tmp_path / "empty.csv")
+    assert code == 0 and "empty.csv: empty file" in said
+
+
+def test_reports(file: Path, tmp_path: Path) -> None:
+    page, log = tmp_path / "new" / "report.html", tmp_path / "report.sarif"
+    code, shown, _ = run(file, "--html", page, "--sarif", log)
+    assert code == 1 and "27 mi → 17 mi" in shown and f"{file}:1:20" in shown
+    assert "<mark" in page.read_text("utf-8")
+    assert json.loads(log.read_text("utf-8"))["runs"][0]["results"][0]["ruleId"] == "conversion"
+    report = json.loads(run(file, "--json")[1])
+    assert report["findings"][0]["meant"] == "17 mi" and report["numbers"] == 2
+    assert json.loads(run(file, "--sarif", "-")[1])["version"] == "2.1.0"
+
+
+def test_standard_input() -> None:
+    assert run("-", text=TEXT)[0] == 1
+    code, shown, _ = run("-", "--format", "csv", "--json", text="a,b,sum\n11,22,33\n14,25,39\n31,13,44\n17,18,36\n")
+    assert code == 1 and json.loads(shown)["findings"][0]["cell"] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--fail-above", "2"], "--fail-above must lie between 0 and 1, got 2"),
+        (["--false-alarms", "0"], "--false-alarms must lie between 0 and 1, got 0"),
+        (["--ignore", "summ"], "unknown rule 'summ': did you mean 'sum'"),
+        (["--format", "word"], "unknown format 'word'"),
+        (["--model", "x", "--no-model"], "exclude each other"),
+        (["--processes", "many"], "--processes 'many'"),
+        (["--top", "-1"], "--top must not be negative, got -1"),
+    ],
+)
+def test_bad_options_are_one_line(file: Path, options: list[str], message: str) -> None:
+    code, _, said = run(file, *options)
+    assert code == 2 and message in said and len(said.splitlines()) == 1
+
+
+def test_the_hook_calls_the_command() -> None:
+    path = Path(__file__).parents[2] / ".pre-commit-hooks.yaml"
+    hook = read_yaml(path.read_text("utf-8"), path.name)[0]
+    assert hook["entry"].startswith("numerate check ") and {"id", "name", "language"} <= set(hook)
