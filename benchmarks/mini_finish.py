@@ -35,7 +35,7 @@ def finish(options: argparse.Namespace) -> None:
 
     folder, data = Path(options.folder), Path(options.data)
     output = Path(options.output or folder / "model")
-    model = built(folder, "numbers", options.recipe)
+    model = built(folder, "numbers", options.recipe, start=False)
     put_weights(model, load_weights(folder, "numbers"))
     model.max_tokens, model.fitted = MAX_TOKENS, True
     model.eval().save_pretrained(output, bits=8)
@@ -54,7 +54,7 @@ def finish(options: argparse.Namespace) -> None:
         "8 bits": measured(small, test),
     }
     if list(folder.glob("twin-*.safetensors")):
-        twin = built(folder, "twin", None)
+        twin = built(folder, "twin", None, start=False)
         put_weights(twin, load_weights(folder, "twin"))
         figures["twin"] = {"hit_1": hit_at_1(twin.eval(), test["plain"])}
     again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}

@@ -119,13 +119,14 @@ def load_base(folder: Path) -> tuple[Any, Any]:
     return numerate.detach(base), base.processor.tokenizer
 
 
-def built(folder: Path, stage: str, recipe: str | None) -> Any:
-    """The model of a stage before its training: on the base, or on what the stage `words` made of it."""
+def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True) -> Any:
+    """The model of a stage before its training: on the base, or (with `start`) on what the stage `words` made of it."""
     backbone, tokenizer = load_base(folder)
     if stage == "words":
         return numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
     words = numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
-    put_weights(words, load_weights(folder, "words"))
+    if start:
+        put_weights(words, load_weights(folder, "words"))
     if stage == "twin":
         return words
     return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE)

@@ -282,8 +282,9 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
 
 
 def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
-    """The 90 % interval in the style of the number."""
-    return " to ".join(render(_short(numeral, end), end * 10.0**numeral.power) for end in interval)
+    """The 90 % interval in the style of the number; ends next to 0 are 0."""
+    ends = [0.0 if abs(end) < UNIT else end for end in interval]
+    return " to ".join(render(_short(numeral, end), end * 10.0**numeral.power) for end in ends)
 
 
 def _short(numeral: Numeral, value: float) -> Any:
