@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trial(folder: Path, encoding: str = "bare", **options: Any) -> TatqaTrial:
-    settings = {"epochs": 1, "folds": 3, "batch": 8} | options | encoding_of_name(encoding)
+    settings: dict[str, Any] = {"epochs": 1, "folds": 3, "batch": 8} | options | encoding_of_name(encoding)
     return TatqaTrial(source=str(folder / "dev.json"), model=str(folder / "bert"), encoding=encoding, **settings)
 
 
@@ -158,8 +158,13 @@ def test_questions_are_learnt(folder: Path) -> None:
     """A small encoder learns two questions about one context by heart: a span of the text, and a difference."""
     tokenizer = tokenizer_of("bert")
     torch.manual_seed(0)
-    sizes = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 128}
-    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    sizes: dict[str, Any] = {
+        "hidden_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 128,
+    }
+    still: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config: Any = transformers.BertConfig(vocab_size=len(tokenizer), **sizes, **still)
     model = numerate.attach(transformers.BertModel(config), tokenizer, "in-place", head=None, objective=None)
     examples = examples_of(read_contexts(folder / "dev.json")[:1])

@@ -39,7 +39,7 @@ def check_start(folder: str | Path) -> None:
         ConfigError: The file names TAT-QA.
     """
     for file in (Path(folder) / _RUN_FILE, Path(folder).parent / _RUN_FILE):
-        if not file.is_file():
+        if not Path(folder).is_dir() or not file.is_file():
             continue
         text = file.read_text(encoding="utf-8", errors="replace")
         try:

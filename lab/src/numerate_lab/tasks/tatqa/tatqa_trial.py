@@ -99,7 +99,7 @@ class TatqaTrial(TrialConfig):
         check_option(self.folds > 1, self, "folds must be at least 2", "folds")
         check_option(0 <= self.dropout < 1, self, "dropout must lie in [0, 1)", "dropout")
         check_option(0 <= self.warmup < 1, self, "warmup must lie in [0, 1)", "warmup")
-        if self.start is not None and self.starts and self.start not in self.starts:
+        if self.start is not None and self.start not in self.starts:
             raise ConfigError(f"unknown start {self.start!r}; give it as --option 'starts={{{self.start}: FOLDER}}'")
 
     @property
@@ -111,11 +111,7 @@ class TatqaTrial(TrialConfig):
     @property
     def folder(self) -> str:
         """The folder or name of the model that the trial starts from."""
-        if self.start is None:
-            return self.model
-        if self.start not in self.starts:
-            raise ConfigError(f"unknown start {self.start!r}; give it as --option 'starts={{{self.start}: FOLDER}}'")
-        return self.starts[self.start]
+        return self.model if self.start is None else self.starts[self.start]
 
     def tried(self, rate: float, share: float) -> Self:
         """A training on the first fold for a share of the epochs, measured on dev contexts."""
