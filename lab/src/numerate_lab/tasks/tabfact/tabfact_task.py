@@ -50,8 +50,8 @@ class TabFactTrial(FineTuningTrial):
     Attributes:
         layout: How a table becomes text: by `rows`, by `columns`, or by Table-BERT's `template`.
         caption: Whether the table's caption comes first; LUNA leaves it out.
-        apart: Files of tables that a start was pre-trained on (JSON lines with `rows`): statements about tables that share
-            a row with them are left out of dev and test, for all encodings.
+        apart: Files of tables that a start was pre-trained on (JSON lines with `rows`): statements about tables that
+            share a row with them are left out of dev and test, for all encodings.
         report: `half`: choose on one half of `val` and report the other; `official`: report the official test split.
     """
 
