@@ -340,7 +340,8 @@ def _tail(sample: np.ndarray) -> tuple[float, float, float]:
     shoulder = end - float(np.quantile(sample, 1 - 2 * _outer(len(sample))))
     middle = min(middle, 3 * shoulder) if shoulder > 0 else middle
     shape = float(np.log2(max(quarter / middle - 1, 0.25))) * len(excess) / (len(excess) + 30)
-    shape = float(np.clip(shape, -0.4, 0.4))
+    # A clearly negative shape has an end, beyond which nothing is possible: too sure for what a sample can tell.
+    shape = float(np.clip(shape, -0.05, 0.4))
     scale = middle * shape / (2**shape - 1) if abs(shape) > 1e-6 else middle / np.log(2)
     return end, float(max(scale, 1e-9 * spread)), shape
 

@@ -22,6 +22,7 @@ _A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
 _UNTIL = r"(?:to|until|till|through|–|-|—)"
 _SPAN = rf"(?:from|between) (?:the )?{_A} (?:{_UNTIL}|and) (?:the )?{_B}"
 _DURATIONS = [
+    (("(",), re.compile(rf"\({_A} ?[–—-] ?{_B}\) (?:lasted|ran|took|reigned|ruled)(?: for)? {_D}")),
     # `from 1990 to 2005, 25 years in all`: the words behind the number say that it is the whole span.
     (('from ', 'between '), re.compile(
         rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of "
@@ -35,6 +36,14 @@ _DURATIONS = [
     ((' later',), re.compile(rf"\b(?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?) {_D} later,? (?:in|on) {_B}")),
 ]  # fmt: skip
 _LIVES = [
+    (("turned",), re.compile(
+        rf"\bborn in {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,40}}?)\bturned {slot('d', COUNT)} in {_B}")),
+    (("dying", "died", "dies"), re.compile(
+        rf"\bfrom {_A} to {_B},? (?:and |when [a-z]+ )?(?:dying|died|dies) (?:at the age of|aged|at age"
+        rf"|at) {slot('d', COUNT)}")),
+    (("founded", "established"), re.compile(
+        rf"\b(?:founded|established) in {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,40}}?)\bfor {_D} (?:as of|in"
+        rf"|by|until) {_B}")),
     (('died',), re.compile(
         rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?)\bdied(?: on| in"
         rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?(?:at the age of|aged|at age"
@@ -47,8 +56,8 @@ _LIVES = [
         rf"|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}")),
 ]  # fmt: skip
 _CLOCKS = re.compile(
-    rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)}, (?:an? )?(?:(?:total|journey|trip"
-    rf"|ride|period|drive|flight) of |after |taking )?{_D}"
+    rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)},? (?:an? )?(?:(?:total|journey|trip"
+    rf"|ride|period|drive|flight|duration) of |after |taking |lasting |which is |or )?{_D}"
 )
 _VALUE = COUNT + MONEY + UNIT
 _X, _Y, _C = slot("a", _VALUE), slot("b", _VALUE), slot("d", _VALUE)
@@ -117,7 +126,7 @@ class Differences(Rule):
             return
         expected = days / unit_days
         # Both ends may count, and the first may be left out: one unit on either side, and the blur of bare years.
-        slack = max(1.0, 0.1 * d.value if d.hedge else 0.0, 0.5 * d.last_place) + blur / unit_days
+        slack = max(1.0, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
         if unit_days < 20 and blur > 40:
             return
         if abs(expected - d.value) <= slack + 0.02 * expected:

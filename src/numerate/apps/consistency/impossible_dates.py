@@ -37,7 +37,7 @@ _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
 _HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
 _CLOCK = re.compile(
-    r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:.])(\s?[ap]\.?m\b)?", re.IGNORECASE
+    r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
 _CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SCORE = re.compile(

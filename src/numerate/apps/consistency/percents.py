@@ -34,6 +34,13 @@ _TO = rf"(?:from|,? compared with) (?:an? [a-z]+ )?(?:of )?{_A}(?: [a-z/]+){{0,4
 _FROM = rf"to (?:an? [a-z]+ )?(?:of )?{_B}(?: [a-z/]+){{0,4}}?,? from (?:an? [a-z]+ )?(?:of )?{_A}"
 
 _CHANGES = [
+    (("from ",), re.compile(rf"\b(?P<way>{_UP}|{_DOWN}) {_TO}, or {_P}")),
+    ((" from ",), re.compile(rf"{_B}(?: [a-z]+){{0,3}}?, (?P<way>up|down) (?:by )?{_P},? from {_A}")),
+    (
+        ("from ",),
+        re.compile(rf"\b{_TO}{_STRICT_GAP}, (?:which is |that is |i\.e\.,? )?an? {_P} (?P<way>{_RISE}|{_DROP})"),
+    ),
+    ((" from ",), re.compile(rf"\b(?P<way>{_RISE}|{_DROP}) of {_P}{_STRICT_GAP} {_TO}")),
     (
         (" from ", " compared "),
         re.compile(
@@ -50,16 +57,34 @@ _CHANGES = [
     ),
     ((" from ", " compared "), re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}")),
 ]
-_TIMES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
+_TIMES = {
+    "doubled": 2.0,
+    "tripled": 3.0,
+    "trebled": 3.0,
+    "quadrupled": 4.0,
+    "halved": 0.5,
+    "twofold": 2.0,
+    "threefold": 3.0,
+    "fourfold": 4.0,
+    "fivefold": 5.0,
+    "tenfold": 10.0,
+}
 _MULTIPLE = re.compile(rf"\b(?P<before>[a-z]+ )?(?P<word>{'|'.join(_TIMES)})(?:,|[a-z ]{{0,20}}?) (?:{_TO})")
 _POINTS = re.compile(
     rf"from {slot('a', PERCENT)} to {slot('b', PERCENT)}(?: [a-z]+){{0,3}}, (?:an? )?(?:{_RISE}"
     rf"|{_DROP}) of {slot('p', COUNT)} (?:percentage )?points?\b"
 )
+_POINTS_BEFORE = re.compile(
+    rf"\bby {slot('p', COUNT)} (?:percentage )?points?,? from {slot('a', PERCENT)} to {slot('b', PERCENT)}"
+)
 _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
 _NOUNS = r"(?: [a-z\-]+){0,4}?"
 _SHARES = [
+    (
+        (" of ",),
+        re.compile(rf"{_P} of (?:the |its |their |his |her |all |all the )?{_WHOLE}{_NOUNS}, or {_COUNTED}(?=[ ,.])"),
+    ),
     (
         (" of ",),
         re.compile(
@@ -94,8 +119,9 @@ class Percents(Rule):
             for match in matches(skeleton, _SHARES):
                 yield from self._share(sentence, match)
             if "point" in skeleton:
-                for match in _POINTS.finditer(skeleton):
-                    yield from self._points(sentence, match)
+                for pattern in (_POINTS, _POINTS_BEFORE):
+                    for match in pattern.finditer(skeleton):
+                        yield from self._points(sentence, match)
         if "from " in skeleton and any(word in skeleton for word in _TIMES):
             for match in _MULTIPLE.finditer(skeleton):
                 yield from self._multiple(sentence, match)
@@ -108,16 +134,13 @@ class Percents(Rule):
         sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}", way) else 1
         asked = sign * abs(p.value)
         changes = [_ratio(b, high, a, not high) - 1 for high in (False, True)]
-        changes += [_ratio(a, high, b, not high) - 1 for high in (False, True)] if b.value else []
         real = b.value / a.value - 1
         slack = p.slack + 0.002
-        low, high = min(changes[:2]), max(changes[:2])
+        low, high = min(changes), max(changes)
         if low - slack <= asked <= high + slack or low - slack <= -asked <= high + slack:
             return
-        # Points instead of percent, or relative to the end: loose, but no slip.
+        # Points instead of percent: loose, but no slip.
         if a.group == "percent" and abs(abs(b.value - a.value) - abs(p.value)) <= p.slack + a.slack + b.slack:
-            return
-        if abs(abs(a.value / b.value - 1) - abs(asked)) <= slack + 0.002 if b.value else False:
             return
         if _is_far(real, asked):
             return
@@ -156,7 +179,7 @@ class Percents(Rule):
         real = b.value / a.value
         if factor / 1.18 <= real <= factor * 1.3 or (a.hedge or b.hedge):
             return
-        message = f"From {a.text} to {b.text} is a factor of {plain(real)}, so it has not {match['word']}."
+        message = f"From {a.text} to {b.text} is a factor of {plain(real)}, which is not {match['word']}."
         yield finding_at("percent", b, message, meant=a.value * factor, others=[a])
 
 

@@ -253,6 +253,8 @@ class Sentence:
                 group = "year" if 1000 <= numeral.value <= 2100 else "plain"
             elif group == "clock":
                 group = "plain"
+            elif group == "ratio" and numeral.unit is not None:
+                group = "unit"
             elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
                 group = "year"
             elif group == "year" and numeral.unit is not None:

@@ -27,10 +27,12 @@ _LIMITS = [
         rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
 ]  # fmt: skip
 _BETWEEN = re.compile(
-    rf"\b(?:between|ranged from|ranges from|ranging from|range from|range between|ranged between"
+    rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
+    rf"|range between|ranged between"
     rf"|ranging between) {_A} (?:and|to) {_B}"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
+_DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
 _YEARS = re.compile(
     rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
 )
@@ -79,6 +81,10 @@ class Ranges(Rule):
                     continue
                 if not (a.value < 0 or b.value < 0 or _REVERSED.search(skeleton) or a.group == "percent"):
                     yield from self._order(sentence, match, least=1.2)
+        for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
+            a = sentence.get(match, "a")
+            if a.numerals[0].shared and a.value > 0:
+                yield from self._order(sentence, match, least=1.2)
         for match in matches(skeleton, ((("age", "pp."), _AGED),)):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184

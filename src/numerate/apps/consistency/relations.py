@@ -98,10 +98,16 @@ class Relations(Rule):
             expected, slack = relation.formula(table.values, halves)
             actual = table.values[:, relation.target]
             with np.errstate(invalid="ignore"):
-                wrong = np.abs(actual - expected) > slack + halves[:, relation.target] * 1.02 + 1e-9 * np.abs(expected)
+                # A quotient may have been cut off instead of rounded, or be made from unrounded numbers.
+                digits = 1.02 if relation.kind in ("row-sum", "product", "difference") else 2.04
+                wrong = np.abs(actual - expected) > slack + halves[:, relation.target] * digits + 1e-9 * np.abs(
+                    expected
+                )
             wrong &= np.isfinite(actual) & np.isfinite(expected)
             if relation.kind not in ("row-sum", "difference"):
                 wrong[table.total_rows] = False
+                if table.is_percent(relation.target):
+                    wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
             for row in np.flatnonzero(wrong):
                 columns = frozenset((relation.target, *relation.sources))
                 if (int(row), columns) not in explained:
@@ -322,9 +328,12 @@ def _constant(table: NumberTable, a: int, target: int) -> float | None:
         return None
     ratios = other[known] / one[known]
     ratio = float(np.median(ratios))
+    if ratio == 0 or not np.isfinite(ratio):
+        return None
     # The median of rounded quotients is rough; the sums of the rows near it are better.
     near = np.abs(ratios / ratio - 1) < 0.1
-    ratio = float(other[known][near].sum() / one[known][near].sum()) if near.any() else ratio
+    whole = float(np.abs(one[known][near]).sum())
+    ratio = float(np.abs(other[known][near]).sum()) / whole * (1 if ratio > 0 else -1) if whole > 0 else ratio
     return None if abs(ratio - 1) < 1e-9 else ratio
 
 

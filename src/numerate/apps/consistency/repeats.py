@@ -22,11 +22,12 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
-_ADJECTIVE = re.compile(rf"\b(?:is|was|stands) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
+_ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
 _DONE = re.compile(rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born) in {slot('q', YEAR)}")
 _COUNTED = re.compile(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
+_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{4,}})\b")
 _NOUNS = {"tall": "height", "high": "height", "long": "length", "wide": "width", "deep": "depth"}
 _ARTICLES = re.compile(
     r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
@@ -38,10 +39,11 @@ _CONTRAST = re.compile(
     r"|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
     r"|fourth|model|types?|"
-    r"version|half|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
+    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
     r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs"
     r"|against|ago|prior|only)\b"
 )
+_STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
 _DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset(
     [
@@ -155,7 +157,7 @@ class _Mention:
     when: frozenset[float]
     has_contrast: bool
     is_definite: bool
-    is_counted: bool = False
+    is_other: bool = False
 
 
 @rules.register("repeated")
@@ -243,7 +245,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     quantities = sentence.quantities
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
     contrast = _CONTRAST.search(skeleton) is not None
-    for pattern in (_OF, _WAS, _ADJECTIVE, _DONE, _COUNTED):
+    for pattern in (_OF, _WAS, _ADJECTIVE, _DONE, _COUNTED, _SIZED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
             key = _NOUNS.get(noun) or _key(noun)
@@ -254,8 +256,16 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
             elif key.split()[-1] not in _VAGUE and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
-                counted = pattern is _COUNTED
-                yield _Mention(key, quantity, index, when, contrast, definite is not None, counted)
+                # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.
+                other = pattern is _COUNTED and definite is None
+                strict = _STRICTLY.search(skeleton[: match.start()] + noun[: -len(key) or None]) is not None
+                yield _Mention(key, quantity, index, when, contrast, strict, other)
+
+
+def _other_scale(a: Quantity, b: Quantity) -> bool:
+    """Whether only the scale word differs: `$5 million` and `$5 billion`."""
+    one_, other = a.numerals[0], b.numerals[0]
+    return one_.power != other.power and min(one_.power, other.power) > 0 and one_.written == other.written
 
 
 def _key(noun: str) -> str:
@@ -274,13 +284,13 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
         return False
     if abs(a.value - b.value) <= a.slack + b.slack:
         return False
-    if later.is_counted and not later.is_definite:
-        return False  # other patients, other tokens
-    if is_slip(a.value, b.value):
+    if later.is_other:
+        return False
+    if is_slip(a.value, b.value) or _other_scale(a, b):
         return True
     return (
         later.key in _BOUND
         and later.is_definite
         and not (a.hedge or b.hedge)
-        and a.value < 10 * b.value < 100 * a.value
+        and a.value <= 10 * b.value <= 100 * a.value
     )

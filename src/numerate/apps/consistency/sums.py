@@ -29,6 +29,7 @@ _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3
 _TOTAL = slot("total", _NUMBER)
 
 _AFTER = [
+    (("total of", "sum of"), re.compile(rf"\b(?:total|sum) of {_PARTS} (?:is|was|equals|=|makes|comes to) {_TOTAL}")),
     (('total', 'sum'), re.compile(
         rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
                rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}")),
@@ -61,8 +62,12 @@ _BEFORE = [
         rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
         rf"|was) split (?P<parts>{_Q} to {_Q})")),
 ]  # fmt: skip
+# Two parts that exclude each other: `15 people, 9 women and 5 men`.
+_OPPOSED = [
+    ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
+]
 _AT_MOST = [
-    ((', of which',), re.compile(rf"{_TOTAL}{_WORDS}, of which {_PARTS}(?=[.;)]|$)")),
+    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
     (('of ',), re.compile(
@@ -109,13 +114,18 @@ class Sums(Rule):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _BEFORE):
             yield from self._equal(sentence, match)
+        for match in matches(skeleton, _OPPOSED):
+            if _exclusive(match["parts"]):
+                yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
-            yield from self._at_most(sentence, match, "of which" in match[0])
+            yield from self._at_most(sentence, match, ", of wh" in match[0])
 
     def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
         parts = [part for part in parts if part is not total]
-        if not _may_add(parts, total) or _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
+        if not _may_add(parts, total, share_unit=": " in match[0]):
+            return
+        if _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
             return
         if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
             return
@@ -143,9 +153,11 @@ class Sums(Rule):
         yield finding_at("sum", total, message, others=parts, expected_at_least=whole, probability=0.9)
 
 
-def _may_add(parts: Sequence[Quantity], total: Quantity) -> bool:
+def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = False) -> bool:
     """Whether the parts are of one kind with the total, and could be parts of it by their size."""
-    if len(parts) < 2 or any(not part.comparable(total) for part in parts):
+    # `24 hours: 10 of theory and 12 of practice`: the parts share the unit of the total.
+    bare = share_unit and total.unit is not None and all(part.unit is None for part in parts)
+    if len(parts) < 2 or (not bare and any(not part.comparable(total) for part in parts)):
         return False
     if any(part.value <= 0 for part in parts) or total.value <= 0 or any(part.hedge == "over" for part in parts):
         return False

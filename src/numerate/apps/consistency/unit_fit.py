@@ -25,21 +25,23 @@ _HEDGE = (
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
-    "weight": (r"\b(?:weight|mass) of ", frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
-    "height": (r"\b(?:height|altitude|elevation) of ", frozenset({"length", "angle", "time", "pressure"}), "a height"),
-    "length": (r"\blength of ", frozenset({"length", "time", "data", "angle"}), "a length"),
-    "distance": (r"\bdistance of ", frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth) of ",
+    "weight": (r"\b(?:weight|mass)(?: of|:| is| was) ", frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
+    "height": (r"\b(?:height|altitude|elevation)(?: of|:| is| was) ",
+               frozenset({"length", "angle", "time", "pressure"}), "a height"),
+    "length": (r"\blength(?: of|:| is| was) ", frozenset({"length", "time", "data", "angle"}), "a length"),
+    "distance": (r"\bdistance(?: of|:| is| was) ", frozenset({"length", "time", "angle"}), "a distance"),
+    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)(?: of|:| is| was) ",
               frozenset({"length", "angle", "time", "frequency"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity) of ", frozenset({"speed", "frequency", "angle"}), "a speed"),
-    "area": (r"\barea of ", frozenset({"area", "length", "angle"}), "an area"),
-    "volume": (r"\bvolume of ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
-    "temperature": (r"\btemperatures? of ", frozenset({"temperature", "energy", "angle"}), "a temperature"),
+    "speed": (r"\b(?:speed|speeds|velocity)(?: of|:| is| was) ", frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "area": (r"\barea(?: of|:| is| was) ", frozenset({"area", "length", "angle"}), "an area"),
+    "volume": (r"\bvolume(?: of|:| is| was) ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
+    "temperature": (r"\btemperatures?(?: of|:| is| was) ",
+                    frozenset({"temperature", "energy", "angle"}), "a temperature"),
     "temperature-change": (
         r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
         frozenset({"temperature", "energy", "angle"}), "a temperature",
     ),
-    "duration": (r"\b(?:duration|running time|runtime|lifetime) of ", frozenset({"time"}), "a duration"),
+    "duration": (r"\b(?:duration|running time|runtime|lifetime)(?: of|:| is| was) ", frozenset({"time"}), "a duration"),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -49,9 +51,9 @@ _BEFORE = re.compile(
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
 _STEMS = (
-    "weigh", "mass of", "height of", "altitude of", "elevation of", "length of", "distance of", "width of",
-    "diameter of", "radius of", "wingspan of", "thickness of", "depth of", "speed of", "speeds of", "velocity of",
-    "area of", "volume of", "temperature", "duration of", "time of", "lasted ", "lasts ",
+    "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
+    "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
+    "lasted ", "lasts ",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
