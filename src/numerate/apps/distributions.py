@@ -249,12 +249,12 @@ class _Collector:
         self.skip |= {c for c in range(len(self.header)) if c not in table.numeric}
         values = table.values[keep]
         self.rows_seen += len(values)
-        values = values[:: 2**self.every] if self.every else values
+        values = values[:: 2**self.every].copy()  # a view would keep the whole piece in memory
         self.rows.append(values)
         self.size += len(values)
         while self.size > MAX_SAMPLE:
             self.every += 1
-            self.rows = [each[::2] for each in self.rows]
+            self.rows = [each[::2].copy() for each in self.rows]
             self.size = sum(map(len, self.rows))
 
     def fitted(self) -> _Fit:
