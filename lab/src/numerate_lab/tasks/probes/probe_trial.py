@@ -57,7 +57,7 @@ class NumberRange(Config):
         Example:
             >>> pool = NumberRange(highest=9, words=True, beyond=12).pool()
             >>> [pool.texts[i] for i in (pool.split == 2).nonzero()[0]]
-            ['ten', 'eleven', 'twelve']
+            ['eleven', 'ten', 'twelve']
         """
         unit = Decimal(1).scaleb(-self.decimals)
         last = self.highest if self.beyond is None else self.beyond
