@@ -167,3 +167,18 @@ def test_sarif_has_what_the_schema_demands(files: list[str]) -> None:
     prints = [result["partialFingerprints"]["numerate/v1"] for result in results]
     assert len(set(prints)) == len(prints), "a copy of a passage has a fingerprint of its own"
     assert set(rule_table()) >= {each["id"] for each in driver["rules"]}
+
+
+def test_a_rule_comes_before_a_distribution() -> None:
+    rows = [{"item": f"i{n}", "count": n + 2, "price": 3 + n % 7, "amount": (n + 2) * (3 + n % 7)} for n in range(120)]
+    right, rows[50]["amount"] = rows[50]["amount"], rows[50]["amount"] * 100
+    (found,) = [each for each in numerate.check(rows) if each.key == "amount"]
+    assert found.rule == "relation" and found.meant is not None and float(found.meant.replace(",", "")) == right
+
+
+def test_the_name_of_a_file_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.md").write_text("The lake is 28 km (27 mi) long.", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"would check the name of a file: give pathlib.Path\('report.md'\)"):
+        numerate.check("report.md")
+    assert [each.rule for each in numerate.check(Path("report.md"))] == ["conversion"]

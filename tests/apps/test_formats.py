@@ -225,3 +225,10 @@ def test_bad_arguments() -> None:
         list(read_documents("x", "cvs"))
     with pytest.raises(BadInput, match="no such file"):
         check_file("does/not/exist.txt", CheckOptions())
+
+
+def test_tables_without_a_file_name() -> None:
+    assert format_of("-", b"a,b,c\n1,2,3\n4,5,6\n") == "csv"
+    assert format_of("-", b"a\tb\tc\n1\t2\t3\n4\t5\t6\n") == "tsv"
+    assert format_of("-", b"It rose.\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n") == "markdown"
+    assert format_of("-", b"First, it rose, by 5.\nThen, it fell, by 4.\nLast, it rose, by 3.\n") == "text"

@@ -406,3 +406,10 @@ def test_a_bad_folder_name_is_refused(folder: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ArtefactError):
         numerate.from_pretrained(folder)
+
+
+def test_weights_can_be_read_by_others_as_the_config_can(tmp_path: Path) -> None:
+    attached().save_pretrained(tmp_path, backbone=True)
+    weights = list(tmp_path.rglob("*.safetensors"))
+    assert len(weights) == 2
+    assert {file.stat().st_mode for file in weights} == {(tmp_path / "number_config.json").stat().st_mode}

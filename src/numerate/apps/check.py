@@ -37,6 +37,8 @@ EXTRA_RULES = {
 }
 """Rules outside of `consistency`: id -> title and help."""
 MAX_PASSAGE = 400
+MAX_NAME = 256
+"""Longer texts are not looked up as names of files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +108,7 @@ def check(
         The findings, most probable first.
 
     Raises:
-        BadInput: A rule is unknown, or the file does not exist.
+        BadInput: A rule is unknown, the file does not exist, or the text is the name of a file.
 
     Example:
         >>> for found in check("The lake is 28 km (27 mi) long. It has 12 men and 15 women, 28 people in all."):
@@ -119,6 +121,8 @@ def check(
     if isinstance(what, Path):
         return ranked(check_file(str(what), options, model=model).findings)
     if isinstance(what, str):
+        if len(what) < MAX_NAME and not any(mark in what for mark in " \n") and Path(what).is_file():
+            raise BadInput(f"check({what!r}) would check the name of a file: give pathlib.Path({what!r})")
         document = Document(kind="text", text=what)
     elif isinstance(what, Document):
         document = what
@@ -304,12 +308,12 @@ def fitted_documents(
 
 
 def _one_for_a_place(findings: list[Finding]) -> list[Finding]:
-    """At most one finding for a cell or span: the most probable one; a rule says more than a distribution."""
+    """At most one finding for a cell or span: a rule knows what was meant, a distribution guesses; then the surest."""
     best: dict[Any, Finding] = {}
     for finding in findings:
         key = (finding.cell, finding.span)
         known = best.get(key)
-        if known is None or (finding.probability, finding.rule in rules) > (known.probability, known.rule in rules):
+        if known is None or (finding.rule in rules, finding.probability) > (known.rule in rules, known.probability):
             best[key] = finding
     return list(best.values())
 

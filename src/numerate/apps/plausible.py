@@ -260,7 +260,14 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
         place = {"cell": (unit.row, column), "span": (start, end), "key": key}
     else:
         place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
-    best = each.slips[0] if each.slips else None
+    low, high = each.interval
+    # A correction that the model itself finds unusual is none.
+    usual = [
+        (reading, ratio)
+        for reading, ratio in each.slips
+        if reading.unit is not None or not (reading.written < low or reading.written > high)
+    ]
+    best = usual[0] if usual else None
     meant = None if best is None else best[0].text(numeral)
     expected = _expected(numeral, each.interval)
     if best is None:
@@ -271,7 +278,7 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
         "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
         "median": each.median, "interval_90": list(each.interval),
         "slips": [
-            {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in each.slips
+            {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in usual
         ],
     }  # fmt: skip
     rule = RULE if best is None else SLIP_RULE

@@ -66,6 +66,9 @@ def check(
     judge = None
     if model is not None:
         judge = model_checker(model, false_alarms=false_alarms, fast=fast, calibrate=calibrate or ())
+        if getattr(getattr(judge, "model", None), "calibration", None) is None:
+            said = "is not calibrated, so that the share of false alarms is unknown: give --calibrate FILE"
+            typer.echo(f"numerate: {model} {said}", err=True)
     with progress(files) as on_position:
         outcome = check_files(
             files, options, model=judge, processes=count, on_position=on_position, keep_texts=KEPT_TEXT if html else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -159,6 +160,9 @@ def save_model(
             given = state_dict is not None or names
             base.save_pretrained(inside, state_dict=base_state(model.backbone, state) if given else None)
         model.processor.tokenizer.save_pretrained(inside)
+    # safetensors lets only the owner read its files (seen with 0.8); the other files have the user's usual permissions.
+    for weights in Path(folder).rglob("*.safetensors"):
+        shutil.copymode(Path(folder) / artefact.CONFIG_FILE, weights)
 
 
 def push_model(

@@ -36,6 +36,9 @@ _SUFFIXES = {
 }  # fmt: skip
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|body|head|div|table|p)\b", re.IGNORECASE | re.DOTALL)
 
+_TABLE_ROW = re.compile(rb"^\s*\|?(?:\s*:?-{3,}:?\s*\|)+", re.MULTILINE)
+"""The line below the header of a Markdown table."""
+
 
 def read_documents(
     path: str, kind: str | None = None, on_position: Callable[[int], None] | None = None
@@ -100,7 +103,27 @@ def format_of(path: str, start: bytes) -> str | None:
     head = start.lstrip()
     if head[:1] in (b"{", b"["):
         return "jsonl" if head[:1] == b"{" and b"}\n{" in start else "json"
-    return "text"
+    if _TABLE_ROW.search(start):
+        return "markdown"
+    return _delimited(start) or "text"
+
+
+def _delimited(start: bytes) -> str | None:
+    r"""`csv` or `tsv` if the first lines have the same number of separators, at least two each; else None.
+
+    Example:
+        >>> _delimited(b"a,b,c\n1,2,3\n4,5,6\n"), _delimited(b"One, two, 3.\nFour, five, 6.\nSeven, eight, 9.\n")
+        ('csv', None)
+    """
+    lines = [line for line in start.splitlines()[:20] if line.strip()]
+    lines = lines[:-1] if len(lines) > 3 else lines  # the last one may be cut off
+    if len(lines) < 3:
+        return None
+    for mark, kind in ((b"\t", "tsv"), (b";", "csv"), (b",", "csv")):
+        counts = {line.count(mark) for line in lines}
+        if len(counts) == 1 and counts.pop() >= 2 and not any(mark + b" " in line for line in lines):
+            return kind
+    return None
 
 
 def _is_binary(start: bytes) -> bool:
