@@ -7,7 +7,7 @@ import pytest
 
 from numerate.apps.distributions import ColumnDistributions, Tails
 from numerate.apps.documents import Document
-from numerate.apps.slips import slips_of
+from numerate.numerals.slips import slips_of
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(50, 10, n),

@@ -18,14 +18,14 @@ from numerate.config import ConfigError
 from numerate.errors import BadInput
 from numerate_lab.commands.compare import compare_encodings, grid_of
 from numerate_lab.engine.grid import recompute, run_grids
-from numerate_lab.tasks.tatqa.encoder_start import check_start, start_encoder
+from numerate_lab.tasks.finetuning.starting_points import start_encoder
 from numerate_lab.tasks.tatqa.operators import OPERATORS
 from numerate_lab.tasks.tatqa.question_rows import TABLE, TEXT, Rows, encode, examples_of
 from numerate_lab.tasks.tatqa.question_scores import gold_answer, question_scores
 from numerate_lab.tasks.tatqa.report_file import SCALES, read_contexts
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
 from numerate_lab.tasks.tatqa.tatqa_task import TatqaTask, _answers
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, encoding_of_name, folds_of, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, folds_of, parts_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ import numpy as np
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.table_numbers import NumberTable, table_of
 from numerate.apps.findings import Finding
-from numerate.apps.slips import SLIP_NAMES, slips_of
+from numerate.numerals.slips import SLIPS, slips_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ MIN_VALUES = 20
 MAX_SAMPLE = 20_000
 MAX_PAIRED = 10
 """Only the first numeric columns are compared in pairs."""
-SLIPS = 1e-3
+SLIP_RATE = 1e-3
 """Share of the numbers of a table that are slips, before anything is known of them."""
 MOST = 1e-3
 _CODES = re.compile(
@@ -200,13 +200,13 @@ class ColumnDistributions:
             )
             return Finding(
                 rule=f"{kind}-outlier", message=message, written=written, cell=(row + document.first_row, column),
-                key=key, probability=0.4 * SLIPS / (SLIPS + odds), evidence=evidence,
+                key=key, probability=0.4 * SLIP_RATE / (SLIP_RATE + odds), evidence=evidence,
             )  # fmt: skip
         name, meant, value_meant, other_odds = slip
-        message = f"{written} is {what}; probably {SLIP_NAMES[name]}: {meant}."
+        message = f"{written} is {what}; probably {SLIPS[name]}: {meant}."
         return Finding(
             rule=f"{kind}-slip", message=message, written=written, meant=meant, cell=(row + document.first_row, column),
-            key=key, probability=SLIPS * other_odds / (SLIPS * other_odds + odds),
+            key=key, probability=SLIP_RATE * other_odds / (SLIP_RATE * other_odds + odds),
             evidence=evidence | {"slip": name, "expected": value_meant, "tail_meant": other_odds},
         )  # fmt: skip
 
@@ -362,7 +362,7 @@ def _named_slip(
     for slip in slips_of(written, value):
         other = float(tails.probability(np.array([slip.value]))[0]) * slip.prior
         # Named only where the slip is more probable than so extreme a right number, and its correction is usual.
-        if SLIPS * other > odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
+        if SLIP_RATE * other > odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
             best = (slip.name, slip.text, slip.value, other / slip.prior, other)
     return best[:4] if best is not None else None
 

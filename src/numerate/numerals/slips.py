@@ -1,13 +1,16 @@
 """Slips of a writer's hand: what a number may have been before somebody mistyped it.
 
-`slip_readings` undoes the usual slips: a factor of ten, exchanged, dropped, doubled or mistyped digits, a lost sign, a
-percentage that is a fraction, a thousands separator that is a decimal mark, and a unit of another system. Whether one
-of them is more probable than what stands there is the business of a model.
+The usual slips are undone: a factor of ten, exchanged, dropped, doubled or mistyped digits, a lost sign, a percentage
+that is a fraction, a thousands separator that is a decimal mark, and a unit of another system. `slip_readings` gives
+all readings of a number in a text with their shares, which a model's densities are weighed by; `slips_of` the
+corrections of a table's cell, of which the best one is named. Whether one of them is more probable than what stands
+there is the business of a model or of the column's distribution.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["OTHER_UNITS", "SLIPS", "SlipReading", "slip_readings"]
+__all__ = ["OTHER_UNITS", "SLIPS", "Slip", "SlipReading", "slip_readings", "slips_of"]
 
 SLIPS = {
     "factor": "a factor of ten",
+    "thousands": "a factor of a thousand",
     "separator": "a thousands separator read as a decimal mark, or the other way round",
     "percent": "a percentage written as a fraction, or the other way round",
     "exchanged": "two digits exchanged",
@@ -40,6 +44,13 @@ _WEIGHTS = {
     "digit": 0.17, "sign": 0.04, "unit": 0.04,
 }  # fmt: skip
 """Share of each slip. Rough guesses: they only decide between readings that are about equally probable."""
+_PRIORS = {
+    "factor": 1.0, "thousands": 0.5, "percent": 0.5, "exchanged": 0.5, "doubled": 0.7, "dropped": 0.2, "sign": 0.5,
+}  # fmt: skip
+"""How common the slips of a cell are; unlike shares, these are of single corrections, of which only the best counts."""
+_CELL_POWERS = {
+    1: "factor", -1: "factor", 2: "percent", -2: "percent", 3: "thousands", -3: "thousands",
+}  # fmt: skip
 OTHER_UNITS: dict[str, tuple[tuple[str, float, float], ...]] = {
     "m": (("ft", 0.3048, 0), ("cm", 0.01, 0), ("km", 1000.0, 0)),
     "ft": (("m", 3.28084, 0), ("in", 1 / 12, 0)),
@@ -70,10 +81,28 @@ OTHER_UNITS: dict[str, tuple[tuple[str, float, float], ...]] = {
     "s": (("min", 60.0, 0), ("ms", 0.001, 0)),
 }
 """Units that are taken for each other, with factor and offset: 5 mi are 1.609 · 5 + 0 km."""
+_DIGITS = re.compile(r"[0-9]+(?:[,'\u00a0\u202f ][0-9]{3})*(?:\.[0-9]+)?|\.[0-9]+")
 _SEPARATED = re.compile(r"\d{1,3}[.,]\d{3}")
 _MOST_DIGITS = 12
+_MOST_CELL_DIGITS = 14
 _LEADING = 3
 """Only the first digits are exchanged or mistyped in ways that a distribution can tell."""
+
+
+class Slip(NamedTuple):
+    """A correction of a table's cell.
+
+    Attributes:
+        name: A key of `SLIPS`.
+        text: The cell as it was probably meant.
+        value: Its value.
+        prior: How common the slip is, relative to the others.
+    """
+
+    name: str
+    text: str
+    value: float
+    prior: float
 
 
 class SlipReading(NamedTuple):
@@ -139,6 +168,73 @@ def slip_readings(numeral: Numeral) -> list[SlipReading]:
     return [each for each in found if each.written != written]
 
 
+def slips_of(written: str, value: float) -> Iterator[Slip]:
+    """The cells that one slip turns into the written one; none for a cell without digits, and for 0.
+
+    Args:
+        written: A cell that holds one number, perhaps with unit or currency, which the corrections keep.
+        value: The cell's value.
+
+    Example:
+        >>> sorted({(slip.name, slip.text) for slip in slips_of("1780", 1780.0) if slip.value in (178.0, 1870.0)})
+        [('exchanged', '1870'), ('factor', '178')]
+        >>> [slip.text for slip in slips_of("-5.2", -5.2) if slip.name == "sign"]
+        ['5.2']
+    """
+    match = _DIGITS.search(written)
+    if match is None or value == 0:
+        return
+    prefix, suffix = written[: match.start()], written[match.end() :]
+    bare = re.sub(r"[,'\u00a0\u202f ]", "", match[0])
+    unit = abs(value) / float(bare) if float(bare) else 1.0
+    sign = -1.0 if value < 0 else 1.0
+    found = [(name, _shifted(bare, power)) for power, name in _CELL_POWERS.items()]
+    found += [(name, text) for name, at, text in _edits(bare) if _is_cell_slip(name, at, text, bare)]
+    for name, text in found:
+        yield Slip(name, f"{prefix}{text}{suffix}", sign * unit * float(text), _PRIORS[name])
+    flipped = written.replace("-", "").replace("−", "").strip("()") if value < 0 else f"-{written}"
+    yield Slip("sign", flipped, -value, _PRIORS["sign"])
+
+
+def _is_cell_slip(name: str, at: int, meant: str, bare: str) -> bool:
+    """Whether a digit slip is one of those that cells are searched for: no number begins with a zero."""
+    if name == "doubled":
+        return len(bare) > 2
+    if name == "dropped" and not (bare.isdecimal() and len(bare) <= _MOST_CELL_DIGITS):
+        return False
+    return name != "digit" and (at > 0 or meant[0] != "0")
+
+
+def _shifted(digits: str, power: int) -> str:
+    """Decimal digits times a power of ten, with all digits kept."""
+    whole, _, fraction = digits.partition(".")
+    if power >= 0:
+        fraction = fraction.ljust(power, "0")
+        whole, fraction = whole + fraction[:power], fraction[power:]
+    else:
+        whole = whole.rjust(1 - power, "0")
+        whole, fraction = whole[:power], whole[power:] + fraction
+    text = f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else whole.lstrip("0") or "0"
+    return text.rstrip("0").rstrip(".") if "." in text and "." not in digits else text
+
+
+def _edits(digits: str) -> Iterator[tuple[str, int, str]]:
+    """Digits that one slip of typing turns into the given ones: the slip, where it was made, and what was meant.
+
+    A decimal point among the digits stays where it is. A dropped digit is put back before `at`, also behind the end.
+    """
+    for at, (digit, following) in enumerate(itertools.pairwise(digits)):
+        if digit == following:
+            yield "doubled", at + 1, digits[:at] + digits[at + 1 :]
+        elif "." not in (digit, following):
+            yield "exchanged", at, digits[:at] + following + digit + digits[at + 2 :]
+    for at, digit in enumerate(digits):
+        if digit != ".":
+            yield from (("digit", at, digits[:at] + other + digits[at + 1 :]) for other in "0123456789")
+    for at in range(len(digits) + 1):
+        yield from (("dropped", at, digits[:at] + other + digits[at:]) for other in "0123456789")
+
+
 def _scaled(numeral: Numeral, written: float) -> Iterator[SlipReading]:
     taken: set[int] = set()
     if _SEPARATED.fullmatch(numeral.text.strip("-−+")):
@@ -162,20 +258,16 @@ def _digit_slips(numeral: Numeral, written: float) -> Iterator[SlipReading]:
         return
     before = len(digits) - decimals
     unit, sign = 10.0**-decimals, -1.0 if written < 0 else 1.0
-    edits: dict[str, set[str]] = {"exchanged": set(), "doubled": set(), "digit": set(), "dropped": set()}
     first = len(digits) - len(digits.lstrip("0"))
-    for at in range(first, min(first + _LEADING, len(digits))):
-        if at + 1 < len(digits):
-            edits["exchanged"].add(digits[:at] + digits[at + 1] + digits[at] + digits[at + 2 :])
-        edits["digit"] |= {digits[:at] + digit + digits[at + 1 :] for digit in "0123456789"}
+    leading = range(first, first + _LEADING)
     # Only digits before the point: one more or less behind it hardly changes the value.
-    for at in range(before):
-        if at and digits[at] == digits[at - 1]:
-            edits["doubled"].add(digits[:at] + digits[at + 1 :])
-        edits["dropped"] |= {digits[:at] + digit + digits[at:] for digit in "0123456789"}
-    edits["dropped"] |= {digits[:before] + digit + digits[before:] for digit in "0123456789"}
+    places = {"exchanged": leading, "doubled": range(before), "digit": leading, "dropped": range(before + 1)}
+    edits: dict[str, set[str]] = {slip: set() for slip in places}
+    for slip, at, other in _edits(digits):
+        if at in places[slip]:
+            edits[slip].add(other)
     for slip, others in edits.items():
-        values = {int(other) for other in others if other} - {whole, 0}
+        values = {int(other) for other in others} - {whole, 0}
         values = {each for each in values if len(str(each)) == len(str(whole))} if slip == "exchanged" else values
         for value in sorted(values):
             yield SlipReading(slip, sign * value * unit, _WEIGHTS[slip] / len(values))

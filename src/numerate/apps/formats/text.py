@@ -59,11 +59,7 @@ def read_markdown(source: Source) -> Iterator[Document | Problem]:
             kept.append("")
             continue
         if table:
-            found = _table(source, table, table_line)
-            if found is None:
-                kept[-len(table) :] = [_blanked(each) for each in table]
-            else:
-                yield found
+            yield from _ended_table(source, table, table_line, kept)
             table, table_line = [], 0
         kept.append(_blanked(line))
         size += len(line) + 1
@@ -71,14 +67,19 @@ def read_markdown(source: Source) -> Iterator[Document | Problem]:
             yield _document(source, kept, first)
             kept, size, first = [], 0, lines.number + 1
     if table:
-        found = _table(source, table, table_line)
-        if found is None:
-            kept[-len(table) :] = [_blanked(each) for each in table]
-        else:
-            yield found
+        yield from _ended_table(source, table, table_line, kept)
     if any(line.strip() for line in kept):
         yield _document(source, kept, first)
     yield from source.named_problems()
+
+
+def _ended_table(source: Source, table: list[str], first: int, kept: list[str]) -> Iterator[Document]:
+    """The table of the last lines; if they are none, they are put back into the text that is kept."""
+    found = _table(source, table, first)
+    if found is None:
+        kept[-len(table) :] = [_blanked(each) for each in table]
+    else:
+        yield found
 
 
 def _document(source: Source, lines: list[str], first: int) -> Document:

@@ -19,16 +19,22 @@ from numerate.modeling.number_model import NumberModel
 from numerate.modeling.options import PlacementOptions
 from numerate.modeling.saving import own_state
 from numerate.processing.processor import NumberProcessor
+from numerate.processing.scaling import Scaling
+from numerate.reading import make_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_untouched", "is_number_model", "load_tokenizer", "start_classifier", "start_masked_model"]
+__all__ = [
+    "BARE", "check_untouched", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
+    "start_encoder", "start_masked_model",
+]  # fmt: skip
 
 BARE = "subwords"
 """The recipe of a model without numbers: the backbone as it is."""
 _PARTS = ("own_rows", "embedder.", "gate.", "reach.", "late_reach.", "relations.")
 _DESCRIPTIONS = ("run.json", "run.yaml", CONFIG_FILE, "README.md", "config.json")
+_NOT_DATA = frozenset({"base_model", "_name_or_path", "output_dir"})
 
 
 def is_number_model(folder: str | Path) -> bool:
@@ -36,7 +42,9 @@ def is_number_model(folder: str | Path) -> bool:
     return (Path(folder) / CONFIG_FILE).is_file()
 
 
-def check_untouched(folder: str | Path, names: Sequence[str], data: Sequence[Path] = ()) -> None:
+def check_untouched(
+    folder: str | Path, names: Sequence[str], data: Sequence[Path] = (), *, only_paths: bool = False
+) -> None:
     """Refuses a model whose own files say that it was trained on the data that it is to be tested on.
 
     A model folder tells it in `run.json`, which `numerate train` writes, or in its model card. What a folder does not
@@ -46,23 +54,33 @@ def check_untouched(folder: str | Path, names: Sequence[str], data: Sequence[Pat
         folder: Folder of the model; other names are not checked.
         names: Spellings of the data set's name, in lower case.
         data: Files or folders of the data.
+        only_paths: Whether only the paths in `run.json` count, by the folder and file that they end with, and not the
+            checkpoint's; for data whose name may stand in a model card or in an outer folder for other reasons.
 
     Raises:
         ConfigError: A file of the folder names the data.
     """
+    if not Path(folder).is_dir():
+        return
+    ignored = _NOT_DATA | ({"checkpoint"} if only_paths else set())
+    wanted = [*names, *(str(path.resolve()).lower() for path in data)]
     for place in (Path(folder), Path(folder).parent):
-        for file in (place / name for name in _DESCRIPTIONS if place == Path(folder) or name.startswith("run.")):
-            if not file.is_file():
+        for name in _DESCRIPTIONS[:1] if only_paths else _DESCRIPTIONS:
+            file = place / name
+            if not file.is_file() or (place != Path(folder) and not name.startswith("run.")):
                 continue
             text = file.read_text(encoding="utf-8", errors="replace")
-            wanted = [*names, *(str(path.resolve()).lower() for path in data)]
-            own = _strings(text) if file.suffix == ".json" else [text]
+            own = list(_strings(text, ignored)) if file.suffix == ".json" else [text]
+            own = ["/".join(Path(one).parts[-2:]) for one in own] if only_paths else own
             if found := next((name for name in wanted for one in own if name in one.lower()), None):
-                raise ConfigError(f"{file} names {found!r}: a model trained on these tables cannot be tested on them")
+                raise ConfigError(
+                    f"{file} names {found!r}: a model trained on these tables cannot be tested on them; start from a "
+                    "model without them"
+                )
 
 
-def _strings(text: str) -> Iterator[str]:
-    """All strings of a JSON text except the names of folders of base models; the text itself if it is not JSON."""
+def _strings(text: str, ignored: frozenset[str]) -> Iterator[str]:
+    """All strings of a JSON text except those below ignored keys; the text itself if it is not JSON."""
     try:
         todo: list[Any] = [json.loads(text)]
     except ValueError:
@@ -73,9 +91,14 @@ def _strings(text: str) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, Mapping):
-            todo += [one for key, one in value.items() if key not in ("base_model", "_name_or_path", "output_dir")]
+            todo += [one for key, one in value.items() if key not in ignored]
         elif isinstance(value, list):
             todo += value
+
+
+def needs_scaling(recipe: str, parts: Mapping[str, Any]) -> bool:
+    """Whether vectors are multiplied by the value, which then has to lie near 0: what a row reads depends on a fit."""
+    return parts.get("placement", load_recipe(recipe).placement) == "scale"
 
 
 def load_tokenizer(folder: str) -> Any:
@@ -130,6 +153,40 @@ def start_classifier(
     if recipe == BARE:
         return _attached(backbone, tokenizer, recipe, {}, objective=None)
     return _with_parts(backbone, saved, recipe, folder)
+
+
+def start_encoder(folder: str, recipe: str, parts: Mapping[str, Any], texts: Sequence[str] = ()) -> NumberModel:
+    """An encoder that reads numbers, without a head, in float32.
+
+    Args:
+        folder: As in `start_classifier`.
+        recipe: As in `start_classifier`.
+        parts: As in `start_classifier`; a head among them is left out.
+        texts: Training texts that scalers of values are fitted to, where `needs_scaling`.
+
+    Raises:
+        ConfigError: A saved model has another notation or embedder than the recipe.
+    """
+    if is_number_model(folder):
+        saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
+        saved.last_state.remove()
+        encoder: Any = base_of(saved.backbone).base_model
+        if recipe == BARE:
+            return _attached(encoder, saved.processor.tokenizer, recipe, {"head": None}, objective=None)
+        return _with_parts(encoder, saved, recipe, folder)
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
+
+    config = AutoConfig.from_pretrained(folder)
+    masked = any(str(name).endswith("ForMaskedLM") for name in getattr(config, "architectures", None) or ())
+    # A masked language model's encoder has no pooling layer, which would be drawn at random and never trained.
+    loaded: Any = (AutoModelForMaskedLM if masked else AutoModel).from_pretrained(folder, dtype=torch.float32)
+    scaling = None
+    if needs_scaling(recipe, parts):
+        reader = make_reader(str(parts.get("reader") or load_recipe(recipe).reader or "standard"))
+        scaling = Scaling(by="none", scaler="log").fit([numeral for text in texts for numeral in reader.find(text)])
+    encoder = loaded.base_model if masked else loaded
+    options = {**parts, "head": None}
+    return _attached(encoder, load_tokenizer(folder), recipe, options, objective=None, scaling=scaling)
 
 
 def start_masked_model(
@@ -190,7 +247,7 @@ def _with_parts(backbone: Any, saved: NumberModel, recipe: str, folder: str) -> 
     state, own = own_state(saved.state_dict()), own_state(model.state_dict())
     kept = {key: value for key, value in state.items() if key.startswith(_PARTS) and key in own}
     if lost := sorted(key for key in own if key not in kept):
-        raise ConfigError(f"{folder} has no weights for {lost[0]!r} of a classifier")
+        raise ConfigError(f"{folder} has no weights for {lost[0]!r} of the model that starts from it")
     model.load_state_dict(kept, strict=False)
     model.fitted = True
     return model

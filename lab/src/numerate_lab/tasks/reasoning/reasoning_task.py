@@ -16,7 +16,6 @@ import torch
 
 from numerate.embedders.option_checks import check_positive
 from numerate.metrics.significance import bootstrap
-from numerate.modeling.attaching import load_recipe
 from numerate.modeling.fitting import fit_parts
 from numerate.processing.scaling import Scaling
 from numerate_lab.engine.paper_tables import load_scales
@@ -24,7 +23,7 @@ from numerate_lab.engine.task import Answers, Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuningTrial
-from numerate_lab.tasks.finetuning.starting_points import BARE, start_masked_model
+from numerate_lab.tasks.finetuning.starting_points import BARE, needs_scaling, start_masked_model
 from numerate_lab.tasks.masked_prediction import number_guesses
 from numerate_lab.tasks.masked_prediction.masked_number import has_head
 from numerate_lab.tasks.reasoning.answering import HeadAnswers, SpelledAnswers, WordAnswers, empty_guesses
@@ -112,7 +111,7 @@ class Reasoning(FineTuningTask):
         objective = {"kind": "masked", "what": "numbers" if by_head else "words", "seed": config.seed}
         train = self.examples("train")[:FITTED_ON]
         numerals = [one.sentence.numeral for one in train]
-        scales = by_head and config.parts.get("placement", load_recipe(config.recipe).placement) == "scale"
+        scales = by_head and needs_scaling(config.recipe, config.parts)
         scaling = Scaling(by="none", scaler="log").fit(numerals) if scales else None  # type: ignore[arg-type]
         model = start_masked_model(
             config.folder, config.recipe, config.parts, words=not by_head, objective=objective, layers=config.layers,

@@ -18,13 +18,13 @@ from numerate.processing.number_table import GIVEN, NumberTable
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.tatqa.encoder_start import check_start, needs_scaling, start_encoder
+from numerate_lab.tasks.finetuning.starting_points import needs_scaling, start_encoder
 from numerate_lab.tasks.tatqa.operators import OPERATORS, decoded
 from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, encode
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, encoding_of_name, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

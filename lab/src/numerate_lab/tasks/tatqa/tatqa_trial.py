@@ -17,8 +17,8 @@ from numerate.embedders.option_checks import check_option, check_positive
 from numerate.files import content_hash
 from numerate.modeling.recipe import current_name
 from numerate_lab.engine.task import Figures, TrialConfig
+from numerate_lab.tasks.finetuning.starting_points import BARE, check_untouched
 from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields
-from numerate_lab.tasks.tatqa.encoder_start import BARE
 from numerate_lab.tasks.tatqa.question_rows import examples_of
 from numerate_lab.tasks.tatqa.report_file import read_contexts
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.report_file import Context
 
-__all__ = ["Parts", "TatqaTrial", "encoding_of_name", "folds_of", "parts_of"]
+__all__ = ["Parts", "TatqaTrial", "check_start", "encoding_of_name", "folds_of", "parts_of"]
 
 _FOLD_SEED = 27
 _LONG = 60
@@ -126,6 +126,15 @@ class TatqaTrial(TrialConfig):
         if folder is not None and Path(folder).exists():
             found["contents"] = found.get("contents", {}) | {"start": content_hash(folder)}
         return found
+
+
+def check_start(folder: str | Path) -> None:
+    """Refuses a model whose `run.json` says that it was trained on TAT-QA: its tables would be in training and test.
+
+    Raises:
+        ConfigError: The file names TAT-QA.
+    """
+    check_untouched(folder, ("tatqa", "tat-qa", "tat_qa"), only_paths=True)
 
 
 def encoding_of_name(name: str) -> dict[str, Any]:
