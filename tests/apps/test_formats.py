@@ -13,7 +13,7 @@ import pytest
 from numerate.apps.check import CheckOptions, check, check_file
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats import delimited, json_records, office
-from numerate.apps.formats.opening import read_documents
+from numerate.apps.formats.opening import format_of, read_documents
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
