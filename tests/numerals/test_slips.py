@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import numerate
-from numerate.numerals.slips import SLIPS, slip_readings
+from numerate.numerals.slips import SLIPS, slip_readings, slips_of
 
 
 def readings(text: str) -> dict[str, set[str]]:
@@ -48,3 +48,13 @@ def test_readings_that_change_nothing_are_left_out() -> None:
         for numeral in numerate.find(text):
             assert all(each.written != numeral.written for each in slip_readings(numeral))
     assert len(slip_readings(numerate.find("123456789012 atoms")[0])) < 300
+
+
+def test_cells_keep_decimal_commas_and_zeros() -> None:
+    def meant(written: str, value: float) -> set[tuple[str, str]]:
+        return {(slip.name, slip.text) for slip in slips_of(written, value)}
+
+    assert {("factor", "1967,92"), ("hundred", "196,792"), ("sign", "-19679,2")} <= meant("19679,2", 19679.2)
+    assert ("hundred", "25.0") in meant("2500.0", 2500.0) and ("factor", "250") in meant("25", 25.0)
+    assert ("percent", "0.45") in meant("45", 45.0) and ("percent", "450%") in meant("4.5%", 0.045)
+    assert ("factor", "$123.4") in meant("$1,234", 1234.0)

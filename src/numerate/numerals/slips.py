@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = ["OTHER_UNITS", "SLIPS", "Slip", "SlipReading", "slip_readings", "slip
 
 SLIPS = {
     "factor": "a factor of ten",
+    "hundred": "a factor of a hundred",
     "thousands": "a factor of a thousand",
     "separator": "a thousands separator read as a decimal mark, or the other way round",
     "percent": "a percentage written as a fraction, or the other way round",
@@ -45,11 +47,12 @@ _WEIGHTS = {
 }  # fmt: skip
 """Share of each slip. Rough guesses: they only decide between readings that are about equally probable."""
 _PRIORS = {
-    "factor": 1.0, "thousands": 0.5, "percent": 0.5, "exchanged": 0.5, "doubled": 0.7, "dropped": 0.2, "sign": 0.5,
+    "factor": 1.0, "hundred": 0.5, "thousands": 0.5, "percent": 0.5, "exchanged": 0.5, "doubled": 0.7, "dropped": 0.2,
+    "sign": 0.5,
 }  # fmt: skip
 """How common the slips of a cell are; unlike shares, these are of single corrections, of which only the best counts."""
 _CELL_POWERS = {
-    1: "factor", -1: "factor", 2: "percent", -2: "percent", 3: "thousands", -3: "thousands",
+    1: "factor", -1: "factor", 2: "hundred", -2: "hundred", 3: "thousands", -3: "thousands",
 }  # fmt: skip
 OTHER_UNITS: dict[str, tuple[tuple[str, float, float], ...]] = {
     "m": (("ft", 0.3048, 0), ("cm", 0.01, 0), ("km", 1000.0, 0)),
@@ -82,6 +85,7 @@ OTHER_UNITS: dict[str, tuple[tuple[str, float, float], ...]] = {
 }
 """Units that are taken for each other, with factor and offset: 5 mi are 1.609 · 5 + 0 km."""
 _DIGITS = re.compile(r"[0-9]+(?:[,'\u00a0\u202f ][0-9]{3})*(?:\.[0-9]+)?|\.[0-9]+")
+_COMMA = re.compile(r"([0-9]+(?:[. '\u00a0\u202f][0-9]{3})*),([0-9]+)(?![0-9,])")
 _SEPARATED = re.compile(r"\d{1,3}[.,]\d{3}")
 _MOST_DIGITS = 12
 _MOST_CELL_DIGITS = 14
@@ -184,6 +188,9 @@ def slips_of(written: str, value: float) -> Iterator[Slip]:
     match = _DIGITS.search(written)
     if match is None or value == 0:
         return
+    if (pointed := _with_point(written, value)) is not None:
+        yield from (slip._replace(text=slip.text.replace(".", ",")) for slip in slips_of(pointed, value))
+        return
     prefix, suffix = written[: match.start()], written[match.end() :]
     bare = re.sub(r"[,'\u00a0\u202f ]", "", match[0])
     unit = abs(value) / float(bare) if float(bare) else 1.0
@@ -191,9 +198,28 @@ def slips_of(written: str, value: float) -> Iterator[Slip]:
     found = [(name, _shifted(bare, power)) for power, name in _CELL_POWERS.items()]
     found += [(name, text) for name, at, text in _edits(bare) if _is_cell_slip(name, at, text, bare)]
     for name, text in found:
-        yield Slip(name, f"{prefix}{text}{suffix}", sign * unit * float(text), _PRIORS[name])
+        meant = unit * float(text)
+        if name == "hundred" and ("%" in written or min(meant, abs(value)) <= 1):
+            name = "percent"
+        yield Slip(name, f"{prefix}{text}{suffix}", sign * meant, _PRIORS[name])
     flipped = written.replace("-", "").replace("−", "").strip("()") if value < 0 else f"-{written}"
     yield Slip("sign", flipped, -value, _PRIORS["sign"])
+
+
+def _with_point(written: str, value: float) -> str | None:
+    """The cell with a decimal point in place of its decimal comma; None if its value has none.
+
+    Example:
+        >>> _with_point("1.234,5 kg", 1234.5), _with_point("1,234", 1234.0)
+        ('1234.5 kg', None)
+    """
+    match = _COMMA.search(written)
+    if match is None:
+        return None
+    pointed = re.sub(r"[. '\u00a0\u202f]", "", match[1]) + "." + match[2]
+    if not math.isclose(float(pointed), abs(value), rel_tol=1e-9):
+        return None
+    return written[: match.start()] + pointed + written[match.end() :]
 
 
 def _is_cell_slip(name: str, at: int, meant: str, bare: str) -> bool:
@@ -206,7 +232,7 @@ def _is_cell_slip(name: str, at: int, meant: str, bare: str) -> bool:
 
 
 def _shifted(digits: str, power: int) -> str:
-    """Decimal digits times a power of ten, with all digits kept."""
+    """Decimal digits times a power of ten, with all digits kept but zeros at the end."""
     whole, _, fraction = digits.partition(".")
     if power >= 0:
         fraction = fraction.ljust(power, "0")
@@ -214,8 +240,10 @@ def _shifted(digits: str, power: int) -> str:
     else:
         whole = whole.rjust(1 - power, "0")
         whole, fraction = whole[:power], whole[power:] + fraction
-    text = f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else whole.lstrip("0") or "0"
-    return text.rstrip("0").rstrip(".") if "." in text and "." not in digits else text
+    # No more zeros at the end than were written: 2500.0 is a hundred times 25.0.
+    kept = len(digits.partition(".")[2])
+    fraction = fraction[:kept] + fraction[kept:].rstrip("0")
+    return f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else whole.lstrip("0") or "0"
 
 
 def _edits(digits: str) -> Iterator[tuple[str, int, str]]:
