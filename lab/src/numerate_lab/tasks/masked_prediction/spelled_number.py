@@ -22,7 +22,7 @@ from numerate_lab.tasks.masked_prediction.prediction_setup import split_key
 from numerate_lab.tasks.masked_prediction.prediction_training import fit, logits_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
     from numerate_lab.tasks.masked_prediction.prediction_setup import PredictionTask
 
-__all__ = ["SpelledNumbers", "Spelling"]
+__all__ = ["SpelledNumbers", "Spelling", "placed_rows"]
 
 PLACES = 6
 """Maximum number of tokens of a number; longer ones are cut."""
@@ -100,6 +100,33 @@ class Spelling:
         mask = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
         return {"input_ids": pad_sequence(ids, batch_first=True, padding_value=self.filler), "attention_mask": mask}
 
+    def batches(
+        self, sentences: Sequence[NumberSentence], most: int, size: int, lengths: Sequence[int] | None = None
+    ) -> BatchesByLength:
+        """Batches of sentences with the first mask of each row in `place` and the correct tokens in `spelled`.
+
+        Args:
+            sentences: Sentences with one number each.
+            most: Maximum number of tokens of a row.
+            size: Rows per batch.
+            lengths: What rows are sorted by; None for their own lengths.
+        """
+        rows, places = self.rows(sentences, most)
+        made = BatchesByLength(rows, self.pad, size, lengths)  # type: ignore[arg-type]
+        for part, batch in zip(made.parts, made.batches, strict=True):
+            right = [self.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
+            batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
+        return made
+
+
+def placed_rows(made: BatchesByLength, device: torch.device) -> Iterator[tuple[np.ndarray, dict[str, Tensor]]]:
+    """The rows of each batch whose mask was not cut off, by `place`: which rows they are (N,), and their fields."""
+    for part, batch in zip(made.parts, made.batches, strict=True):
+        there = batch["place"] >= 0
+        at = np.array(part)[there.cpu().numpy()]
+        if len(at):
+            yield at, {key: value.to(device)[there.to(device)] for key, value in batch.items()}
+
 
 _spelling = functools.lru_cache(maxsize=2)(Spelling)
 
@@ -116,12 +143,7 @@ class SpelledNumbers:
 
         def make() -> BatchesByLength:
             sentences, positions = self.task.examples(split)
-            rows, places = self.spelling.rows(sentences, self.config.max_tokens)
-            made = BatchesByLength(rows, self.spelling.pad, size, positions.lengths.tolist())  # type: ignore[arg-type]
-            for part, batch in zip(made.parts, made.batches, strict=True):
-                right = [self.spelling.tokens(sentences[index].numeral.text) for index in part]  # type: ignore[union-attr]
-                batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
-            return made
+            return self.spelling.batches(sentences, self.config.max_tokens, size, positions.lengths.tolist())
 
         key = ("spelled", split_key(self.config, split), self.config.max_tokens, size)
         return self.task.workspace.once(key, make)
@@ -155,12 +177,7 @@ class SpelledNumbers:
         generator, spelling = torch.Generator().manual_seed(seed), self.spelling
         made = self.batches(split, _ROWS)
         with evaluating(self.model):
-            for part, batch in zip(made.parts, made.batches, strict=True):
-                there = batch["place"] >= 0
-                at = np.array(part)[there.cpu().numpy()]
-                if not len(at):
-                    continue
-                fields = {key: value.to(device)[there.to(device)] for key, value in batch.items()}
+            for at, fields in placed_rows(made, device):
                 place = fields.pop("place")
                 columns["nats"][at] = columns["score"][at] = self._nats(fields, place, fields.pop("spelled"))
                 many = {key: value.repeat_interleave(draws, 0) for key, value in fields.items()}

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 
 from numerate.modeling.introspection import evaluating
-from numerate.training.device_batches import BatchesByLength, the_batch
+from numerate.training.device_batches import BatchesByLength
 from numerate_lab.tasks.finetuning.fine_tuning import fine_tune
 from numerate_lab.tasks.masked_prediction.masked_number import mask_numbers, numeral_table, write_answers
 from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL
 from numerate_lab.tasks.masked_prediction.prediction_training import fit, logits_at
-from numerate_lab.tasks.masked_prediction.spelled_number import PLACES, SpelledNumbers
+from numerate_lab.tasks.masked_prediction.spelled_number import PLACES, SpelledNumbers, placed_rows
 from numerate_lab.tasks.reasoning.questions import WORDS
 
 if TYPE_CHECKING:
@@ -138,12 +138,7 @@ class WordAnswers:
         found, made, device = empty_guesses(self.task.examples(split)), self.batches(split, _ROWS), self.model.device
         values = torch.tensor([0, *range(11)])
         with evaluating(self.model):
-            for part, batch in zip(made.parts, made.batches, strict=True):
-                there = batch["place"] >= 0
-                at = np.array(part)[there.cpu().numpy()]
-                if not len(at):
-                    continue
-                fields = {key: value.to(device)[there.to(device)] for key, value in the_batch([batch]).items()}
+            for at, fields in placed_rows(made, device):
                 place, _ = fields.pop("place"), fields.pop("word")
                 logits = logits_at(self.model, fields, torch.arange(len(place), device=device), place)
                 words = logits[:, self.tokens.to(device)].double().softmax(-1).cpu()
@@ -166,13 +161,7 @@ class SpelledAnswers(SpelledNumbers):
 
     def batches(self, split: str, size: int) -> BatchesByLength:
         """Batches of a split with the first mask of each row in `place` and the right tokens in `spelled`."""
-        sentences: Any = self.task.examples(split)[0]
-        rows, places = self.spelling.rows(sentences, self.config.max_tokens)
-        made = BatchesByLength(rows, self.spelling.pad, size)  # type: ignore[arg-type]
-        for part, batch in zip(made.parts, made.batches, strict=True):
-            right = [self.spelling.tokens(sentences[index].numeral.text) for index in part]
-            batch["place"], batch["spelled"] = torch.from_numpy(places[part]), torch.tensor(right)
-        return made
+        return self.spelling.batches(self.task.examples(split)[0], self.config.max_tokens, size)
 
     @torch.no_grad()
     def ask(self, split: str) -> dict[str, np.ndarray]:
@@ -181,14 +170,10 @@ class SpelledAnswers(SpelledNumbers):
         found = empty_guesses(self.questions(split)) | {name: drawn[name] for name in COLUMNS[1:]}
         made, device = self.batches(split, _ROWS), self.model.device
         with evaluating(self.model):
-            for part, batch in zip(made.parts, made.batches, strict=True):
-                there = batch["place"] >= 0
-                at = np.array(part)[there.cpu().numpy()]
-                if len(at):
-                    fields = {key: value.to(device)[there.to(device)] for key, value in batch.items()}
-                    fields.pop("spelled")
-                    tokens = self._likeliest(fields, fields.pop("place")).tolist()
-                    found["best"][at] = [self.spelling.value(row) for row in tokens]
+            for at, fields in placed_rows(made, device):
+                fields.pop("spelled")
+                tokens = self._likeliest(fields, fields.pop("place")).tolist()
+                found["best"][at] = [self.spelling.value(row) for row in tokens]
         return found
 
     def _likeliest(self, fields: dict[str, Tensor], place: Tensor) -> Tensor:
