@@ -162,10 +162,12 @@ class NumberTrainer(AtomicCheckpoints):
     def _check_rows(self, name: str, rows: Any) -> None:
         """Refuses a data set of texts, or of rows of a bare tokenizer; a collator of one's own may take any rows."""
         model = self._numbers
-        if model is not None and rows is not None and hasattr(rows, "__len__") and not len(rows):
+        if model is None or not hasattr(rows, "__len__"):
+            return
+        if not len(rows):
             raise ValueError(f"{name} is empty: {ENCODE}")
-        can_look = hasattr(rows, "__getitem__") and hasattr(rows, "__len__") and not isinstance(rows, Mapping)
-        if model is None or not isinstance(self.data_collator, NumberCollator) or not can_look or not len(rows):
+        can_look = hasattr(rows, "__getitem__") and not isinstance(rows, Mapping)
+        if not isinstance(self.data_collator, NumberCollator) or not can_look:
             return
         row = rows[0]
         if not hasattr(row, "keys") or "input_ids" not in row:
