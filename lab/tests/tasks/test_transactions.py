@@ -57,10 +57,10 @@ def test_difference_of_f1_with_an_interval() -> None:
     ours, base = (np.where(draws.random(2000) < wrong, ~gold, gold) for wrong in (0.05, 0.15))
     found = f1_difference(gold, [ours, ours], [base], np.arange(2000) // 10, resamples=500)
     exact = reference.f1_score(gold, ours) - reference.f1_score(gold, base)
-    assert found["difference"] == pytest.approx(exact) and found["low"] < exact < found["high"]
+    assert found["estimate"] == pytest.approx(exact) and found["low"] < exact < found["high"]
     assert found["low"] > 0 and found["clusters"] == 200
     same = f1_difference(gold, [base], [base], np.arange(2000), resamples=100)
-    assert same["low"] == same["high"] == same["difference"] == 0
+    assert same["low"] == same["high"] == same["estimate"] == 0
 
 
 def test_a_hidden_number_cannot_be_read_off_the_input() -> None:
@@ -141,11 +141,16 @@ def test_all_rows_of_the_table_from_the_engine(tmp_path: Path) -> None:
         assert 0 <= trial["figures"]["test"]["f1"] <= 1 and trial["config"]["split"] == "user", name
         losses = trial["figures"]["training"]["losses"]
         assert (losses[0]["numbers"] > 0) == (name != "baseline"), name
-    assert set(against_base(grid, tmp_path, "ours")["f1"]) == {"difference", "low", "high", "clusters"}
+    assert set(against_base(grid, tmp_path, "ours")["f1"]) == {"estimate", "low", "high", "clusters"}
     assert all(recompute(grid, tmp_path).values())
     write_comparison(grid, tmp_path)
     table = (tmp_path / "cards" / "compare.md").read_text("utf-8")
-    assert "| frequencies |" in table and "split by user" in table and "| ours |" in table
+    assert (
+        "transactions, test, less baseline" in table
+        and "| frequencies |" in table
+        and "split by user" in table
+        and "| ours |" in table
+    )
 
 
 def test_a_file_is_read_once_for_all_trials(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def f1_difference(
     Example:
         >>> gold = np.array([True, False] * 20)
         >>> found = f1_difference(gold, [gold], [~gold], np.arange(40), resamples=200)
-        >>> found["difference"], found["low"], found["high"]
+        >>> found["estimate"], found["low"], found["high"]
         (1.0, 1.0, 1.0)
     """
     _, place = np.unique(clusters, return_inverse=True)
@@ -98,7 +98,7 @@ def f1_difference(
     whole = np.ones((1, count))
     difference = float((_mean_f1(sides[0], gold, whole) - _mean_f1(sides[1], gold, whole))[0])
     low, high = np.quantile(np.concatenate(low_high), [0.025, 0.975])
-    return {"difference": difference, "low": float(low), "high": float(high), "clusters": count}
+    return {"estimate": difference, "low": float(low), "high": float(high), "clusters": count}
 
 
 def _mean_f1(side: list[tuple[np.ndarray, np.ndarray]], gold: np.ndarray, weight: np.ndarray) -> np.ndarray:
