@@ -30,6 +30,8 @@ __all__ = ["TaskTables", "data_fields"]
 _PLANS = load_yaml("numerate_lab.papers.luna2022")
 _NAMES = ("tatqa_dataset_{}.json", "{}.json", "{}.json.gz")
 """Files of TAT-QA by split: the official names, and short ones."""
+_FORM = ".2f"
+"""As many decimals as the paper has."""
 
 
 @paper("luna-table3", "luna-table4", "luna-table5")
@@ -169,18 +171,22 @@ def _by_column(table: str, name: str, grid: Grid, results: Results, options: Opt
     rows: dict[str, dict[str, Any]] = {}
     for row, runs in results.items():
         rows[row] = {
-            label: figure_cell([column.of(run.figures) for run in runs], column.form, column.factor)
+            label: figure_cell([column.of(run.figures) for run in runs], _FORM, column.factor)
             for label, column in columns.items()
         } | {"seeds": len(runs)}  # fmt: skip
     for row, figures in baselines_of(grid, options.output).items():
-        rows[row] = {label: figure_cell([one.of(figures)], one.form, one.factor) for label, one in columns.items()}
+        # As texts: a bound such as `oracle` is not the best of a column.
+        values = {label: (one.of(figures), one.factor) for label, one in columns.items()}
+        rows[row] = {
+            label: f"{factor * value:{_FORM}}" for label, (value, factor) in values.items() if value is not None
+        }
     theirs = {
         row: {label: _published(one) for label, one in zip(columns, figures, strict=True) if one}
         for row, figures in plan["paper"].items()
     }
     best: Any = {column.label: column.best for column in columns.values()}
     return report_table(
-        rows, {label: one.form for label, one in columns.items()} | {"seeds": ".0f"}, best=best, paper=theirs or None,
+        rows, dict.fromkeys(columns, _FORM) | {"seeds": ".0f"}, best=best, paper=theirs or None,
         corner="row", title=f"{about['about']}: {plan['about']}",
         notes=[*task.notes(), *plan["notes"], *about["notes"]],
     )  # fmt: skip
@@ -203,13 +209,13 @@ def _by_group(table: str, name: str, grid: Grid, results: Results, options: Opti
             found = [run.figures.get(f"test by {title}", {}).get(label, {}).get(measure) for run in runs]
             known = [one for one in found if one is not None]
             if known:
-                rows[row][label] = figure_cell([one["value"] for one in known], ".2f", 100.0)
+                rows[row][label] = figure_cell([one["value"] for one in known], _FORM, 100.0)
                 counts[label] = known[0]["count"]
     theirs = {
         row: dict(zip((label for _, label in labels), some, strict=False)) for row, some in about["paper"].items()
     }
     asked = ", ".join(f"{label} {count}" for label, count in counts.items())
     return report_table(
-        rows, dict.fromkeys((label for _, label in labels), ".2f"), best="max", paper=theirs, corner="row",
+        rows, dict.fromkeys((label for _, label in labels), _FORM), best="max", paper=theirs, corner="row",
         title=about["about"], notes=[f"Questions: {asked}.", *grid.task_class(grid.trial).notes(), *about["notes"]],
     )  # fmt: skip
