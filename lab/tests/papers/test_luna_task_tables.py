@@ -140,7 +140,14 @@ def test_table3_of_facts_grows_by_a_start(folder: Path, tmp_path: Path) -> None:
     assert any("1 of 2 encodings are done already" in line for line in lines), "a later start changes no other row"
     text = (tmp_path / "luna-table3-tabfact.md").read_text("utf-8")
     assert cells(text, "luna@distilled")[1] == "66.07 ± 0.5" and cells(text, "luna@distilled")[4] == "62.24 ± 0.4"
+    assert cells(text, "bare")[-1] == cells(text, "luna@distilled")[-1] == "1"
     assert "simple % (paper)" not in text and "| most frequent label |" in text and "less bare" in text
+    # More seeds of one row: the other stays in the table, and is compared with all of them.
+    reproduce("luna-table3", dataclasses.replace(given, starts=starts, seeds=2))
+    text = (tmp_path / "luna-table3-tabfact.md").read_text("utf-8")
+    assert [cells(text, row)[-1] for row in ("bare", "luna@distilled")] == ["2", "1"]
+    compared = json.loads((tmp_path / "luna-tabfact" / "luna@distilled-against-bare.json").read_text("utf-8"))
+    assert len(compared["config"]["other"]) == 2 and len(compared["config"]["one"]) == 1
 
 
 def test_rows_without_a_start_are_left_out_aloud(folder: Path, tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ class TaskTables(Paper):
         for name in chosen:
             check_name("grid", name, known)
         asked = {name: _asked(table, name, options.encoders) for name in chosen}
-        _check_starts(options.starts, {row for rows in asked.values() for row in rows})
+        # Rows of earlier commands are shown, too, so their starts may be given with other rows.
+        _check_starts(options.starts, {row for name in chosen for row in (*asked[name], *_asked(table, name, ()))})
         made = []
         for name, rows in asked.items():
             if not rows:
