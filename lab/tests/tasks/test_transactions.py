@@ -145,7 +145,12 @@ def test_all_rows_of_the_table_from_the_engine(tmp_path: Path) -> None:
     assert all(recompute(grid, tmp_path).values())
     write_comparison(grid, tmp_path)
     table = (tmp_path / "cards" / "compare.md").read_text("utf-8")
-    assert "| frequencies |" in table and "split by user" in table and "| ours |" in table
+    assert (
+        "transactions, test, less baseline" in table
+        and "| frequencies |" in table
+        and "split by user" in table
+        and "| ours |" in table
+    )
 
 
 def test_a_file_is_read_once_for_all_trials(tmp_path: Path) -> None:

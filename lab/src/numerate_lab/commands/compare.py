@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numerate_lab.engine.grid import Grid
     from numerate_lab.engine.task import Log
 
-__all__ = ["compare_encodings", "grid_of", "parsed_options", "parsed_rates"]
+__all__ = ["compare_encodings", "grid_of", "parsed_options", "parsed_rates", "parsed_starts"]
 
 
 def grid_of(
@@ -97,4 +97,22 @@ def parsed_options(texts: Sequence[str]) -> dict[str, Any]:
             found[key] = read_yaml(value, f"--option {key}")
         except YamlError as error:
             raise BadInput(str(error)) from None
+    return found
+
+
+def parsed_starts(texts: Sequence[str]) -> dict[str, str]:
+    """`NAME=FOLDER` each.
+
+    Example:
+        >>> parsed_starts(["pretrained=out/luna"])
+        {'pretrained': 'out/luna'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, folder = text.partition("=")
+        if not name or not folder:
+            raise BadInput(f"--start {text!r}: write NAME=FOLDER, as pretrained=out/luna")
+        if name in found:
+            raise BadInput(f"--start {text!r}: {name!r} is already {found[name]!r}; give each name once")
+        found[name] = folder
     return found

@@ -19,7 +19,8 @@ _TASKS = (
 )
 _TABLES = (
     "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
-    "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates, luna-table2."
+    "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates, "
+    "luna-table2 to -table5."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]
@@ -91,12 +92,17 @@ def add_commands(app: typer.Typer) -> None:
         plain: Annotated[
             str | None, _help("Masked prediction: a file of texts; those without numbers are measured.")
         ] = None,
+        start: Annotated[
+            Names, _help("A model for rows such as luna@pretrained, as pretrained=FOLDER; repeatable.")
+        ] = None,
+        option: Annotated[Names, _help("luna-table3 to -table5: a setting of every training; repeatable.")] = None,
         plugin: Plugins = None,
     ) -> None:
         """Train a paper's models again and render its tables, the paper's figures beside ours.
 
         Trainings that have a result in the folder are not run again, so an interrupted run is resumed.
         """
+        from numerate_lab.commands.compare import parsed_options, parsed_starts
         from numerate_lab.engine.paper_tables import Options
         from numerate_lab.engine.paper_tables import reproduce as run
 
@@ -104,7 +110,8 @@ def add_commands(app: typer.Typer) -> None:
         options = Options(
             output=output, scale=scale, models=tuple(model or ()), encoders=tuple(encoder or ()),
             corpora=tuple(corpus or ()), data=data, seeds=seeds, seconds=seconds, processes=process_count(processes),
-            save=save, recompute=recompute, train=train, plain=plain, log=typer.echo,
+            save=save, recompute=recompute, train=train, plain=plain, starts=parsed_starts(start or []),
+            settings=parsed_options(option or []), log=typer.echo,
         )  # fmt: skip
         run(table, options)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from numerate.errors import BadInput
 from numerate.files import read_yaml
@@ -41,6 +41,8 @@ class Options:
         recompute: Whether to compute stored figures again instead of training.
         train: What is trained: `head`, `all` or `both`.
         plain: A file of texts without numbers.
+        starts: Name -> folder of a model that a row such as `luna@pretrained` starts from.
+        settings: Fields of every trial, over those of the scale.
         log: Prints a line.
     """
 
@@ -57,11 +59,16 @@ class Options:
     recompute: bool = False
     train: str = "head"
     plain: str | None = None
+    starts: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     log: Log = print
 
 
 class Paper:
     """The tables of one paper; register it with `paper`."""
+
+    takes: ClassVar[tuple[str, ...]] = ()
+    """Which of `starts` and `settings` it uses; others are refused, since a wrong row would come of ignoring them."""
 
     def grids(self, table: str, options: Options) -> Sequence[Grid]:
         """The grids behind a table; empty for a table that needs no training."""
@@ -91,6 +98,9 @@ def reproduce(table: str, options: Options) -> None:
     """
     try:
         made: Paper = tables[table]()
+        for name, flag in (("starts", "--start"), ("settings", "--option")):
+            if getattr(options, name) and name not in made.takes:
+                raise ValueError(f"{table} takes no {flag}, got {', '.join(getattr(options, name))}")
         grids = made.grids(table, options)
         if options.recompute:
             _recompute(table, grids, options)
