@@ -24,9 +24,11 @@ _BRACKET = re.compile(
     rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
 )
 _OR = re.compile(
-    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)"
-    rf"| =) {_HEDGE}(?P<other>{_LIST})"
+    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
+    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly )|[ ,]*/)"
+    rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
+_LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
@@ -46,7 +48,7 @@ class Conversion(Rule):
         if skeleton.count(UNIT) < 2:
             return
         for pattern, is_bracket in ((_BRACKET, True), (_OR, False)):
-            if not is_bracket and " or " not in skeleton and "=" not in skeleton and " is " not in skeleton:
+            if not is_bracket and not _LINK.search(skeleton):
                 continue
             for match in pattern.finditer(skeleton):
                 left, right = sentence.within(match["one"]), sentence.within(match["other"])
@@ -81,7 +83,8 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     best = min(values, key=lambda value: abs(value - other.value))
     factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
-    allowed = one_.half * factor + (other.slack if other.hedge else other.last_place) + _RELATIVE * abs(best)
+    place = min(other.last_place, 5.0) if temperature else other.last_place
+    allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
     if abs(best - other.value) <= allowed:

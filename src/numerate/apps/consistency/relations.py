@@ -47,6 +47,14 @@ _PAIRS = [
 _CHANGE = re.compile(
     r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
 )
+_LENGTH = re.compile(
+    r"\b(?:years?|duration|days|months|hours|length|difference|diff|change|range|spread)\b", re.IGNORECASE
+)
+_GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
+_RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
+_PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
+_TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall)\b", re.IGNORECASE)
 
 Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -144,7 +152,8 @@ def find_relations(table: NumberTable) -> list[Relation]:
         used = frozenset((each.target, *each.sources))
         if used in taken or any(used < other for other in sums):
             continue
-        share = _share(values, halves, each, tried + (2 if _is_named(table.header[each.target]) else 7))
+        needed = tried + (2 if _is_named(table.header[each.target]) else 7)
+        share = _share(values, halves, each, 4.0 if each.is_told else needed)
         if share is not None:
             taken.add(used)
             sums |= {used} if each.kind == "row-sum" else set()
@@ -160,6 +169,8 @@ class _Candidate:
     text: str
     formula: Formula
     cost: float = 0.0
+    is_told: bool = False
+    """Whether the names of the columns say so."""
 
 
 def _share(values: np.ndarray, halves: np.ndarray, candidate: _Candidate, needed: float) -> float | None:
@@ -167,7 +178,8 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: _Candidate, needed
     known, holds = _holding(values, halves, candidate.target, candidate.formula)
     count, right = int(known.sum()), int(holds.sum())
     least = 0.9 if count < 200 else 0.98
-    if right < 3 or right < (count - 1 if count < 12 else least * count):
+    # Names that say what the column is computed from need fewer rows as a proof: `From`, `To`, `Years`.
+    if right < (2 if candidate.is_told else 3) or right < (count - 1 if count < 12 else least * count):
         return None
     if any(np.ptp(values[known, source]) == 0 for source in candidate.sources):
         return None
@@ -215,19 +227,25 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
         for run in _runs(columns, columns.index(target)):
             if not any(table.is_year(each) for each in run):
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
-                yield _Candidate("row-sum", target, run, text, _sum(run))
+                told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
+                yield _Candidate("row-sum", target, run, text, _sum(run), is_told=told)
     for target in likely:
         others = [each for each in columns if each != target]
         for index, a in enumerate(others):
             for b in others[index + 1 :]:
-                yield _Candidate("product", target, (a, b), f"{name[target]} = {name[a]} x {name[b]}", _product(a, b))
+                told = _is_price(name[a], name[b], name[target])
+                text = f"{name[target]} = {name[a]} x {name[b]}"
+                yield _Candidate("product", target, (a, b), text, _product(a, b), is_told=told)
+    yield from _down_the_rows(table, likely, columns)
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
             blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
             wrap = 1440.0 if table.is_clock(a) and table.is_clock(b) else 0.0
             text = f"{name[target]} = {name[b]} - {name[a]}"
             if not (table.is_year(target) and not blur):
-                yield _Candidate("difference", target, (a, b), text, _difference(a, b, blur, wrap), blur)
+                told = _LENGTH.search(name[target]) is not None and _is_span(name[a], name[b])
+                formula = _difference(a, b, blur, wrap)
+                yield _Candidate("difference", target, (a, b), text, formula, blur, told)
             if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
                 continue
             for scale in (100.0, 1.0):
@@ -241,7 +259,83 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
         ratio = known or _constant(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
-            yield _Candidate("ratio", target, (a,), text, _scaled(a, ratio), -6.0 if known else 4.0)
+            cost = -6.0 if known else 4.0
+            yield _Candidate("ratio", target, (a,), text, _scaled(a, ratio), cost, known is not None)
+
+
+def _is_span(one: str, other: str) -> bool:
+    """Whether two columns are the begin and the end of something."""
+    low, high = _LOW.search(one), _HIGH.search(other)
+    return low is not None and high is not None and (low[0].lower(), high[0].lower()) in _PAIRS
+
+
+def _is_price(one: str, other: str, target: str) -> bool:
+    """Whether two columns are a count and a price, and the target what is to pay."""
+    counted = _COUNTED.search(one), _COUNTED.search(other)
+    priced = _PRICED.search(one), _PRICED.search(other)
+    return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
+
+
+def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) -> Iterator[_Candidate]:
+    """Relations with the row above or below: growth and change since the last year, running totals."""
+    name = table.header
+    for target in likely:
+        growth, running = _GROWTH.search(name[target]), _RUNNING.search(name[target])
+        if not growth and not running:
+            continue
+        for source in columns:
+            if source == target or table.is_year(source) or table.is_clock(source) or table.is_percent(source):
+                continue
+            if running:
+                text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
+                yield _Candidate("running", target, (source,), text, _running(source, target), is_told=True)
+                continue
+            for back in (1, -1):
+                row = "last" if back == 1 else "next"
+                if table.is_percent(target):
+                    text = f"{name[target]} = growth of {name[source]} since the {row} row in %"
+                    formula = _growth_of_rows(source, back)
+                else:
+                    text = f"{name[target]} = {name[source]} less that of the {row} row"
+                    formula = _change_of_rows(source, back)
+                yield _Candidate("row-growth", target, (source,), text, formula, -1.0, is_told=True)
+
+
+def _shifted(column: np.ndarray, back: int) -> np.ndarray:
+    """The cells of the row before (1) or behind (-1); NaN where there is none."""
+    moved = np.roll(column, back)
+    moved[0 if back == 1 else -1] = np.nan
+    return moved
+
+
+def _growth_of_rows(source: int, back: int) -> Formula:
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        old, new = _shifted(values[:, source], back), values[:, source]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = 100 * (new / old - 1)
+            half = halves[:, source]
+            slack = 100 * (half + _shifted(half, back) * np.abs(new / old)) / np.abs(old)
+        return np.where(np.isfinite(expected), expected, np.nan), slack
+
+    return formula
+
+
+def _change_of_rows(source: int, back: int) -> Formula:
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        half = halves[:, source]
+        both = half + _shifted(half, back)
+        return values[:, source] - _shifted(values[:, source], back), np.where(both < 1.0, both, 0.0)
+
+    return formula
+
+
+def _running(source: int, target: int) -> Formula:
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = _shifted(values[:, target], 1) + values[:, source]
+        half = halves[:, source] + halves[:, target]
+        return expected, np.where(half < 1.0, half, 0.0)
+
+    return formula
 
 
 def _is_named(header: str) -> bool:
