@@ -70,9 +70,13 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
         return None
-    if not _is_conversion(one_.unit, other.unit, len(other.numerals) > 1):
+    mixed = len(other.numerals) > 1 or len(one_.numerals) > 1
+    if not _is_conversion(one_.unit, other.unit):
         return None
     values = converted(one_.value, one_.unit, other.unit)
+    # `6 weeks (42 days)` is a conversion, `3 days (12 hours)` says how long each took.
+    if dimension_name(one_.unit) == "time" and not mixed and values and not 0.6 < other.value / values[0] < 1.7:
+        return None
     temperature = dimension_name(one_.unit) == "temperature"
     if temperature:
         values += converted(one_.value, one_.unit, other.unit, difference=True)
@@ -106,10 +110,10 @@ def _digits(quantity: Quantity) -> int:
     return len(str(round(abs(quantity.value) / quantity.last_place))) if quantity.last_place else 0
 
 
-def _is_conversion(unit: str, other: str, is_mixed: bool) -> bool:
+def _is_conversion(unit: str, other: str) -> bool:
     """Two units of different systems; `a 12 km (300 m) climb` is none, `95 minutes (1 h 35 min)` is one."""
     if dimension_name(unit) == "time":
-        return is_mixed
+        return True
     if system_of(unit) != system_of(other):
         return True
     return bool(_DIFFERENT_UNITS & {unit, other})

@@ -122,7 +122,7 @@ SCORES = [
         rf"{_SCORE}{_NO_NUMBER}{{0,30}}?(?:,| -| –|\(| by| with| for|:) ?(?:an? |the )?(?:[a-z]+ )?"
         rf"(?:margin|lead|majority|advantage|difference|deficit|gap) of {_M}(?: {_UNITS})?\b"
     ),
-    re.compile(rf"{_SCORE}, (?:winning|losing|won|lost|a (?:win|victory|defeat) )(?:it )?by {_M} {_UNITS}"),
+    re.compile(rf"{_SCORE}, (?:(?:winning|losing|won|lost|a (?:win|victory|defeat)) (?:it )?)?by {_M} {_UNITS}"),
     re.compile(rf"\b(?:won|lost|win|victory|beat{_NO_NUMBER}{{1,40}}?|defeated{_NO_NUMBER}{{1,40}}?) by "
                rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
     re.compile(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{_NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),

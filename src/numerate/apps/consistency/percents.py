@@ -102,6 +102,9 @@ _POINTS = re.compile(
 _POINTS_BEFORE = re.compile(
     rf"\bby {slot('p', COUNT)} (?:percentage )?points?,? from {slot('a', PERCENT)} to {slot('b', PERCENT)}"
 )
+_POINTS_UP = re.compile(
+    rf"{slot('b', PERCENT)}{_FILL}, (?:up|down) (?:by )?{slot('p', COUNT)} (?:percentage )?points? from {slot('a', PERCENT)}"
+)
 _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
 _NOUNS = r"(?: [a-z\-]+){0,4}?"
@@ -165,7 +168,7 @@ class Percents(Rule):
             for match in matches(skeleton, _SHARES):
                 yield from self._share(sentence, match)
             if "point" in skeleton:
-                for pattern in (_POINTS, _POINTS_BEFORE):
+                for pattern in (_POINTS, _POINTS_BEFORE, _POINTS_UP):
                     for match in pattern.finditer(skeleton):
                         yield from self._points(sentence, match)
         if "from " in skeleton and any(word in skeleton for word in _TIMES):
@@ -227,7 +230,7 @@ class Percents(Rule):
         if not _comparable(a, b) or a.value <= 0 or b.value <= 0 or (match["before"] or "") in _HEDGED_TIMES:
             return
         real = b.value / a.value
-        if factor / 1.18 <= real <= factor * 1.3 or (a.hedge or b.hedge):
+        if factor / 1.16 <= real <= factor * 1.16 or (a.hedge or b.hedge):
             return
         message = f"From {a.text} to {b.text} is a factor of {plain(real)}, which is not {match['word']}."
         yield finding_at("percent", b, message, meant=a.value * factor, others=[a])

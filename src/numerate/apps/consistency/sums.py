@@ -39,7 +39,7 @@ _AFTER = [
         rf"|altogether|all told|combined)\b")),
     # `brought his total to 18`, `which add up to 18`, `for 18 overall`: the verb says that these are the parts.
     (('total', 'up to', 'sum to', 'amount'), re.compile(
-        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?:br(?:ought|ings?|inging)|ma(?:de|kes?|king)"
+        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de|kes?|king)"
         rf"|t(?:akes?|ook|aking)|g(?:ave|ives?|iving)|rais(?:ed|es|ing)|lift(?:ed|s|ing)|for|add(?:s|ed|ing)?"
         rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined|grand"
         rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at) {_TOTAL}(?! (?:more|other))")),
@@ -62,11 +62,11 @@ _BEFORE = [
     # The remaining ones complete the whole.
     (('remaining', 'other', 'rest', 'remainder'), re.compile(
         rf"\bof (?:the |its |their |these |all |his |her )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, (?P<parts>{_Q}(?: {_WORD}){{1,7}}?"
-        rf"(?:,| and|;|, and|, while)(?: the)? (?:remaining|other|rest \(|remainder \(){_REST_Q})(?=[ .;),]|$)")),
+        rf"(?:,| and|;|, and|, while)(?: the)? (?P<sure>remaining|other|rest \(|remainder \(){_REST_Q})(?=[ .;),]|$)")),
     (('leaving', ' left', 'remain'), re.compile(
         rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
-        rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?:leaving|which left|so that|and) {_Q})"
-        rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))(?P<left>(?: left| remain[a-z]*)?)")),
+        rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
+        rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
     ((' (',), re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)")),
     (('a total of',), re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)")),
     (('in all', 'in total'), re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)")),
@@ -132,6 +132,7 @@ _OPEN = re.compile(
     r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
+_COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
@@ -165,7 +166,9 @@ class Sums(Rule):
         parts = [part for part in parts if part is not total]
         if not _may_add(parts, total, share_unit=": " in match[0]):
             return
-        if _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
+        # Verbs that complete the whole speak for themselves; then only the words of the parts are looked at.
+        named = _COMPLETE.sub("", match["parts"]) if "sure" in match.groupdict() else match[0]
+        if _OPEN.search(named) or total.value < max(part.value for part in parts):
             return
         if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
             return
