@@ -46,9 +46,9 @@ BEGUN_AND_ENDED = [
         rf"|stepped down|completed|demolished)(?: [a-z]+){{0,2}}? (?:in|on) {_B},? after {_D}(?=[.,;)]|$| of| in)")),
     (("began", "started", "opened", "begun", "founded"), re.compile(
         rf"\b(?:began|started|opened|begun|founded|commenced)(?: [a-z]+){{0,3}}? (?:in|on) {_A}"
-        rf"(?P<between>{_NO_TIME}{{0,40}}?)\b(?:ended|finished|completed|closed|concluded|dissolved)"
-        rf"(?: [a-z]+){{0,2}}? (?:in|on) {_B},? (?:(?:and |which )?(?:took|lasted|lasting|taking|a (?:span|period|total) of"
-        rf"|having (?:lasted|taken)|after)) {_D}(?=[ .,;)]|$)")),
+        rf"(?P<between>{_NO_TIME}{{0,40}}?)\b(?:ended|finished|completed|closed|concluded|dissolved|lasted"
+        rf"|continued|ran|stayed|served)(?: [a-z]+){{0,2}}? (?:in|on|until|till) {_B},? (?:(?:and |which )?(?:took|lasted|lasting|taking|a (?:span|period|total) of"
+        rf"|having (?:lasted|taken)|after) )?{_D}(?=[.,;)]|$| in all| in total| altogether)")),
 ]  # fmt: skip
 _AGED = r"(?:at the age of|aged|at age|at)"
 LIVES = [
@@ -120,13 +120,13 @@ SCORES = [
     re.compile(rf"{_SCORE}(?:,| \(|,? (?:for|with|giving [a-z]+)) ?(?:an? )?{_M}[ -]{_UNITS} {_RESULT}"),
     re.compile(
         rf"{_SCORE}{_NO_NUMBER}{{0,30}}?(?:,| -| –|\(| by| with| for|:) ?(?:an? |the )?(?:[a-z]+ )?"
-        rf"(?:margin|lead|majority|advantage|difference|deficit|gap) of {_M}(?: {_UNITS})?\b"
+        rf"(?:margin|lead|majority|advantage|difference|deficit|gap) of {_M}(?: {_UNITS})?(?=[ .,;)]|$)"
     ),
     re.compile(rf"{_SCORE}, (?:(?:winning|losing|won|lost|a (?:win|victory|defeat)) (?:it )?)?by {_M} {_UNITS}"),
     re.compile(rf"\b(?:won|lost|win|victory|beat{_NO_NUMBER}{{1,40}}?|defeated{_NO_NUMBER}{{1,40}}?) by "
                rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
     re.compile(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{_NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
     re.compile(
-        rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference) of {_M}\b"
+        rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference) of {_M}(?=[ .,;)]|$)"
     ),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,8 @@ class Differences(Rule):
         a, b, d = (sentence.get(match, name) for name in "abd")
         if not a.comparable(b) or not _same_money(b, d) or d.value <= 0:
             return
+        if " than " in match[0]:
+            a = dataclasses.replace(a, before="")  # `80 more than the 1,250` is no hedge
         real = abs(b.value - a.value)
         slack = 0.0 if exact else a.slack + b.slack + d.slack
         if not exact and all(each.unit is None and each.half == 0.5 and not each.hedge for each in (a, b, d)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ _SHARES = [
     (
         (" of ", " on "),
         re.compile(
-            rf"\b{_P}(?: [a-z]+)? (?:of|on|off) (?:an? |the )?{slot('b', MONEY + COUNT)}{_NOUNS} (?:is|was|equals|makes|comes to|amounts to|=|gives)"
+            rf"{_P}(?: [a-z]+)? (?:of|on|off) (?:an? |the )?{slot('b', MONEY + COUNT)}{_NOUNS} (?:is|was|equals|makes|comes to|amounts to|=|gives)"
             rf" {slot('a', MONEY + COUNT)}(?=[ .,;)]|$)"
         ),
     ),
@@ -180,6 +181,8 @@ class Percents(Rule):
         if not _comparable(a, b) or a.value == 0 or YEAR in (a.group, b.group):
             return
         way = match["way"] or match.groupdict().get("way2") or ""
+        if " than " in match[0]:
+            a = dataclasses.replace(a, before="")  # `50% more than $5 million` is no hedge
         sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}|{_LESS}", way) else 1
         asked = sign * abs(p.value)
         changes = [_ratio(b, high, a, not high) - 1 for high in (False, True)]

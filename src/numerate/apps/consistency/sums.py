@@ -46,6 +46,11 @@ _AFTER = [
     (('in all', 'in total', 'altogether', 'all told', 'combined', 'overall', 'together'), re.compile(
         rf"{_PARTS}(?:,|;|:| -| –)? (?:so |or |making |makes? |for |that is |i\.e\. |altogether |together |in all |in total )"
         rf"{{1,2}}{_TOTAL}(?: [a-z]+){{0,2}}(?: in all| in total| altogether| all told| combined| overall)?(?=[.,;)]|$)")),
+    (('make up', 'made up', 'form', 'constitute', 'compris'), re.compile(
+        rf"{_PARTS} (?P<sure>make up|made up|formed|forms?|constitutes?|constituted|compris(?:e|es|ed)) (?:the|an?|its|their)"
+        rf"(?: [a-z]+){{1,3}}? of {_TOTAL}")),
+    (('in all', 'in total', 'altogether'), re.compile(
+        rf"{_ITEMS}, (?:playing |from |in |for |out of )?{_TOTAL}(?: [a-z]+){{0,2}} (?P<sure>in all|in total|altogether)\b")),
     (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
     (('wins',), re.compile(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
