@@ -25,7 +25,8 @@ _BRACKET = re.compile(
 )
 _OR = re.compile(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
-    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly )|[ ,]*/)"
+    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly"
+    rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
 _LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")

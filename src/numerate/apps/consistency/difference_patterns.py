@@ -41,13 +41,15 @@ BEGUN_AND_ENDED = [
         rf"\b(?:in|on|since|from) {_A}(?P<between>{_NO_TIME}{{0,60}}?)\b(?:in|on|until) {_B}(?:,| -| –|\(| \()?"
         rf" ?(?:(?:only|just|exactly|some|fully) )?{_D} (?:later|afterwards)\b")),
     ((" after ",), re.compile(
-        rf"\b(?:opened|founded|began|started|joined|established|launched|built|born|appointed|elected)(?: [a-z]+){{0,4}}?"
+        rf"\b(?:opened|founded|began|started|joined|established|launched|built|born|appointed|elected)(?:"
+        rf" [a-z]+){{0,4}}?"
         rf" (?:in|on) {_A}(?P<between>{_NO_TIME}{{0,40}}?)\b(?:closed|ended|left|retired|finished|dissolved|resigned"
         rf"|stepped down|completed|demolished)(?: [a-z]+){{0,2}}? (?:in|on) {_B},? after {_D}(?=[.,;)]|$| of| in)")),
     (("began", "started", "opened", "begun", "founded"), re.compile(
         rf"\b(?:began|started|opened|begun|founded|commenced)(?: [a-z]+){{0,3}}? (?:in|on) {_A}"
         rf"(?P<between>{_NO_TIME}{{0,40}}?)\b(?:ended|finished|completed|closed|concluded|dissolved|lasted"
-        rf"|continued|ran|stayed|served)(?: [a-z]+){{0,2}}? (?:in|on|until|till) {_B},? (?:(?:and |which )?(?:took|lasted|lasting|taking|a (?:span|period|total) of"
+        rf"|continued|ran|stayed|served)(?: [a-z]+){{0,2}}? (?:in|on|until|till) {_B},? (?:(?:and |which"
+        rf" )?(?:took|lasted|lasting|taking|a (?:span|period|total) of"
         rf"|having (?:lasted|taken)|after) )?{_D}(?=[.,;)]|$| in all| in total| altogether)")),
 ]  # fmt: skip
 _AGED = r"(?:at the age of|aged|at age|at)"
@@ -107,9 +109,11 @@ CHANGES = [
     ((" from ",), re.compile(rf"{_Y}{_WORDS}, (?:up|down) (?:by )?{_C}{_POINTS} from (?:the )?{_X}")),
     ((" than ",), re.compile(
         rf"{_Y}{_WORDS}, (?:which is |that is |or )?{_C} (?:[a-z]+ )?(?:more|fewer|less|higher|lower|longer|shorter"
-        rf"|taller|heavier|lighter|larger|smaller|older|younger)(?: [a-z]+)? than (?:the |its )?(?:[a-z' ]{{0,20}} )?{_X}")),
+        rf"|taller|heavier|lighter|larger|smaller|older|younger)(?: [a-z]+)? than (?:the |its )?(?:[a-z'"
+        rf" ]{{0,20}} )?{_X}")),
     (("between ",), re.compile(
-        rf"\b(?:difference|gap|distance|spread) between {_X}{_WORDS} and {_Y}{_WORDS} (?:is|was|equals|of|amounts to) {_C}")),
+        rf"\b(?:difference|gap|distance|spread) between {_X}{_WORDS} and {_Y}{_WORDS} (?:is|was|equals|of"
+        rf"|amounts to) {_C}")),
 ]  # fmt: skip
 _S, _T, _M = slot("a", COUNT), slot("b", COUNT), slot("d", COUNT)
 _SCORE = rf"(?<![–—-]){_S} ?[–—-] ?{_T}(?! ?[–—-])"
@@ -127,6 +131,7 @@ SCORES = [
                rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
     re.compile(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{_NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
     re.compile(
-        rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference) of {_M}(?=[ .,;)]|$)"
+        rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference)"
+        rf" of {_M}(?=[ .,;)]|$)"
     ),
 ]  # fmt: skip

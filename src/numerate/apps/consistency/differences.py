@@ -161,7 +161,7 @@ def _same_money(b: Quantity, d: Quantity) -> bool:
 
 
 def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:
-    """Whether the duration fits two other times of the sentence: `founded in 1902, moved in 1950 ..., 85 years later`."""
+    """Whether the duration fits two other times of the sentence: `begun in 1902, moved in 1950, 85 years later`."""
     times = [each for each in sentence.quantities if each.group in ("year", "date")]
     if len(times) < 3:
         return False

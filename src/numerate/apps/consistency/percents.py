@@ -64,14 +64,16 @@ _CHANGES = [
     (
         (" from ",),
         re.compile(
-            rf"\b{_FROM}{_FILL}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up|down) )(?:by )?{_P}"
+            rf"\b{_FROM}{_FILL}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up|down)"
+            rf" )(?:by )?{_P}"
         ),
     ),
     ((" from ",), re.compile(rf"\b{_FROM}{_FILL}(?:, | \()an? {_P} (?P<way>{_RISE}|{_DROP})")),
     (
         (" than ", " above ", " below "),
         re.compile(
-            rf"{_B}{_FILL}, (?:which is |or |that is )?{_P} (?P<way>(?:{_MORE}|{_LESS})(?= than )|above|below)(?: than)? (?:the |its |an? )?(?:[a-z'’]+ ){{0,4}}?(?:of )?{_A}"
+            rf"{_B}{_FILL}, (?:which is |or |that is )?{_P} (?P<way>(?:{_MORE}|{_LESS})(?= than )|above"
+            rf"|below)(?: than)? (?:the |its |an? )?(?:[a-z'’]+ ){{0,4}}?(?:of )?{_A}"
         ),
     ),
     (
@@ -104,7 +106,8 @@ _POINTS_BEFORE = re.compile(
     rf"\bby {slot('p', COUNT)} (?:percentage )?points?,? from {slot('a', PERCENT)} to {slot('b', PERCENT)}"
 )
 _POINTS_UP = re.compile(
-    rf"{slot('b', PERCENT)}{_FILL}, (?:up|down) (?:by )?{slot('p', COUNT)} (?:percentage )?points? from {slot('a', PERCENT)}"
+    rf"{slot('b', PERCENT)}{_FILL}, (?:up|down) (?:by )?{slot('p', COUNT)} (?:percentage )?points? from"
+    rf" {slot('a', PERCENT)}"
 )
 _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
@@ -139,13 +142,15 @@ _SHARES = [
     (
         (" in ",),
         re.compile(
-            rf"(?<![a-z] [–-]){slot('a', COUNT)} in (?:every )?{_WHOLE}{_NOUNS}(?: \(|, or |, i\.e\. |, that is ){_P}(?=[),. ])"
+            rf"(?<![a-z] [–-]){slot('a', COUNT)} in (?:every )?{_WHOLE}{_NOUNS}(?: \(|, or |, i\.e\. |, that is"
+            rf" ){_P}(?=[),. ])"
         ),
     ),
     (
         (" of ", " on "),
         re.compile(
-            rf"{_P}(?: [a-z]+)? (?:of|on|off) (?:an? |the )?{slot('b', MONEY + COUNT)}{_NOUNS} (?:is|was|equals|makes|comes to|amounts to|=|gives)"
+            rf"{_P}(?: [a-z]+)? (?:of|on|off) (?:an? |the )?{slot('b', MONEY + COUNT)}{_NOUNS} (?:is|was|equals"
+            rf"|makes|comes to|amounts to|=|gives)"
             rf" {slot('a', MONEY + COUNT)}(?=[ .,;)]|$)"
         ),
     ),

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.formulas import (
+    Formula,
+    change_of_rows,
+    difference_of,
+    growth_of,
+    growth_of_rows,
+    product_of,
+    quotient_of,
+    running_total,
+    scaled_by,
+    sum_of,
+)
 from numerate.apps.consistency.table_numbers import header_unit
 from numerate.apps.findings import Finding
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
@@ -56,9 +67,6 @@ _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|i
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall)\b", re.IGNORECASE)
-
-Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""(rows, columns) values and half steps -> expected values and their slack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +236,14 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
             if not any(table.is_year(each) for each in run):
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
                 told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
-                yield _Candidate("row-sum", target, run, text, _sum(run), is_told=told)
+                yield _Candidate("row-sum", target, run, text, sum_of(run), is_told=told)
     for target in likely:
         others = [each for each in columns if each != target]
         for index, a in enumerate(others):
             for b in others[index + 1 :]:
                 told = _is_price(name[a], name[b], name[target])
                 text = f"{name[target]} = {name[a]} x {name[b]}"
-                yield _Candidate("product", target, (a, b), text, _product(a, b), is_told=told)
+                yield _Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
     yield from _down_the_rows(table, likely, columns)
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
@@ -244,23 +252,23 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
             text = f"{name[target]} = {name[b]} - {name[a]}"
             if not (table.is_year(target) and not blur):
                 told = _LENGTH.search(name[target]) is not None and _is_span(name[a], name[b])
-                formula = _difference(a, b, blur, wrap)
+                formula = difference_of(a, b, blur, wrap)
                 yield _Candidate("difference", target, (a, b), text, formula, blur, told)
             if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
                 continue
             for scale in (100.0, 1.0):
                 unit = " in %" if scale > 1 else ""
                 text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
-                yield _Candidate("growth", target, (a, b), text, _growth(a, b, scale))
+                yield _Candidate("growth", target, (a, b), text, growth_of(a, b, scale))
                 text = f"{name[target]} = {name[a]} / {name[b]}{unit}"
-                yield _Candidate("percentage", target, (a, b), text, _quotient(a, b, scale))
+                yield _Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
         known = _unit_ratio(name[a], name[target])
         ratio = known or _constant(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
             cost = -6.0 if known else 4.0
-            yield _Candidate("ratio", target, (a,), text, _scaled(a, ratio), cost, known is not None)
+            yield _Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
 
 
 def _is_span(one: str, other: str) -> bool:
@@ -288,54 +296,17 @@ def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) ->
                 continue
             if running:
                 text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
-                yield _Candidate("running", target, (source,), text, _running(source, target), is_told=True)
+                yield _Candidate("running", target, (source,), text, running_total(source, target), is_told=True)
                 continue
             for back in (1, -1):
                 row = "last" if back == 1 else "next"
                 if table.is_percent(target):
                     text = f"{name[target]} = growth of {name[source]} since the {row} row in %"
-                    formula = _growth_of_rows(source, back)
+                    formula = growth_of_rows(source, back)
                 else:
                     text = f"{name[target]} = {name[source]} less that of the {row} row"
-                    formula = _change_of_rows(source, back)
+                    formula = change_of_rows(source, back)
                 yield _Candidate("row-growth", target, (source,), text, formula, -1.0, is_told=True)
-
-
-def _shifted(column: np.ndarray, back: int) -> np.ndarray:
-    """The cells of the row before (1) or behind (-1); NaN where there is none."""
-    moved = np.roll(column, back)
-    moved[0 if back == 1 else -1] = np.nan
-    return moved
-
-
-def _growth_of_rows(source: int, back: int) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        old, new = _shifted(values[:, source], back), values[:, source]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            expected = 100 * (new / old - 1)
-            half = halves[:, source]
-            slack = 100 * (half + _shifted(half, back) * np.abs(new / old)) / np.abs(old)
-        return np.where(np.isfinite(expected), expected, np.nan), slack
-
-    return formula
-
-
-def _change_of_rows(source: int, back: int) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        half = halves[:, source]
-        both = half + _shifted(half, back)
-        return values[:, source] - _shifted(values[:, source], back), np.where(both < 1.0, both, 0.0)
-
-    return formula
-
-
-def _running(source: int, target: int) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        expected = _shifted(values[:, target], 1) + values[:, source]
-        half = halves[:, source] + halves[:, target]
-        return expected, np.where(half < 1.0, half, 0.0)
-
-    return formula
 
 
 def _is_named(header: str) -> bool:
@@ -357,61 +328,6 @@ def _runs(columns: list[int], position: int) -> Iterator[tuple[int, ...]]:
         yield tuple(columns[start:position])
     for end in range(len(columns), position + 2, -1):
         yield tuple(columns[position + 1 : end])
-
-
-def _sum(run: tuple[int, ...]) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        some, half = values[:, run], halves[:, run]
-        whole = np.where(np.isfinite(some).sum(1) > 1, np.nansum(some, 1), np.nan)
-        return whole, np.where((half < 0.5).any(1), half.sum(1), 0.0)
-
-    return formula
-
-
-def _product(a: int, b: int) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        expected = values[:, a] * values[:, b]
-        return expected, 1e-6 * np.abs(expected)
-
-    return formula
-
-
-def _difference(a: int, b: int, blur: float, wrap: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        expected = values[:, b] - values[:, a]
-        if wrap:
-            expected = expected % wrap
-        half = halves[:, a] + halves[:, b]
-        return expected, np.where(half < 1.0, half, 0.0) + blur * 0.51
-
-    return formula
-
-
-def _growth(a: int, b: int, scale: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            expected = scale * (values[:, b] / values[:, a] - 1)
-            slack = scale * (halves[:, b] + halves[:, a] * np.abs(values[:, b] / values[:, a])) / np.abs(values[:, a])
-        return expected, slack
-
-    return formula
-
-
-def _quotient(a: int, b: int, scale: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            expected = scale * values[:, a] / values[:, b]
-            slack = np.where(halves[:, a] < 0.5, scale * halves[:, a] / np.abs(values[:, b]), 0.0)
-        return expected, slack
-
-    return formula
-
-
-def _scaled(a: int, ratio: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ratio * values[:, a], abs(ratio) * halves[:, a] + 1e-4 * np.abs(ratio * values[:, a])
-
-    return formula
 
 
 def _constant(table: NumberTable, a: int, target: int) -> float | None:

@@ -31,11 +31,13 @@ _DONE = re.compile(
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
-    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated) )+(?:at )?{_HEDGE}{slot('q', MONEY)}"
+    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated) )+(?:at"
+    rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|(?:is|was) home to) {_HEDGE}{slot('q', UNIT + COUNT)}"
+    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|(?:is|was) home to)"
+    rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
     rf"\b(?:the|its|their|his|her|all|these|this) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"

@@ -23,10 +23,13 @@ _LIST = re.compile(
 _WHOLE = re.compile(
     r"\b(?:split|makeup|make-up|made (?:up )?of|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
     r"|owned|voted|vote |votes|"
-    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded|market share|"
-    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for|apportion\w*"
+    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
+    r"|market share|"
+    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
+    r"|apportion\w*"
     r"|spent on|spends|goes to|went to|portfolio|mixture|blend|"
-    r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party|fuel|use"
+    r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state"
+    r"|party|fuel|use"
     r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
 )
 _REST = re.compile(

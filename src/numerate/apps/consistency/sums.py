@@ -39,18 +39,24 @@ _AFTER = [
         rf"|altogether|all told|combined)\b")),
     # `brought his total to 18`, `which add up to 18`, `for 18 overall`: the verb says that these are the parts.
     (('total', 'up to', 'sum to', 'amount'), re.compile(
-        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de|kes?|king)"
+        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de"
+        rf"|kes?|king)"
         rf"|t(?:akes?|ook|aking)|g(?:ave|ives?|iving)|rais(?:ed|es|ing)|lift(?:ed|s|ing)|for|add(?:s|ed|ing)?"
         rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined|grand"
-        rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at) {_TOTAL}(?! (?:more|other))")),
+        rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at)"
+        rf" {_TOTAL}(?! (?:more|other))")),
     (('in all', 'in total', 'altogether', 'all told', 'combined', 'overall', 'together'), re.compile(
-        rf"{_PARTS}(?:,|;|:| -| –)? (?:so |or |making |makes? |for |that is |i\.e\. |altogether |together |in all |in total )"
-        rf"{{1,2}}{_TOTAL}(?: [a-z]+){{0,2}}(?: in all| in total| altogether| all told| combined| overall)?(?=[.,;)]|$)")),
+        rf"{_PARTS}(?:,|;|:| -| –)? (?:so |or |making |makes? |for |that is |i\.e\. |altogether |together |in"
+        rf" all |in total )"
+        rf"{{1,2}}{_TOTAL}(?: [a-z]+){{0,2}}(?: in all| in total| altogether| all told| combined|"
+        rf" overall)?(?=[.,;)]|$)")),
     (('make up', 'made up', 'form', 'constitute', 'compris'), re.compile(
-        rf"{_PARTS} (?P<sure>make up|made up|formed|forms?|constitutes?|constituted|compris(?:e|es|ed)) (?:the|an?|its|their)"
+        rf"{_PARTS} (?P<sure>make up|made up|formed|forms?|constitutes?|constituted|compris(?:e|es|ed)) (?:the"
+        rf"|an?|its|their)"
         rf"(?: [a-z]+){{1,3}}? of {_TOTAL}")),
     (('in all', 'in total', 'altogether'), re.compile(
-        rf"{_ITEMS}, (?:playing |from |in |for |out of )?{_TOTAL}(?: [a-z]+){{0,2}} (?P<sure>in all|in total|altogether)\b")),
+        rf"{_ITEMS}, (?:playing |from |in |for |out of )?{_TOTAL}(?: [a-z]+){{0,2}} (?P<sure>in all|in total"
+        rf"|altogether)\b")),
     (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
     (('wins',), re.compile(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
@@ -63,10 +69,12 @@ _AFTER = [
 ]  # fmt: skip
 _BEFORE = [
     # A colon or bracket, then nothing but parts.
-    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?: {_PARTS}(?=[.;)]|$)")),
+    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?:"
+        rf" {_PARTS}(?=[.;)]|$)")),
     # The remaining ones complete the whole.
     (('remaining', 'other', 'rest', 'remainder'), re.compile(
-        rf"\bof (?:the |its |their |these |all |his |her )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, (?P<parts>{_Q}(?: {_WORD}){{1,7}}?"
+        rf"\bof (?:the |its |their |these |all |his |her )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, (?P<parts>{_Q}(?:"
+        rf" {_WORD}){{1,7}}?"
         rf"(?:,| and|;|, and|, while)(?: the)? (?P<sure>remaining|other|rest \(|remainder \(){_REST_Q})(?=[ .;),]|$)")),
     (('leaving', ' left', 'remain'), re.compile(
         rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
@@ -118,9 +126,11 @@ _CLASSES = [
 """Words of which a thing has one only."""
 # Each is at one place: `140 work in Bern and 120 in Basel`. Who speaks, owns or likes one thing may do so with another.
 _SAME_PLACE = re.compile(
-    rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay|came|comes?|went"
+    rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
+    rf"|came|comes?|went"
     rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
-    rf"|enrolled|stored|arrived))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?: (?:are|were"
+    rf"|enrolled|stored|arrived))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
+    rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")

@@ -22,26 +22,27 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
+_IS = r"(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) "
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
-    "weight": (r"\b(?:weight|mass)(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
-    "height": (r"\b(?:height|altitude|elevation)(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ",
+    "weight": (r"\b(?:weight|mass)" + _IS, frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
+    "height": (r"\b(?:height|altitude|elevation)" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
-    "length": (r"\blength(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"length", "time", "data", "angle"}), "a length"),
-    "distance": (r"\bdistance(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ",
+    "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
+    "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
+    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)" + _IS,
               frozenset({"length", "angle", "time", "frequency"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity)(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"speed", "frequency", "angle"}), "a speed"),
-    "area": (r"\barea(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"area", "length", "angle"}), "an area"),
-    "volume": (r"\bvolume(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
-    "temperature": (r"\btemperatures?(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ",
+    "speed": (r"\b(?:speed|speeds|velocity)" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
+    "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
+    "temperature": (r"\btemperatures?" + _IS,
                     frozenset({"temperature", "energy", "angle"}), "a temperature"),
     "temperature-change": (
         r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
         frozenset({"temperature", "energy", "angle"}), "a temperature",
     ),
-    "duration": (r"\b(?:duration|running time|runtime|lifetime)(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) ", frozenset({"time"}), "a duration"),
+    "duration": (r"\b(?:duration|running time|runtime|lifetime)" + _IS, frozenset({"time"}), "a duration"),
     "moved": (
         r"\b(?:ran|walked|drove|drives|flew|travel+ed|travels|swam|cycled|hiked|jogged|rowed|sailed|marched) ",
         frozenset({"length", "time", "speed", "angle"}), "a distance",
@@ -66,8 +67,9 @@ _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
-    "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ", "jogged ",
-    "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ", "bake", "frozen ",
+    "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
+    "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
+    "bake", "frozen ",
     "chilled ", "stands ", "stood ", "hold", "held", "contains ",
 )  # fmt: skip
 _ADJECTIVES = {
@@ -78,7 +80,8 @@ _ADJECTIVES = {
 }  # fmt: skip
 _MEASURES = {
     "length": (frozenset({"length", "time", "data", "angle"}), "a length"), "height": (_LENGTH, "a height"),
-    "width": (_LENGTH, "a width"), "depth": (_LENGTH, "a depth"), "diameter": (frozenset({"length", "angle"}), "a length"),
+    "width": (_LENGTH, "a width"), "depth": (_LENGTH, "a depth"),
+    "diameter": (frozenset({"length", "angle"}), "a length"),
     "weight": (frozenset({"mass", "force"}), "a weight"), "duration": (frozenset({"time"}), "a duration"),
     "area": (frozenset({"area", "length"}), "an area"), "volume": (frozenset({"volume", "mass", "data"}), "a volume"),
 }  # fmt: skip
