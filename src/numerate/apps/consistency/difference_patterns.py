@@ -26,7 +26,7 @@ DURATIONS = [
         rf"{_SPAN}(?:,| [a-z ,]{{0,30}}?) (?:lasted|lasting|an? [a-z]+ of|an? (?:[a-z]+ )?{_D} (?:reign|period|span"
         rf"|career|tenure|stretch|spell|run|term))(?: for)? ?{slot('d2', UNIT)}?(?=[ .,;)]|$)")),
     (("from ",), re.compile(
-        rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after|took|spent"
+        rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after|took|spent|for"
         rf"|worked|lived|term of|career of|reign of|tenure of|span of)(?: for)? {_D}(?: [a-z]+){{0,4}}?,? "
         rf"from {_A} {_UNTIL} {_B}")),
     (("(",), re.compile(
@@ -112,7 +112,8 @@ CHANGES = [
         rf"|taller|heavier|lighter|larger|smaller|older|younger)(?: [a-z]+)? than (?:the |its )?(?:[a-z'"
         rf" ]{{0,20}} )?{_X}")),
     (("between ",), re.compile(
-        rf"\b(?:difference|gap|distance|spread) between {_X}{_WORDS} and {_Y}{_WORDS} (?:is|was|equals|of"
+        rf"\b(?:difference|gap|distance|spread) between (?:the |an? )?{_X}{_WORDS} and (?:the |an?"
+        rf" )?{_Y}{_WORDS} (?:is|was|equals|of"
         rf"|amounts to) {_C}")),
 ]  # fmt: skip
 _S, _T, _M = slot("a", COUNT), slot("b", COUNT), slot("d", COUNT)

@@ -70,6 +70,14 @@ _CHANGES = [
     ),
     ((" from ",), re.compile(rf"\b{_FROM}{_FILL}(?:, | \()an? {_P} (?P<way>{_RISE}|{_DROP})")),
     (
+        (" over ", " on ", " from ", " compared ", " against "),
+        re.compile(
+            rf"{_B}{_FILL}, an? {_P} (?P<way>{_RISE}|{_DROP}) (?:over|on|from|compared (?:with|to)|against)"
+            rf" (?:the |its )?"
+            rf"(?:[a-z'’]+ ){{0,3}}?(?:of )?{_A}"
+        ),
+    ),
+    (
         (" than ", " above ", " below "),
         re.compile(
             rf"{_B}{_FILL}, (?:which is |or |that is )?{_P} (?P<way>(?:{_MORE}|{_LESS})(?= than )|above"
@@ -186,7 +194,7 @@ class Percents(Rule):
         if not _comparable(a, b) or a.value == 0 or YEAR in (a.group, b.group):
             return
         way = match["way"] or match.groupdict().get("way2") or ""
-        if " than " in match[0]:
+        if " than " in match[0] or " over " in match[0]:
             a = dataclasses.replace(a, before="")  # `50% more than $5 million` is no hedge
         sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}|{_LESS}", way) else 1
         asked = sign * abs(p.value)

@@ -42,6 +42,7 @@ _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)
 _YEARS = re.compile(
     rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
 )
+_BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
     rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
@@ -121,7 +122,7 @@ class Ranges(Rule):
                 short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`
                 if not short and (match["open"] == "(") == (match["close"] == ")"):
                     yield from self._order(sentence, match)
-            for match in matches(skeleton, (((" and ", " but "), _ENDED),)):
+            for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in _CI.finditer(skeleton):

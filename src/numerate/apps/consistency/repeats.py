@@ -36,7 +36,7 @@ _WORTH = re.compile(
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|(?:is|was) home to)"
+    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|covers|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
@@ -48,6 +48,8 @@ _COUNTED = re.compile(
 )
 _SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{4,}})\b")
 _NOUNS = {
+    "covers": "area",
+    "covered": "area",
     "weighs": "weight",
     "weighed": "weight",
     "employs": "workforce",

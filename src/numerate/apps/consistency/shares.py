@@ -27,7 +27,7 @@ _WHOLE = re.compile(
     r"|market share|"
     r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
     r"|apportion\w*"
-    r"|spent on|spends|goes to|went to|portfolio|mixture|blend|"
+    r"|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend|"
     r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state"
     r"|party|fuel|use"
     r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"

@@ -42,7 +42,8 @@ _AFTER = [
         rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de"
         rf"|kes?|king)"
         rf"|t(?:akes?|ook|aking)|g(?:ave|ives?|iving)|rais(?:ed|es|ing)|lift(?:ed|s|ing)|for|add(?:s|ed|ing)?"
-        rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined|grand"
+        rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined"
+        rf"|grand|{one(COUNT + UNIT)}"
         rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at)"
         rf" {_TOTAL}(?! (?:more|other))")),
     (('in all', 'in total', 'altogether', 'all told', 'combined', 'overall', 'together'), re.compile(
@@ -69,7 +70,7 @@ _AFTER = [
 ]  # fmt: skip
 _BEFORE = [
     # A colon or bracket, then nothing but parts.
-    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?:"
+    ((': ',), re.compile(rf"{_TOTAL}(?:{_NOUN})?(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?:"
         rf" {_PARTS}(?=[.;)]|$)")),
     # The remaining ones complete the whole.
     (('remaining', 'other', 'rest', 'remainder'), re.compile(
@@ -95,14 +96,26 @@ _BEFORE = [
 ]  # fmt: skip
 # Two parts that exclude each other: `15 people, 9 women and 5 men`.
 _OPPOSED = [
+    # `the class of 28 has 15 boys and 14 girls`
+    (
+        (" of ",),
+        re.compile(
+            rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) "
+            rf"(?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)"
+        ),
+    ),
     ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
     ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
-    (('of ',), re.compile(
-        rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)")),
+    (('of ', 'among '), re.compile(
+        rf"\b(?:of|among) (?:the |a total of |these |those |all |our )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf" {_PARTS}(?=[.;)]|$)")),
+    (('of ', 'among '), re.compile(
+        rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
+        rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
 _OPPOSITES = [
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
@@ -120,7 +133,7 @@ _CLASSES = [
         "soldiers civilians", "killed survived", "home away", "gold silver bronze", "officers enlisted",
         "approved rejected", "accepted rejected declined", "present absent", "employed unemployed",
         "freshmen sophomores juniors seniors", "cars trucks buses motorcycles", "dogs cats birds horses",
-        "fiction nonfiction", "open closed", "paperback hardcover", "win lose draw",
+        "petrol diesel electric hybrid", "fiction nonfiction", "open closed", "paperback hardcover", "win lose draw",
     )
 ]  # fmt: skip
 """Words of which a thing has one only."""

@@ -56,6 +56,12 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir) (?:holds|held|can hold|contains) ",
         frozenset({"volume", "mass", "energy", "time"}), "a volume",
     ),
+    "took": (
+        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
+        frozenset({"time"}), "a duration",
+    ),
+    "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
+    "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -70,7 +76,7 @@ _STEMS = (
     "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
-    "chilled ", "stands ", "stood ", "hold", "held", "contains ",
+    "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
