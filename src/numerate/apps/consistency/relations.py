@@ -59,10 +59,14 @@ _CHANGE = re.compile(
     r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
 )
 _LENGTH = re.compile(
-    r"\b(?:years?|duration|days|months|hours|length|difference|diff|change|range|spread)\b", re.IGNORECASE
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread)\b", re.IGNORECASE
 )
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
 _RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
+_LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
+_TAKEN = re.compile(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
+_GIVEN = re.compile(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
@@ -252,6 +256,7 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
             text = f"{name[target]} = {name[b]} - {name[a]}"
             if not (table.is_year(target) and not blur):
                 told = _LENGTH.search(name[target]) is not None and _is_span(name[a], name[b])
+                told = told or _is_profit(name[a], name[b], name[target])
                 formula = difference_of(a, b, blur, wrap)
                 yield _Candidate("difference", target, (a, b), text, formula, blur, told)
             if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
@@ -259,7 +264,9 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
             for scale in (100.0, 1.0):
                 unit = " in %" if scale > 1 else ""
                 text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
-                yield _Candidate("growth", target, (a, b), text, growth_of(a, b, scale))
+                told = scale > 1 and table.is_percent(target) and _is_later(name[a], name[b])
+                told = told and _GROWTH.search(name[target]) is not None
+                yield _Candidate("growth", target, (a, b), text, growth_of(a, b, scale), is_told=told)
                 text = f"{name[target]} = {name[a]} / {name[b]}{unit}"
                 yield _Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
@@ -275,6 +282,21 @@ def _is_span(one: str, other: str) -> bool:
     """Whether two columns are the begin and the end of something."""
     low, high = _LOW.search(one), _HIGH.search(other)
     return low is not None and high is not None and (low[0].lower(), high[0].lower()) in _PAIRS
+
+
+def _is_profit(less: str, whole: str, target: str) -> bool:
+    """Whether the target is what is left of the whole: profit, goal difference."""
+    found = _LEFT.search(target) is not None and _TAKEN.search(less) is not None and _GIVEN.search(whole) is not None
+    return found or tuple(each.strip().upper() for each in (less, whole, target)) in {
+        ("GA", "GF", "GD"),
+        ("A", "F", "GD"),
+    }
+
+
+def _is_later(one: str, other: str) -> bool:
+    """Whether two columns differ by their years: `Population 2010`, `Population 2020`."""
+    years = [_YEAR.search(each) for each in (one, other)]
+    return years[0] is not None and years[1] is not None and int(years[0][0]) < int(years[1][0])
 
 
 def _is_price(one: str, other: str, target: str) -> bool:
@@ -349,7 +371,9 @@ def _constant(table: NumberTable, a: int, target: int) -> float | None:
 
 def _culprit(findings: list[Finding]) -> Finding:
     """The finding whose relation holds most widely, where several relations of a row are broken."""
-    return max(findings, key=lambda each: (each.evidence["share"], each.evidence["kind"] != "ratio"))
+    return max(
+        findings, key=lambda each: (each.evidence["share"], _is_named(each.key or ""), each.evidence["kind"] != "ratio")
+    )
 
 
 def _finding(document: Document, relation: Relation, row: int, actual: float, expected: float) -> Finding:
