@@ -1,4 +1,8 @@
-"""Recall and precision on the sentences and tables that were written before the rules."""
+"""Recall and precision on the sentences and tables that were written before the rules, and on a second set.
+
+The second set is by somebody who had not seen the rules; they then had recall 0.76 and precision 1.00 on it. The rules
+were widened with it in view, so that it tests what they know now and says nothing about unseen texts.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,19 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
 
 
-def alarms(name: str) -> tuple[Counter[str], Counter[str], list[str], list[str]]:
+def second() -> list[dict[str, Any]]:
+    return rows("second_sentences.jsonl") + rows("second_tables.jsonl")
+
+
+def alarms(those: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str], list[str], list[str]]:
     """How many wrong ones were found and are there, by rule; ids of false alarms and of misses."""
     checker, found, there = ConsistencyChecker(), Counter[str](), Counter[str]()
     false, missed = [], []
-    for row in rows(name):
+    for row in those:
         if "text" in row:
             document = Document(kind="text", text=row["text"])
         else:
-            document = Document(kind="table", header=row["header"], rows=row["rows"], caption=row["caption"])
+            document = Document(kind="table", header=row["header"], rows=row["rows"], caption=row.get("caption", ""))
         findings = checker.check(document)
         if row["label"] == "right":
             false += [row["id"]] * bool(findings)
@@ -41,7 +49,7 @@ def alarms(name: str) -> tuple[Counter[str], Counter[str], list[str], list[str]]
 
 @pytest.mark.parametrize(("name", "least"), [("sentences.jsonl", 300), ("tables.jsonl", 60)])
 def test_recall_and_precision(name: str, least: int) -> None:
-    found, there, false, missed = alarms(name)
+    found, there, false, missed = alarms(rows(name))
     labels = Counter(row["label"] for row in rows(name))
     assert labels.total() >= least and 0.45 < labels["right"] / labels.total() < 0.55
     hits = found.total()
@@ -50,10 +58,18 @@ def test_recall_and_precision(name: str, least: int) -> None:
     assert all(found[rule] >= 0.75 * there[rule] for rule in there), (found, there)
 
 
-def test_the_wrong_cell_is_named() -> None:
+def test_recall_and_precision_on_the_second_set() -> None:
+    found, there, false, missed = alarms(second())
+    assert Counter(row["label"] for row in second()) == {"wrong": 50, "right": 50}
+    assert found.total() / there.total() >= 0.9, missed
+    assert found.total() / (found.total() + len(false)) >= 0.97, false
+
+
+@pytest.mark.parametrize("name", ["tables.jsonl", "second_tables.jsonl"])
+def test_the_wrong_cell_is_named(name: str) -> None:
     checker, right = ConsistencyChecker(), 0
-    wrong = [row for row in rows("tables.jsonl") if row["label"] == "wrong"]
+    wrong = [row for row in rows(name) if row["label"] == "wrong"]
     for row in wrong:
-        document = Document(kind="table", header=row["header"], rows=row["rows"], caption=row["caption"])
+        document = Document(kind="table", header=row["header"], rows=row["rows"], caption=row.get("caption", ""))
         right += any(finding.cell == tuple(row["cell"]) for finding in checker.check(document))
     assert right >= 0.9 * len(wrong)

@@ -35,6 +35,14 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),
         ("It was signed on 31 June 1912.", ("date", "31 June 1912", None)),
         ("He weighs 70 km and trains daily.", ("unit", "70 km", None)),
+        ("Of the 80 flats, 45 are sold and the remaining 25 are for rent.", ("sum", "80", "70")),
+        ("Of the 250 employees, 140 work in Bern and 120 in Basel.", ("sum", "250", None)),
+        ("One in five adults (25%) smokes.", ("percent", "25%", "20%")),
+        ("Sales were 600, 50% more than the 500 of last year.", ("percent", "50%", "20%")),
+        ("It is open from 8 am to 6 pm, twelve hours a day.", ("difference", "twelve hours", "ten hours")),
+        ("They won by 12 points, 31-17.", ("difference", "12", "14")),
+        ("Monday, 4 July 2021, was a holiday.", ("date", "Monday, 4 July 2021", None)),
+        ("It began in 1911 and ended in 1902.", ("range", "1911", None)),
     ],
 )
 def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, str | None]) -> None:
@@ -57,6 +65,11 @@ def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, s
         "He worked from 1990 to 2005, with 25 years of experience.",
         "Winds of 60 mph, 12 km (7.5 mi) from the coast, at 10:30 am.",
         "On 29 February 2024 and 1900-02-28 nothing happened.",
+        "Of the 100 students, 60 speak French and 50 speak German.",
+        "He won 46 gold, 35 silver and 23 bronze medals.",  # the first is no total
+        "The office is open from 9 am to 5 pm, with a break of 1 hour.",
+        "Begun in 1932, it was rebuilt in 1960 and closed in 1992, 60 years later.",
+        "He worked from 1990 to 2005, for the last 5 years as director.",
         "1 2 3 4 5 6 7 8 9 10",
         "",
     ],

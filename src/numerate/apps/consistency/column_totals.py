@@ -197,7 +197,23 @@ def _expected(
             return whole, 0.9
         if count > 2 and name in ("block", "all") and _near_slip(total, whole):
             return whole, 0.9
+        # A plain list with its total below: nothing else could tell what the total stands for.
+        is_list = (
+            len(table.numeric) == len(totals) == 1 and row == len(table.values) - 1 and _is_total(table.labels[row])
+        )
+        if (
+            is_list
+            and name == "all"
+            and 2 < count == row
+            and 0.7 < total / whole < 1.4
+            and _is_total(table.labels[row])
+        ):
+            return whole, 0.85
     return None
+
+
+def _is_total(label: str) -> bool:
+    return label.strip().lower().rstrip(":") in ("total", "sum", "grand total", "totals")
 
 
 def _near_slip(total: float, whole: float) -> bool:

@@ -24,9 +24,12 @@ _BRACKET = re.compile(
     rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
 )
 _OR = re.compile(
-    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is)"
-    rf"| =) {_HEDGE}(?P<other>{_LIST})"
+    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
+    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly"
+    rf" )|[ ,]*/)"
+    rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
+_LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
@@ -46,7 +49,7 @@ class Conversion(Rule):
         if skeleton.count(UNIT) < 2:
             return
         for pattern, is_bracket in ((_BRACKET, True), (_OR, False)):
-            if not is_bracket and " or " not in skeleton and "=" not in skeleton and " is " not in skeleton:
+            if not is_bracket and not _LINK.search(skeleton):
                 continue
             for match in pattern.finditer(skeleton):
                 left, right = sentence.within(match["one"]), sentence.within(match["other"])
@@ -68,9 +71,13 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
         return None
-    if not _is_conversion(one_.unit, other.unit, len(other.numerals) > 1):
+    mixed = len(other.numerals) > 1 or len(one_.numerals) > 1
+    if not _is_conversion(one_.unit, other.unit):
         return None
     values = converted(one_.value, one_.unit, other.unit)
+    # `6 weeks (42 days)` is a conversion, `3 days (12 hours)` says how long each took.
+    if dimension_name(one_.unit) == "time" and not mixed and values and not 0.6 < other.value / values[0] < 1.7:
+        return None
     temperature = dimension_name(one_.unit) == "temperature"
     if temperature:
         values += converted(one_.value, one_.unit, other.unit, difference=True)
@@ -81,7 +88,8 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     best = min(values, key=lambda value: abs(value - other.value))
     factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
-    allowed = one_.half * factor + (other.slack if other.hedge else other.last_place) + _RELATIVE * abs(best)
+    place = min(other.last_place, 5.0) if temperature else other.last_place
+    allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
     if abs(best - other.value) <= allowed:
@@ -103,10 +111,10 @@ def _digits(quantity: Quantity) -> int:
     return len(str(round(abs(quantity.value) / quantity.last_place))) if quantity.last_place else 0
 
 
-def _is_conversion(unit: str, other: str, is_mixed: bool) -> bool:
+def _is_conversion(unit: str, other: str) -> bool:
     """Two units of different systems; `a 12 km (300 m) climb` is none, `95 minutes (1 h 35 min)` is one."""
     if dimension_name(unit) == "time":
-        return is_mixed
+        return True
     if system_of(unit) != system_of(other):
         return True
     return bool(_DIFFERENT_UNITS & {unit, other})

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, MONEY, ORDINAL, UNIT, YEAR, slot
+from numerate.apps.consistency.difference_patterns import (
+    BEGUN_AND_ENDED,
+    CHANGES,
+    CLOCKS,
+    DURATIONS,
+    LIVES,
+    SCORES,
+)
+from numerate.apps.consistency.quantities import CLOCK, DATED, UNIT, YEAR
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -17,68 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Differences"]
 
-_TIME = YEAR + DATED
-_A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
-_UNTIL = r"(?:to|until|till|through|–|-|—)"
-_SPAN = rf"(?:from|between) (?:the )?{_A} (?:{_UNTIL}|and) (?:the )?{_B}"
-_DURATIONS = [
-    (("(",), re.compile(rf"\({_A} ?[–—-] ?{_B}\) (?:lasted|ran|took|reigned|ruled)(?: for)? {_D}")),
-    # `from 1990 to 2005, 25 years in all`: the words behind the number say that it is the whole span.
-    (('from ', 'between '), re.compile(
-        rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of "
-        rf"|for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))")),
-    (('from ', 'between '), re.compile(
-        rf"{_SPAN}(?:,| [a-z ]{{0,30}}?) (?:a period of|a total of|a span of|for a total of) {_D}")),
-    (('from ',), re.compile(
-        rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after"
-        rf"|term of)(?: for)? {_D},? from {_A} {_UNTIL} {_B}")),
-    (('(',), re.compile(rf"\b(?:for|lasted|reigned|ruled|spent|served) {_D},? \({_A} ?[–—-] ?{_B}\)")),
-    ((' later',), re.compile(rf"\b(?:in|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?) {_D} later,? (?:in|on) {_B}")),
-]  # fmt: skip
-_LIVES = [
-    (("turned",), re.compile(
-        rf"\bborn in {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,40}}?)\bturned {slot('d', COUNT)} in {_B}")),
-    (("dying", "died", "dies"), re.compile(
-        rf"\bfrom {_A} to {_B},? (?:and |when [a-z]+ )?(?:dying|died|dies) (?:at the age of|aged|at age"
-        rf"|at) {slot('d', COUNT)}")),
-    (("founded", "established"), re.compile(
-        rf"\b(?:founded|established) in {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,40}}?)\bfor {_D} (?:as of|in"
-        rf"|by|until) {_B}")),
-    (('died',), re.compile(
-        rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,60}}?)\bdied(?: on| in"
-        rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?(?:at the age of|aged|at age"
-        rf"|at) {slot('d', COUNT)}(?! [a-z]*\.?m\b)")),
-    (('died',), re.compile(
-        rf"\({_A} ?[–—-] ?{_B}\)[a-z ]{{0,12}}died (?:at the age of|aged|at age) {slot('d', COUNT)}")),
-    (('anniversary', 'birthday'), re.compile(
-        rf"\b(?:founded|established|opened|born|formed|incorporated|launched) (?:in"
-        rf"|on) {_A}(?P<between>[^{YEAR}{DATED}.;]{{0,50}}?)\b(?:its|the|their|his"
-        rf"|her) {slot('d', ORDINAL)} (?:anniversary|birthday)(?: [a-z]+){{0,2}} in {_B}")),
-]  # fmt: skip
-_CLOCKS = re.compile(
-    rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{0,40}}?){slot('b', CLOCK)},? (?:an? )?(?:(?:total|journey|trip"
-    rf"|ride|period|drive|flight|duration) of |after |taking |lasting |which is |or )?{_D}"
+_MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
+_OTHER_TIME = re.compile(
+    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local|flight|flew"
+    r"|walk|extra|additional|more|another|only|each)\b"
 )
-_VALUE = COUNT + MONEY + UNIT
-_X, _Y, _C = slot("a", _VALUE), slot("b", _VALUE), slot("d", _VALUE)
-_WORDS = r"(?: [a-z/]+){0,3}?"
-_KIND = (
-    r"(?:increase|rise|gain|jump|improvement|growth|decline|drop|decrease|fall|reduction|loss|cut|difference"
-    r"|swing|widening)"
-)
-_CHANGE = [
-    (('from ',), re.compile(
-        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}, (?:an? )?{_KIND} of {_C}(?! (?:%|per ?cent|percent))")),
-    (('from ',), re.compile(rf"\b(?:by|{_KIND} of) {_C},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    ((' from ',), re.compile(
-        rf"\b(?:fell|dropped|declined|rose|grew|increased|climbed"
-        rf"|decreased)(?: by)? {_C} to {_Y}{_WORDS} from {_X}")),
-]  # fmt: skip
-_SCORE = re.compile(
-    rf"{slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}, an? {slot('d', COUNT)}[ -]points? (?:win|victory|loss"
-    rf"|defeat|lead|margin)"
+_SPAN_WORD = re.compile(
+    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
 )
 _FALSE_START = re.compile(r"\b(?:again|first|second|then|ago|every|each|per|or)\b")
+_HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _YEAR_DAYS = 365.2425
 
 
@@ -97,22 +54,30 @@ class Differences(Rule):
         skeleton = sentence.skeleton
         if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
             if UNIT in skeleton:
-                for match in matches(skeleton, _DURATIONS):
+                for match in matches(skeleton, DURATIONS):
                     yield from self._duration(sentence, match)
-            for match in matches(skeleton, _LIVES):
+                for match in matches(skeleton, BEGUN_AND_ENDED):
+                    yield from self._duration(sentence, match)
+            for match in matches(skeleton, LIVES):
                 yield from self._age(sentence, match)
         if skeleton.count(CLOCK) > 1:
-            for match in _CLOCKS.finditer(skeleton):
-                yield from self._clock(sentence, match)
-        if "from " in skeleton:
-            for match in matches(skeleton, _CHANGE):
+            for pattern in CLOCKS:
+                for match in pattern.finditer(skeleton):
+                    yield from self._clock(sentence, match)
+        if any(word in skeleton for word in ("from ", " than ", "between ")):
+            for match in matches(skeleton, CHANGES):
                 yield from self._change(sentence, match)
-        if "point" in skeleton:
-            for match in _SCORE.finditer(skeleton):
-                yield from self._change(sentence, match, exact=True)
+        if any(word in skeleton for word in _MARGINS):
+            for pattern in SCORES:
+                for match in pattern.finditer(skeleton):
+                    yield from self._change(sentence, match, exact=True)
 
     def _duration(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        name = "d" if match["d"] else "d2"
+        if match[name] is None:
+            return
+        d = sentence.get(match, name)
         if a.group != b.group and "year" not in (a.group, b.group):
             return
         measure = measure_of(d.unit or "")
@@ -129,7 +94,7 @@ class Differences(Rule):
         slack = max(1.0, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
         if unit_days < 20 and blur > 40:
             return
-        if abs(expected - d.value) <= slack + 0.02 * expected:
+        if abs(expected - d.value) <= slack + 0.02 * expected or _fits_others(sentence, d, unit_days, slack):
             return
         meant = round(expected)
         message = f"From {a.text} to {b.text} are {written_like(d, meant)}, not {d.text}."
@@ -150,9 +115,18 @@ class Differences(Rule):
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
+        gap = match["gap"]
+        if _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
+            return
+        if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
+            return
         minutes = (b.value - a.value) % (24 * 60)
         said = d.value * measure.factors[0] / 60
-        around = {minutes, minutes % 720, minutes % 720 + 720}
+        around = {minutes}
+        if not (_HALF_DAY.search(a.text) and _HALF_DAY.search(b.text)):
+            around |= {minutes % 720, minutes % 720 + 720}
+        if not any(each / 3 <= said <= each * 3 for each in around):
+            return  # it is about something else
         slack = max(2.0, d.slack * measure.factors[0] / 60)
         if any(abs(each - said) <= slack for each in around):
             return
@@ -164,6 +138,8 @@ class Differences(Rule):
         a, b, d = (sentence.get(match, name) for name in "abd")
         if not a.comparable(b) or not _same_money(b, d) or d.value <= 0:
             return
+        if " than " in match[0]:
+            a = dataclasses.replace(a, before="")  # `80 more than the 1,250` is no hedge
         real = abs(b.value - a.value)
         slack = 0.0 if exact else a.slack + b.slack + d.slack
         if not exact and all(each.unit is None and each.half == 0.5 and not each.hedge for each in (a, b, d)):
@@ -178,8 +154,25 @@ class Differences(Rule):
 
 
 def _same_money(b: Quantity, d: Quantity) -> bool:
-    """Whether the difference has the unit of the values; a plain `points` has none."""
+    """Whether the difference has the unit of the values; a plain `points` has none, and degrees are degrees."""
+    if d.unit == "°" and dimension_name(b.unit or "") == "temperature":
+        return True
     return b.comparable(d) and b.group != "percent"
+
+
+def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:
+    """Whether the duration fits two other times of the sentence: `begun in 1902, moved in 1950, 85 years later`."""
+    times = [each for each in sentence.quantities if each.group in ("year", "date")]
+    if len(times) < 3:
+        return False
+    if len(times) > 12:
+        return True
+    for index, one in enumerate(times):
+        for other in times[index + 1 :]:
+            days, blur = _days_between(one, other)
+            if abs(abs(days) / unit_days - d.value) <= slack + blur / unit_days:
+                return True
+    return False
 
 
 def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
-from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number
+from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? 
 _CLOCK = re.compile(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
 _CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SCORE = re.compile(
     r"\b(?:won|lost|score|beat|defeat|led|draw|drew|handball|match|verse|gospel|bible|psalm|game|set)", re.IGNORECASE
@@ -71,6 +74,16 @@ class ImpossibleDate(Rule):
                 found = _named(text, match)
                 if found is not None:
                     yield _finding(sentence.offset, match.span(), match[0], found)
+            for match in _WEEKDAY.finditer(text):
+                date = read_date(match)
+                # Before that, other calendars were in use.
+                if date is None or date.day is None or date.year is None or date.year < 1925:
+                    continue
+                real = _DAYS[datetime.date.fromordinal(int(date.days)).weekday()]
+                if real != match["weekday"].capitalize():
+                    start = match.start("weekday")
+                    span, message = (start, match.end()), f"that day was a {real}"
+                    yield _finding(sentence.offset, span, text[slice(*span)], message)
         if len(sentence.numerals) > 2:
             for start, end, message in _numeric(text):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules, written_like
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, PERCENT, UNIT, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +31,12 @@ _RISE = r"(?:increase|rise|growth|gain|jump|improvement|advance)"
 _DROP = r"(?:decline|drop|decrease|fall|reduction|loss|cut|discount|dip)"
 _STRICT_GAP = r"[a-z ,$€£]{0,30}?"
 _GAP_TO_COMMA = rf"(?:[a-z ,]|{one(COUNT + YEAR)}){{0,40}}?, "
-_TO = rf"(?:from|,? compared with) (?:an? [a-z]+ )?(?:of )?{_A}(?: [a-z/]+){{0,4}}? to (?:an? [a-z]+ )?(?:of )?{_B}"
-_FROM = rf"to (?:an? [a-z]+ )?(?:of )?{_B}(?: [a-z/]+){{0,4}}?,? from (?:an? [a-z]+ )?(?:of )?{_A}"
+# What is counted, and when: `from 1,250 students in 2010 to 1,500`.
+_FILL = rf"(?: (?:[a-z/]+|{one(YEAR + DATED)})){{0,5}}?"
+_TO = rf"(?:from|,? compared with) (?:an? [a-z]+ )?(?:of )?{_A}{_FILL} to (?:an? [a-z]+ )?(?:of )?{_B}"
+_FROM = rf"to (?:an? [a-z]+ )?(?:of )?{_B}{_FILL},? from (?:an? [a-z]+ )?(?:of )?{_A}"
+_MORE = r"(?:more|higher|greater|larger|above|up|better|bigger|longer|heavier|taller|faster)"
+_LESS = r"(?:less|lower|fewer|smaller|below|down|shorter|lighter|cheaper|under)"
 
 _CHANGES = [
     (("from ",), re.compile(rf"\b(?P<way>{_UP}|{_DOWN}) {_TO}, or {_P}")),
@@ -56,6 +61,37 @@ _CHANGES = [
         ),
     ),
     ((" from ", " compared "), re.compile(rf"\ban? {_P} (?P<way>{_RISE}|{_DROP}){_STRICT_GAP} {_TO}")),
+    (
+        (" from ",),
+        re.compile(
+            rf"\b{_FROM}{_FILL}(?:, | \()(?:or )?(?:an? )?(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up|down)"
+            rf" )(?:by )?{_P}"
+        ),
+    ),
+    ((" from ",), re.compile(rf"\b{_FROM}{_FILL}(?:, | \()an? {_P} (?P<way>{_RISE}|{_DROP})")),
+    (
+        (" over ", " on ", " from ", " compared ", " against "),
+        re.compile(
+            rf"{_B}{_FILL}, an? {_P} (?P<way>{_RISE}|{_DROP}) (?:over|on|from|compared (?:with|to)|against)"
+            rf" (?:the |its )?"
+            rf"(?:[a-z'’]+ ){{0,3}}?(?:of )?{_A}"
+        ),
+    ),
+    (
+        (" than ", " above ", " below "),
+        re.compile(
+            rf"{_B}{_FILL}, (?:which is |or |that is )?{_P} (?P<way>(?:{_MORE}|{_LESS})(?= than )|above"
+            rf"|below)(?: than)? (?:the |its |an? )?(?:[a-z'’]+ ){{0,4}}?(?:of )?{_A}"
+        ),
+    ),
+    (
+        ("compared ", "against ", "versus "),
+        re.compile(
+            rf"{_B}{_FILL},? (?:compared (?:with|to)|against|versus) {_A}{_FILL}(?:, | \()(?:or )?(?:an? )?"
+            rf"(?:(?P<way>{_RISE}|{_DROP}) of |(?P<way2>up|down) )(?:by )?{_P}"
+        ),
+    ),
+    ((" from ",), re.compile(rf"\b(?P<way>{_UP}|{_DOWN}) {_TO}{_FILL}(?:, | \()(?:or |by |that is )?{_P}(?=[.,;)]|$)")),
 ]
 _TIMES = {
     "doubled": 2.0,
@@ -76,6 +112,10 @@ _POINTS = re.compile(
 )
 _POINTS_BEFORE = re.compile(
     rf"\bby {slot('p', COUNT)} (?:percentage )?points?,? from {slot('a', PERCENT)} to {slot('b', PERCENT)}"
+)
+_POINTS_UP = re.compile(
+    rf"{slot('b', PERCENT)}{_FILL}, (?:up|down) (?:by )?{slot('p', COUNT)} (?:percentage )?points? from"
+    rf" {slot('a', PERCENT)}"
 )
 _COUNTED = r"(?<! in )" + slot("a", COUNT)
 _WHOLE = slot("b", COUNT)
@@ -99,6 +139,29 @@ _SHARES = [
         ),
     ),
     ((" of ", "/"), re.compile(rf"{_P}{_NOUNS} \({_COUNTED} ?(?:of|out of|/) ?(?:the )?{_WHOLE}{_NOUNS}\)")),
+    (
+        (" of ",),
+        re.compile(
+            rf"{_COUNTED}{_NOUNS}(?: \(|, or ){_P}[),]? of (?:the |its |their |all |all the )?{_WHOLE}(?= [a-z])"
+        ),
+    ),
+    ((" of ",), re.compile(rf"{_P} \({_COUNTED}\) of (?:the |its |their |all |all the )?{_WHOLE}(?= [a-z])")),
+    ((" of ",), re.compile(rf"{_P} of (?:the |its |their |all |all the )?{_WHOLE}{_NOUNS} \({_COUNTED}\)")),
+    (
+        (" in ",),
+        re.compile(
+            rf"(?<![a-z] [–-]){slot('a', COUNT)} in (?:every )?{_WHOLE}{_NOUNS}(?: \(|, or |, i\.e\. |, that is"
+            rf" ){_P}(?=[),. ])"
+        ),
+    ),
+    (
+        (" of ", " on "),
+        re.compile(
+            rf"{_P}(?: [a-z]+)? (?:of|on|off) (?:an? |the )?{slot('b', MONEY + COUNT)}{_NOUNS} (?:is|was|equals"
+            rf"|makes|comes to|amounts to|=|gives)"
+            rf" {slot('a', MONEY + COUNT)}(?=[ .,;)]|$)"
+        ),
+    ),
 ]
 _HEDGED_TIMES = ("more ", "than ", "nearly ", "almost ", "about ", "roughly ", "not ", "over ")
 
@@ -119,7 +182,7 @@ class Percents(Rule):
             for match in matches(skeleton, _SHARES):
                 yield from self._share(sentence, match)
             if "point" in skeleton:
-                for pattern in (_POINTS, _POINTS_BEFORE):
+                for pattern in (_POINTS, _POINTS_BEFORE, _POINTS_UP):
                     for match in pattern.finditer(skeleton):
                         yield from self._points(sentence, match)
         if "from " in skeleton and any(word in skeleton for word in _TIMES):
@@ -131,7 +194,9 @@ class Percents(Rule):
         if not _comparable(a, b) or a.value == 0 or YEAR in (a.group, b.group):
             return
         way = match["way"] or match.groupdict().get("way2") or ""
-        sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}", way) else 1
+        if " than " in match[0] or " over " in match[0]:
+            a = dataclasses.replace(a, before="")  # `50% more than $5 million` is no hedge
+        sign = -1 if re.fullmatch(f"{_DOWN}|{_DROP}|{_LESS}", way) else 1
         asked = sign * abs(p.value)
         changes = [_ratio(b, high, a, not high) - 1 for high in (False, True)]
         real = b.value / a.value - 1
@@ -153,6 +218,10 @@ class Percents(Rule):
         if b.value <= 0 or a.value < 0 or a.value > b.value or a.hedge or b.hedge or b.value < 3:
             return
         share = a.value / b.value
+        if not a.comparable(b):
+            return
+        if " off " in match[0]:
+            share = 1 - share  # `25% off $80 is $60`
         half = (a.half if a.value > 999 and a.half > 0.6 else 0.0) / b.value
         if abs(share - p.value) <= 2 * p.half + half + (0.1 * share if p.hedge else 0.0) or p.hedge in (
             "over",
@@ -177,7 +246,7 @@ class Percents(Rule):
         if not _comparable(a, b) or a.value <= 0 or b.value <= 0 or (match["before"] or "") in _HEDGED_TIMES:
             return
         real = b.value / a.value
-        if factor / 1.18 <= real <= factor * 1.3 or (a.hedge or b.hedge):
+        if factor / 1.16 <= real <= factor * 1.16 or (a.hedge or b.hedge):
             return
         message = f"From {a.text} to {b.text} is a factor of {plain(real)}, which is not {match['word']}."
         yield finding_at("percent", b, message, meant=a.value * factor, others=[a])

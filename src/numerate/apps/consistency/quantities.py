@@ -44,7 +44,11 @@ _OF_KIND = {
     "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
     "ratio": "ratio", "identifier": "other", "version": "other",
 }  # fmt: skip
-_TIME = re.compile(r"(?<![\d:.,])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
+    re.IGNORECASE,
+)
+_HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
@@ -272,13 +276,14 @@ class Sentence:
             date = read_date(match)
             if date is not None:
                 found.append(self._whole(match, "date", date.days, 1.0))
-        if ":" in self.text:
+        if ":" in self.text or _HALF_DAY.search(self.text):
             for match in _TIME.finditer(self.text):
-                hours, minutes = int(match[1]), int(match[2])
-                if hours > 24 or minutes > 59:
+                hours, minutes = int(match[1]), int(match[2] or 0)
+                half = match[4] or match[5]
+                if hours > (12 if match[5] else 24) or minutes > 59 or (match[5] and hours == 0):
                     continue
-                if match[4] is not None:
-                    hours = hours % 12 + (12 if match[4].lower() == "p" else 0)
+                if half is not None:
+                    hours = hours % 12 + (12 if half.lower() == "p" else 0)
                 found.append(self._whole(match, "clock", 60.0 * hours + minutes, 1.0))
         return found
 

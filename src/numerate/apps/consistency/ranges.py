@@ -23,6 +23,12 @@ _LIMITS = [
     ((' maximum', ' high'), re.compile(
         rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
         rf"|high) (?:of |is |was )?{_B}")),
+    ((' minimum', ' low'), re.compile(
+        rf"\b(?:maximum|high) (?:of |is |was )?{_B}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:minimum"
+        rf"|low) (?:of |is |was )?{_A}")),
+    (('minimum', 'fewer', 'less than'), re.compile(
+        rf"\b(?:a minimum of|no fewer than|no less than|not less than) {_A}(?: [a-z]+){{0,2}},? (?:but|and|to) "
+        rf"(?:a maximum of|no more than|not more than|at most|up to) {_B}")),
     (('at least ',), re.compile(
         rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
 ]  # fmt: skip
@@ -36,6 +42,7 @@ _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)
 _YEARS = re.compile(
     rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
 )
+_BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
     rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
@@ -45,6 +52,26 @@ _CENTRE = re.compile(
     rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
     rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
     rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
+)
+# The centre stands before or behind its range, in words: `averaged 91, ranging from 40 to 85`.
+_RANGED = r"(?:rang(?:e|ed|es|ing) (?:from|between|of|was|is)|from a (?:low|minimum) of)"
+_X = slot("x", COUNT + UNIT)
+_CENTRES = [
+    re.compile(
+        rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
+        rf"(?: [a-z]+)?(?:,| and|, and|, with a)? ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
+    ),
+    re.compile(
+        rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
+        rf"(?: [a-z]+)?(?: of| was| is) {_X}"
+    ),
+]
+# What begins comes before what ends.
+_BEGIN = r"(?:began|begun|started|opened|founded|born|launched|commenced|established|introduced)"
+_END = r"(?:ended|completed|finished|closed|dissolved|died|demolished|concluded|abolished|discontinued)"
+_ENDED = re.compile(
+    rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
+    rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
@@ -95,12 +122,15 @@ class Ranges(Rule):
                 short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`
                 if not short and (match["open"] == "(") == (match["close"] == ")"):
                     yield from self._order(sentence, match)
+            for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
+                yield from self._order(sentence, match)
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in _CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
         if "rang" in skeleton or "iqr" in skeleton:
-            for match in _CENTRE.finditer(skeleton):
-                yield from self._interval(sentence, match, "its range")
+            for pattern in (_CENTRE, *_CENTRES):
+                for match in pattern.finditer(skeleton):
+                    yield from self._interval(sentence, match, "its range")
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.formulas import (
+    Formula,
+    change_of_rows,
+    difference_of,
+    growth_of,
+    growth_of_rows,
+    product_of,
+    quotient_of,
+    running_total,
+    scaled_by,
+    sum_of,
+)
 from numerate.apps.consistency.table_numbers import header_unit
 from numerate.apps.findings import Finding
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
@@ -47,10 +58,19 @@ _PAIRS = [
 _CHANGE = re.compile(
     r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
 )
+_LENGTH = re.compile(
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread)\b", re.IGNORECASE
+)
+_GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
+_RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
+_LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
+_TAKEN = re.compile(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
+_GIVEN = re.compile(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b[12]\d{3}\b")
+_COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
+_PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
+_TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall)\b", re.IGNORECASE)
-
-Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""(rows, columns) values and half steps -> expected values and their slack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +164,8 @@ def find_relations(table: NumberTable) -> list[Relation]:
         used = frozenset((each.target, *each.sources))
         if used in taken or any(used < other for other in sums):
             continue
-        share = _share(values, halves, each, tried + (2 if _is_named(table.header[each.target]) else 7))
+        needed = tried + (2 if _is_named(table.header[each.target]) else 7)
+        share = _share(values, halves, each, 4.0 if each.is_told else needed)
         if share is not None:
             taken.add(used)
             sums |= {used} if each.kind == "row-sum" else set()
@@ -160,6 +181,8 @@ class _Candidate:
     text: str
     formula: Formula
     cost: float = 0.0
+    is_told: bool = False
+    """Whether the names of the columns say so."""
 
 
 def _share(values: np.ndarray, halves: np.ndarray, candidate: _Candidate, needed: float) -> float | None:
@@ -167,7 +190,8 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: _Candidate, needed
     known, holds = _holding(values, halves, candidate.target, candidate.formula)
     count, right = int(known.sum()), int(holds.sum())
     least = 0.9 if count < 200 else 0.98
-    if right < 3 or right < (count - 1 if count < 12 else least * count):
+    # Names that say what the column is computed from need fewer rows as a proof: `From`, `To`, `Years`.
+    if right < (2 if candidate.is_told else 3) or right < (count - 1 if count < 12 else least * count):
         return None
     if any(np.ptp(values[known, source]) == 0 for source in candidate.sources):
         return None
@@ -215,33 +239,96 @@ def _candidates(table: NumberTable, columns: list[int]) -> Iterator[_Candidate]:
         for run in _runs(columns, columns.index(target)):
             if not any(table.is_year(each) for each in run):
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
-                yield _Candidate("row-sum", target, run, text, _sum(run))
+                told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
+                yield _Candidate("row-sum", target, run, text, sum_of(run), is_told=told)
     for target in likely:
         others = [each for each in columns if each != target]
         for index, a in enumerate(others):
             for b in others[index + 1 :]:
-                yield _Candidate("product", target, (a, b), f"{name[target]} = {name[a]} x {name[b]}", _product(a, b))
+                told = _is_price(name[a], name[b], name[target])
+                text = f"{name[target]} = {name[a]} x {name[b]}"
+                yield _Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
+    yield from _down_the_rows(table, likely, columns)
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
             blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
             wrap = 1440.0 if table.is_clock(a) and table.is_clock(b) else 0.0
             text = f"{name[target]} = {name[b]} - {name[a]}"
             if not (table.is_year(target) and not blur):
-                yield _Candidate("difference", target, (a, b), text, _difference(a, b, blur, wrap), blur)
+                told = _LENGTH.search(name[target]) is not None and _is_span(name[a], name[b])
+                told = told or _is_profit(name[a], name[b], name[target])
+                formula = difference_of(a, b, blur, wrap)
+                yield _Candidate("difference", target, (a, b), text, formula, blur, told)
             if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
                 continue
             for scale in (100.0, 1.0):
                 unit = " in %" if scale > 1 else ""
                 text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
-                yield _Candidate("growth", target, (a, b), text, _growth(a, b, scale))
+                told = scale > 1 and table.is_percent(target) and _is_later(name[a], name[b])
+                told = told and _GROWTH.search(name[target]) is not None
+                yield _Candidate("growth", target, (a, b), text, growth_of(a, b, scale), is_told=told)
                 text = f"{name[target]} = {name[a]} / {name[b]}{unit}"
-                yield _Candidate("percentage", target, (a, b), text, _quotient(a, b, scale))
+                yield _Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
         known = _unit_ratio(name[a], name[target])
         ratio = known or _constant(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
-            yield _Candidate("ratio", target, (a,), text, _scaled(a, ratio), -6.0 if known else 4.0)
+            cost = -6.0 if known else 4.0
+            yield _Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
+
+
+def _is_span(one: str, other: str) -> bool:
+    """Whether two columns are the begin and the end of something."""
+    low, high = _LOW.search(one), _HIGH.search(other)
+    return low is not None and high is not None and (low[0].lower(), high[0].lower()) in _PAIRS
+
+
+def _is_profit(less: str, whole: str, target: str) -> bool:
+    """Whether the target is what is left of the whole: profit, goal difference."""
+    found = _LEFT.search(target) is not None and _TAKEN.search(less) is not None and _GIVEN.search(whole) is not None
+    return found or tuple(each.strip().upper() for each in (less, whole, target)) in {
+        ("GA", "GF", "GD"),
+        ("A", "F", "GD"),
+    }
+
+
+def _is_later(one: str, other: str) -> bool:
+    """Whether two columns differ by their years: `Population 2010`, `Population 2020`."""
+    years = [_YEAR.search(each) for each in (one, other)]
+    return years[0] is not None and years[1] is not None and int(years[0][0]) < int(years[1][0])
+
+
+def _is_price(one: str, other: str, target: str) -> bool:
+    """Whether two columns are a count and a price, and the target what is to pay."""
+    counted = _COUNTED.search(one), _COUNTED.search(other)
+    priced = _PRICED.search(one), _PRICED.search(other)
+    return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
+
+
+def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) -> Iterator[_Candidate]:
+    """Relations with the row above or below: growth and change since the last year, running totals."""
+    name = table.header
+    for target in likely:
+        growth, running = _GROWTH.search(name[target]), _RUNNING.search(name[target])
+        if not growth and not running:
+            continue
+        for source in columns:
+            if source == target or table.is_year(source) or table.is_clock(source) or table.is_percent(source):
+                continue
+            if running:
+                text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
+                yield _Candidate("running", target, (source,), text, running_total(source, target), is_told=True)
+                continue
+            for back in (1, -1):
+                row = "last" if back == 1 else "next"
+                if table.is_percent(target):
+                    text = f"{name[target]} = growth of {name[source]} since the {row} row in %"
+                    formula = growth_of_rows(source, back)
+                else:
+                    text = f"{name[target]} = {name[source]} less that of the {row} row"
+                    formula = change_of_rows(source, back)
+                yield _Candidate("row-growth", target, (source,), text, formula, -1.0, is_told=True)
 
 
 def _is_named(header: str) -> bool:
@@ -265,61 +352,6 @@ def _runs(columns: list[int], position: int) -> Iterator[tuple[int, ...]]:
         yield tuple(columns[position + 1 : end])
 
 
-def _sum(run: tuple[int, ...]) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        some, half = values[:, run], halves[:, run]
-        whole = np.where(np.isfinite(some).sum(1) > 1, np.nansum(some, 1), np.nan)
-        return whole, np.where((half < 0.5).any(1), half.sum(1), 0.0)
-
-    return formula
-
-
-def _product(a: int, b: int) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        expected = values[:, a] * values[:, b]
-        return expected, 1e-6 * np.abs(expected)
-
-    return formula
-
-
-def _difference(a: int, b: int, blur: float, wrap: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        expected = values[:, b] - values[:, a]
-        if wrap:
-            expected = expected % wrap
-        half = halves[:, a] + halves[:, b]
-        return expected, np.where(half < 1.0, half, 0.0) + blur * 0.51
-
-    return formula
-
-
-def _growth(a: int, b: int, scale: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            expected = scale * (values[:, b] / values[:, a] - 1)
-            slack = scale * (halves[:, b] + halves[:, a] * np.abs(values[:, b] / values[:, a])) / np.abs(values[:, a])
-        return expected, slack
-
-    return formula
-
-
-def _quotient(a: int, b: int, scale: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            expected = scale * values[:, a] / values[:, b]
-            slack = np.where(halves[:, a] < 0.5, scale * halves[:, a] / np.abs(values[:, b]), 0.0)
-        return expected, slack
-
-    return formula
-
-
-def _scaled(a: int, ratio: float) -> Formula:
-    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ratio * values[:, a], abs(ratio) * halves[:, a] + 1e-4 * np.abs(ratio * values[:, a])
-
-    return formula
-
-
 def _constant(table: NumberTable, a: int, target: int) -> float | None:
     """The constant ratio of two columns, from the rows with the most digits; None if one column copies the other."""
     one, other = table.values[:LEARN_ROWS, a], table.values[:LEARN_ROWS, target]
@@ -339,7 +371,9 @@ def _constant(table: NumberTable, a: int, target: int) -> float | None:
 
 def _culprit(findings: list[Finding]) -> Finding:
     """The finding whose relation holds most widely, where several relations of a row are broken."""
-    return max(findings, key=lambda each: (each.evidence["share"], each.evidence["kind"] != "ratio"))
+    return max(
+        findings, key=lambda each: (each.evidence["share"], _is_named(each.key or ""), each.evidence["kind"] != "ratio")
+    )
 
 
 def _finding(document: Document, relation: Relation, row: int, actual: float, expected: float) -> Finding:

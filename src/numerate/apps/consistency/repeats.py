@@ -23,12 +23,63 @@ _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
 _ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
-_DONE = re.compile(rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born) in {slot('q', YEAR)}")
+_ADJECTIVE_BEFORE = re.compile(
+    rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
+)
+_DONE = re.compile(
+    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding"
+    rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
+)
+_WORTH = re.compile(
+    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated) )+(?:at"
+    rf" )?{_HEDGE}{slot('q', MONEY)}"
+)
+# Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
+_VERBS = re.compile(
+    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|covers|covered|(?:is|was) home to)"
+    rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
+)
+_OWNED = re.compile(
+    rf"\b(?:the|its|their|his|her|all|these|this) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"
+    rf"|residents|inhabitants|people|seats?|spectators|members|crew|students|pupils)\b"
+)
 _COUNTED = re.compile(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
 _SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{4,}})\b")
-_NOUNS = {"tall": "height", "high": "height", "long": "length", "wide": "width", "deep": "depth"}
+_NOUNS = {
+    "covers": "area",
+    "covered": "area",
+    "weighs": "weight",
+    "weighed": "weight",
+    "employs": "workforce",
+    "employed": "workforce",
+    "employees": "workforce",
+    "workers": "workforce",
+    "staff": "workforce",
+    "residents": "population",
+    "inhabitants": "population",
+    "is home to": "population",
+    "was home to": "population",
+    "people": "population",
+    "seats": "capacity",
+    "seated": "capacity",
+    "seat": "capacity",
+    "spectators": "capacity",
+    "lasts": "duration",
+    "lasted": "duration",
+    "founding": "founded",
+    "completion": "completed",
+    "opening": "opened",
+    "establishment": "established",
+    "incorporation": "incorporated",
+    "birth": "born",
+    "tall": "height",
+    "high": "height",
+    "long": "length",
+    "wide": "width",
+    "deep": "depth",
+}
 _ARTICLES = re.compile(
     r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
 )
@@ -39,10 +90,10 @@ _CONTRAST = re.compile(
     r"|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
     r"|fourth|model|types?|"
-    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|"
-    r"north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural|versus|vs"
+    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|versus|vs"
     r"|against|ago|prior|only)\b"
 )
+_PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
 _STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
 _DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset(
@@ -158,6 +209,10 @@ class _Mention:
     has_contrast: bool
     is_definite: bool
     is_other: bool = False
+    is_elsewhere: bool = False
+    thing: str | None = None
+    """The thing that has the quantity, where it stands behind it: `the 521 m long bridge`."""
+    words: str = ""
 
 
 @rules.register("repeated")
@@ -245,21 +300,31 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     quantities = sentence.quantities
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
     contrast = _CONTRAST.search(skeleton) is not None
-    for pattern in (_OF, _WAS, _ADJECTIVE, _DONE, _COUNTED, _SIZED):
+    elsewhere = _PLACES.search(skeleton) is not None
+    for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
-            key = _NOUNS.get(noun) or _key(noun)
+            key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
             if pattern is _DONE:
-                yield _Mention(key, quantity, index, frozenset(), contrast, True)
+                # `since its founding in 1878` is about the same thing.
+                is_same = noun[: -len(_key(noun))] in ("its ", "his ", "her ", "their ") and skeleton.startswith(
+                    "since "
+                )
+                contrast_ = contrast and not (is_same and _CONTRAST.search(skeleton, 6) is None)
+                yield _Mention(key, quantity, index, frozenset(), contrast_, True, False, elsewhere)
             elif key.split()[-1] not in _VAGUE and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
                 # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.
                 other = pattern is _COUNTED and definite is None
-                strict = _STRICTLY.search(skeleton[: match.start()] + noun[: -len(key) or None]) is not None
-                yield _Mention(key, quantity, index, when, contrast, strict, other)
+                strict = (
+                    pattern in (_SIZED, _OWNED, _ADJECTIVE_BEFORE)
+                    or _STRICTLY.search(skeleton[: match.start()] + noun[: -len(key) or None]) is not None
+                )
+                thing = match["thing"] if pattern is _ADJECTIVE_BEFORE else None
+                yield _Mention(key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton)
 
 
 def _other_scale(a: Quantity, b: Quantity) -> bool:
@@ -279,6 +344,9 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
         return False
     if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
+        return False
+    same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
+    if not same and (earlier.is_elsewhere or later.is_elsewhere):
         return False
     if (later.when or earlier.when) and earlier.when != later.when and not later.is_definite:
         return False

@@ -23,8 +23,17 @@ _LIST = re.compile(
 _WHOLE = re.compile(
     r"\b(?:split|makeup|make-up|made (?:up )?of|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
     r"|owned|voted|vote |votes|"
-    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|came from|breakdown|funding|funded|market share|"
-    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy)"
+    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
+    r"|market share|"
+    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
+    r"|apportion\w*"
+    r"|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend|"
+    r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state"
+    r"|party|fuel|use"
+    r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
+)
+_REST = re.compile(
+    r"\b(?:and|with|while|,) (?:the|a) (?:rest|remainder|remaining \w+)\b(?! of the (?:year|day|time|season))"
 )
 _PLAIN = re.compile(rf"(?:is|are|was|were|:) {_P} [a-z]+, {_P} [a-z]+(?:, {_P} [a-z]+)*,? and {_P} [a-z]+\.?$")
 _OPPOSED = re.compile(
@@ -63,8 +72,11 @@ class Shares(Rule):
         slack = sum(2 * part.half for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
-        is_whole = (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton))) or (
-            len(parts) == 2 and _OPPOSED.search(skeleton)
+        # `60% go by car, 45% by bus and the rest on foot`: the rest is less than nothing.
+        is_whole = (
+            _REST.search(skeleton, match.start()) is not None
+            or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
+            or (len(parts) == 2 and _OPPOSED.search(skeleton))
         )
         if not is_whole or _SEVERAL.search(skeleton):
             return

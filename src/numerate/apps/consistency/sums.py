@@ -27,6 +27,7 @@ _PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
 # Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
 _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
 _TOTAL = slot("total", _NUMBER)
+_REST_Q = rf" ?{_Q}"
 
 _AFTER = [
     (("total of", "sum of"), re.compile(rf"\b(?:total|sum) of {_PARTS} (?:is|was|equals|=|makes|comes to) {_TOTAL}")),
@@ -36,6 +37,27 @@ _AFTER = [
     (('in all', 'in total', 'altogether', 'all told', 'combined'), re.compile(
         rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total"
         rf"|altogether|all told|combined)\b")),
+    # `brought his total to 18`, `which add up to 18`, `for 18 overall`: the verb says that these are the parts.
+    (('total', 'up to', 'sum to', 'amount'), re.compile(
+        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de"
+        rf"|kes?|king)"
+        rf"|t(?:akes?|ook|aking)|g(?:ave|ives?|iving)|rais(?:ed|es|ing)|lift(?:ed|s|ing)|for|add(?:s|ed|ing)?"
+        rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined"
+        rf"|grand|{one(COUNT + UNIT)}"
+        rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at)"
+        rf" {_TOTAL}(?! (?:more|other))")),
+    (('in all', 'in total', 'altogether', 'all told', 'combined', 'overall', 'together'), re.compile(
+        rf"{_PARTS}(?:,|;|:| -| –)? (?:so |or |making |makes? |for |that is |i\.e\. |altogether |together |in"
+        rf" all |in total )"
+        rf"{{1,2}}{_TOTAL}(?: [a-z]+){{0,2}}(?: in all| in total| altogether| all told| combined|"
+        rf" overall)?(?=[.,;)]|$)")),
+    (('make up', 'made up', 'form', 'constitute', 'compris'), re.compile(
+        rf"{_PARTS} (?P<sure>make up|made up|formed|forms?|constitutes?|constituted|compris(?:e|es|ed)) (?:the"
+        rf"|an?|its|their)"
+        rf"(?: [a-z]+){{1,3}}? of {_TOTAL}")),
+    (('in all', 'in total', 'altogether'), re.compile(
+        rf"{_ITEMS}, (?:playing |from |in |for |out of )?{_TOTAL}(?: [a-z]+){{0,2}} (?P<sure>in all|in total"
+        rf"|altogether)\b")),
     (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
     (('wins',), re.compile(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
@@ -48,7 +70,17 @@ _AFTER = [
 ]  # fmt: skip
 _BEFORE = [
     # A colon or bracket, then nothing but parts.
-    ((': ',), re.compile(rf"{_TOTAL}{_NOUN}(?: in (?:total|all))?: {_PARTS}(?=[.;)]|$)")),
+    ((': ',), re.compile(rf"{_TOTAL}(?:{_NOUN})?(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?:"
+        rf" {_PARTS}(?=[.;)]|$)")),
+    # The remaining ones complete the whole.
+    (('remaining', 'other', 'rest', 'remainder'), re.compile(
+        rf"\bof (?:the |its |their |these |all |his |her )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, (?P<parts>{_Q}(?:"
+        rf" {_WORD}){{1,7}}?"
+        rf"(?:,| and|;|, and|, while)(?: the)? (?P<sure>remaining|other|rest \(|remainder \(){_REST_Q})(?=[ .;),]|$)")),
+    (('leaving', ' left', 'remain'), re.compile(
+        rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
+        rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
+        rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
     ((' (',), re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)")),
     (('a total of',), re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)")),
     (('in all', 'in total'), re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)")),
@@ -64,20 +96,56 @@ _BEFORE = [
 ]  # fmt: skip
 # Two parts that exclude each other: `15 people, 9 women and 5 men`.
 _OPPOSED = [
+    # `the class of 28 has 15 boys and 14 girls`
+    (
+        (" of ",),
+        re.compile(
+            rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) "
+            rf"(?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)"
+        ),
+    ),
     ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
     ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
-    (('of ',), re.compile(
-        rf"\bof (?:the |a total of |these |those |all )?{_TOTAL}{_NOUN}(?: \w+){{0,2}}, {_PARTS}(?=[.;)]|$)")),
+    (('of ', 'among '), re.compile(
+        rf"\b(?:of|among) (?:the |a total of |these |those |all |our )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf" {_PARTS}(?=[.;)]|$)")),
+    (('of ', 'among '), re.compile(
+        rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
+        rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
 _OPPOSITES = [
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
     ("survived", "died"), ("won", "lost"), ("passed", "failed"), ("drug", "placebo"), ("correct", "wrong"),
     ("treatment", "control"), ("positive", "negative"), ("for", "against"), ("completed", "dropped"), ("old", "new"),
 ]  # fmt: skip
+_CLASSES = [
+    frozenset(some.split())
+    for some in (
+        "red blue green yellow black white brown orange purple grey gray pink",
+        "wins losses defeats draws ties", "won lost drew tied drawn",
+        "adults children seniors teenagers pensioners infants adult child", "democrats republicans independents",
+        "domestic foreign international", "public private", "urban rural", "single married divorced widowed",
+        "bachelor master doctoral undergraduate postgraduate undergraduates graduates",
+        "soldiers civilians", "killed survived", "home away", "gold silver bronze", "officers enlisted",
+        "approved rejected", "accepted rejected declined", "present absent", "employed unemployed",
+        "freshmen sophomores juniors seniors", "cars trucks buses motorcycles", "dogs cats birds horses",
+        "petrol diesel electric hybrid", "fiction nonfiction", "open closed", "paperback hardcover", "win lose draw",
+    )
+]  # fmt: skip
+"""Words of which a thing has one only."""
+# Each is at one place: `140 work in Bern and 120 in Basel`. Who speaks, owns or likes one thing may do so with another.
+_SAME_PLACE = re.compile(
+    rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
+    rf"|came|comes?|went"
+    rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
+    rf"|enrolled|stored|arrived))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
+    rf" (?:are|were"
+    rf"|work|live|went|came|voted))? (?P=how) "
+)
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = re.compile(
@@ -92,6 +160,7 @@ _OPEN = re.compile(
     r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
+_COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
@@ -115,7 +184,7 @@ class Sums(Rule):
         for match in matches(skeleton, _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
-            if _exclusive(match["parts"]):
+            if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
                 yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
             yield from self._at_most(sentence, match, ", of wh" in match[0])
@@ -125,7 +194,9 @@ class Sums(Rule):
         parts = [part for part in parts if part is not total]
         if not _may_add(parts, total, share_unit=": " in match[0]):
             return
-        if _OPEN.search(match[0]) or total.value < max(part.value for part in parts):
+        # Verbs that complete the whole speak for themselves; then only the words of the parts are looked at.
+        named = _COMPLETE.sub("", match["parts"]) if "sure" in match.groupdict() else match[0]
+        if _OPEN.search(named) or total.value < max(part.value for part in parts):
             return
         if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
             return
@@ -146,7 +217,10 @@ class Sums(Rule):
             return
         if total.hedge == "over" or (_OPEN.search(match[0]) and not is_certain) or _another_sum(sentence, total, parts):
             return
-        if not is_certain and not _exclusive(match["parts"]):
+        # `of the 250 employees, ...` begins a clause; `made up of 250 in loans, ...` is a part itself.
+        before = sentence.skeleton[: match.start()].rstrip()
+        begins = not before or before.endswith((",", ";", ":", "out", "that", "and"))
+        if not is_certain and not _exclusive(match["parts"], None if begins else ""):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
@@ -196,10 +270,20 @@ def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity])
     return False
 
 
-def _exclusive(parts: str) -> bool:
-    """Whether the parts exclude each other by their words: men and women, correct and incorrect."""
+def _exclusive(parts: str, whole: str | None = None) -> bool:
+    """Whether the parts exclude each other by their words: men and women, correct and incorrect.
+
+    Args:
+        parts: The words of the parts.
+        whole: The words of the total, where it must be the sum: in `46 gold, 35 silver and 23 bronze`, 46 is a part.
+    """
     words = set(re.findall(r"[a-z]+", parts))
     if any(one_ in words and other in words for one_, other in _OPPOSITES):
+        return True
+    others = set(re.findall(r"[a-z]+", whole or ""))
+    if any(len(words & some) > 1 and not others & some for some in _CLASSES):
+        return True
+    if whole is None and _SAME_PLACE.search(parts):
         return True
     if any(match[1] in words or match[1].rstrip("d") in words for match in _NEGATED.finditer(parts)):
         return True

@@ -22,26 +22,46 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
+_IS = r"(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) "
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
-    "weight": (r"\b(?:weight|mass)(?: of|:| is| was) ", frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
-    "height": (r"\b(?:height|altitude|elevation)(?: of|:| is| was) ",
+    "weight": (r"\b(?:weight|mass)" + _IS, frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
+    "height": (r"\b(?:height|altitude|elevation)" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
-    "length": (r"\blength(?: of|:| is| was) ", frozenset({"length", "time", "data", "angle"}), "a length"),
-    "distance": (r"\bdistance(?: of|:| is| was) ", frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)(?: of|:| is| was) ",
+    "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
+    "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
+    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)" + _IS,
               frozenset({"length", "angle", "time", "frequency"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity)(?: of|:| is| was) ", frozenset({"speed", "frequency", "angle"}), "a speed"),
-    "area": (r"\barea(?: of|:| is| was) ", frozenset({"area", "length", "angle"}), "an area"),
-    "volume": (r"\bvolume(?: of|:| is| was) ", frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
-    "temperature": (r"\btemperatures?(?: of|:| is| was) ",
+    "speed": (r"\b(?:speed|speeds|velocity)" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
+    "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
+    "temperature": (r"\btemperatures?" + _IS,
                     frozenset({"temperature", "energy", "angle"}), "a temperature"),
     "temperature-change": (
         r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
         frozenset({"temperature", "energy", "angle"}), "a temperature",
     ),
-    "duration": (r"\b(?:duration|running time|runtime|lifetime)(?: of|:| is| was) ", frozenset({"time"}), "a duration"),
+    "duration": (r"\b(?:duration|running time|runtime|lifetime)" + _IS, frozenset({"time"}), "a duration"),
+    "moved": (
+        r"\b(?:ran|walked|drove|drives|flew|travel+ed|travels|swam|cycled|hiked|jogged|rowed|sailed|marched) ",
+        frozenset({"length", "time", "speed", "angle"}), "a distance",
+    ),
+    "heated": (
+        r"\b(?:heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?: (?:to|at))+ ",
+        frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
+    ),
+    "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
+    "capacity": (
+        r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir) (?:holds|held|can hold|contains) ",
+        frozenset({"volume", "mass", "energy", "time"}), "a volume",
+    ),
+    "took": (
+        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
+        frozenset({"time"}), "a duration",
+    ),
+    "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
+    "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -53,7 +73,10 @@ _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
-    "lasted ", "lasts ",
+    "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
+    "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
+    "bake", "frozen ",
+    "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -61,9 +84,18 @@ _ADJECTIVES = {
     "high": (frozenset({"length", "angle"}), "a height"), "thick": (_LENGTH, "a thickness"),
     "heavy": (frozenset({"mass", "force"}), "a weight"),
 }  # fmt: skip
+_MEASURES = {
+    "length": (frozenset({"length", "time", "data", "angle"}), "a length"), "height": (_LENGTH, "a height"),
+    "width": (_LENGTH, "a width"), "depth": (_LENGTH, "a depth"),
+    "diameter": (frozenset({"length", "angle"}), "a length"),
+    "weight": (frozenset({"mass", "force"}), "a weight"), "duration": (frozenset({"time"}), "a duration"),
+    "area": (frozenset({"area", "length"}), "an area"), "volume": (frozenset({"volume", "mass", "data"}), "a volume"),
+}  # fmt: skip
 _AFTER = re.compile(
     rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
+    rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
 )
+_IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
 @rules.register("unit")
@@ -84,17 +116,20 @@ class UnitFit(Rule):
             _, allowed, what = _WHAT[name.replace("_", "-")]
             yield from self._compared(sentence, match, allowed, what)
         for match in matches(skeleton, ((tuple(_ADJECTIVES), _AFTER),)):
-            yield from self._compared(sentence, match, *_ADJECTIVES[match["what"]])
+            name = "q" if match["q"] else "q2"
+            yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
+        for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
+            yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 
     def _compared(
-        self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str
+        self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str, slot_name: str = "q"
     ) -> Iterable[Finding]:
-        quantity = sentence.get(match, "q")
+        quantity = sentence.get(match, slot_name)
         measured = dimension_name(quantity.unit or "")
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
-        if _CONTINUED.match(sentence.skeleton, match.end("q")):
+        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)):
             return
         message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
         yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)

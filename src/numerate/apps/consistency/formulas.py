@@ -1,0 +1,133 @@
+"""Formulas of the relations between columns: what a cell should be, and how far rounding may move it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = [
+    "Formula",
+    "change_of_rows",
+    "difference_of",
+    "growth_of",
+    "growth_of_rows",
+    "product_of",
+    "quotient_of",
+    "running_total",
+    "scaled_by",
+    "sum_of",
+]
+
+Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""(rows, columns) values and half steps -> expected values and their slack."""
+
+
+def _shifted(column: np.ndarray, back: int) -> np.ndarray:
+    """The cells of the row before (1) or behind (-1); NaN where there is none."""
+    moved = np.roll(column, back)
+    moved[0 if back == 1 else -1] = np.nan
+    return moved
+
+
+def growth_of_rows(source: int, back: int) -> Formula:
+    """Growth of a column in percent, from the row before (1) or behind (-1)."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        old, new = _shifted(values[:, source], back), values[:, source]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = 100 * (new / old - 1)
+            half = halves[:, source]
+            slack = 100 * (half + _shifted(half, back) * np.abs(new / old)) / np.abs(old)
+        return np.where(np.isfinite(expected), expected, np.nan), slack
+
+    return formula
+
+
+def change_of_rows(source: int, back: int) -> Formula:
+    """Change of a column since the row before (1) or behind (-1)."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        half = halves[:, source]
+        both = half + _shifted(half, back)
+        return values[:, source] - _shifted(values[:, source], back), np.where(both < 1.0, both, 0.0)
+
+    return formula
+
+
+def running_total(source: int, target: int) -> Formula:
+    """The running total of a column."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = _shifted(values[:, target], 1) + values[:, source]
+        half = halves[:, source] + halves[:, target]
+        return expected, np.where(half < 1.0, half, 0.0)
+
+    return formula
+
+
+def sum_of(run: tuple[int, ...]) -> Formula:
+    """The sum of some columns."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        some, half = values[:, run], halves[:, run]
+        whole = np.where(np.isfinite(some).sum(1) > 1, np.nansum(some, 1), np.nan)
+        return whole, np.where((half < 0.5).any(1), half.sum(1), 0.0)
+
+    return formula
+
+
+def product_of(a: int, b: int) -> Formula:
+    """The product of two columns."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = values[:, a] * values[:, b]
+        return expected, 1e-6 * np.abs(expected)
+
+    return formula
+
+
+def difference_of(a: int, b: int, blur: float, wrap: float) -> Formula:
+    """The second column less the first; years blur it, times of the day wrap around."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = values[:, b] - values[:, a]
+        if wrap:
+            expected = expected % wrap
+        half = halves[:, a] + halves[:, b]
+        return expected, np.where(half < 1.0, half, 0.0) + blur * 0.51
+
+    return formula
+
+
+def growth_of(a: int, b: int, scale: float) -> Formula:
+    """Growth from the first column to the second."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = scale * (values[:, b] / values[:, a] - 1)
+            slack = scale * (halves[:, b] + halves[:, a] * np.abs(values[:, b] / values[:, a])) / np.abs(values[:, a])
+        return expected, slack
+
+    return formula
+
+
+def quotient_of(a: int, b: int, scale: float) -> Formula:
+    """The first column by the second."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = scale * values[:, a] / values[:, b]
+            slack = np.where(halves[:, a] < 0.5, scale * halves[:, a] / np.abs(values[:, b]), 0.0)
+        return expected, slack
+
+    return formula
+
+
+def scaled_by(a: int, ratio: float) -> Formula:
+    """A column times a constant."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return ratio * values[:, a], abs(ratio) * halves[:, a] + 1e-4 * np.abs(ratio * values[:, a])
+
+    return formula
