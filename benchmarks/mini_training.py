@@ -14,6 +14,7 @@ from mini_corpus import MOST_TOKENS, Arrays
 from safetensors.torch import load_file, save_file
 
 from numerate.processing.number_table import GIVEN, PADDING
+from numerate.training.learning_rates import parameter_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,18 +116,24 @@ def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def run(
-    model: Any, steps_of: Iterator[dict[str, Tensor]], *, rate: float, steps: int, minutes: float, warmup: float = 0.03,
-    decay: float = 0.01,
+    model: Any, steps_of: Iterator[dict[str, Tensor]], *, rate: float, steps: int, minutes: float,
+    number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01,
 ) -> dict[str, float]:  # fmt: skip
     """Trains all weights, with a rate that falls to 0 at the last step or at the end of the time, whatever is first.
+
+    Weights outside of the backbone, which begin untrained, have the rate `number_rate`.
 
     Steps with a loss or gradient that is not finite are left out, and counted.
     """
     device = model.device
     groups = [
-        {"params": [weight for weight in model.parameters() if weight.dim() > 1], "weight_decay": decay},
-        {"params": [weight for weight in model.parameters() if weight.dim() <= 1], "weight_decay": 0.0},
-    ]
+        {
+            "params": [weight for weight in part["params"] if (weight.dim() > 1) is wide], "highest": part["lr"],
+            "weight_decay": decay * wide,
+        }
+        for part in parameter_groups(model, rate, number_rate)
+        for wide in (True, False)
+    ]  # fmt: skip
     fused = {"fused": True} if device.type == "cuda" else {}
     optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), **fused)
     narrow = torch.autocast(device.type, torch.bfloat16) if device.type == "cuda" else contextlib.nullcontext()
@@ -140,7 +147,7 @@ def run(
             break
         scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
         for group in optimizer.param_groups:
-            group["lr"] = rate * max(scale, 1e-3)
+            group["lr"] = group["highest"] * max(scale, 1e-3)
         with narrow:
             loss = model(**batch).loss
         loss.backward()

@@ -132,6 +132,10 @@ def test_the_whole_chain_makes_a_model(
     assert model.calibration is not None and model.max_tokens == 128
     assert model.predict("The tower is [NUM] metres tall.").median().isfinite().all()
     assert "| units | x10 |" in (output / "README.md").read_text("utf-8") and "MiB" in capsys.readouterr().out
+    other = ["--name=mog", "--head=mog", "--without-tables", f"--output={tmp_path / 'sent'}"]
+    mini.main(["train", "--tiny", f"--folder={folder}", *other])
+    described = json.loads((tmp_path / "sent" / "mog.json").read_text("utf-8"))
+    assert (described["head"], described["without_tables"], described["number_rate"]) == ("mog", True, 1e-3)
 
 
 def test_arrays_are_what_the_processor_gives(data: Path, tmp_path: Path) -> None:
