@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import itertools
 import json
 import re
 from dataclasses import dataclass
@@ -95,8 +96,12 @@ def table_rows(data: Path, held: set[str], leave_out: str, most: int | None = No
 
 
 def corpus(data: Path, leave_out: str, most: int | None) -> Iterator[tuple[str, list[str]]]:
-    """All training texts in groups (a passage, a table), without repeated texts, with the name of their part."""
-    seen: set[int] = set()
+    """All training texts in groups (a passage, a table), with the name of their part.
+
+    Texts that are repeated are left out, and sentences that dev or test have, too: some are the same in many passages.
+    """
+    held = itertools.chain(passages(data, "dev"), passages(data, "test"))
+    seen = {hash(text) for texts in held for text in texts}
 
     def new(texts: Iterable[str]) -> list[str]:
         fresh = [text for text in texts if hash(text) not in seen]
