@@ -11,18 +11,19 @@ import numpy as np
 import torch
 from mini_corpus import TABLES, held_out_titles, lines_of, name_of, passages
 from mini_training import load_weights, put_weights
-from slips import detection, print_tables
+from slips import DigitScores, detection, print_tables
 
 import numerate
 from numerate.apps.calibrating import calibrate, seen_kinds
+from numerate.files import file_hash
 from numerate.heads.mixture import from_signed_log, signed_log
-from numerate.modeling.number_calibration import CALIBRATION_FILE
+from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
 from numerate.modeling.plausibility import UNIT, bits_of, hidden_numbers, interval_ends
 from numerate.records.row_text import row_texts
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 WORST = 1.005
 """A figure in 8 bits may be this many times that of bfloat16."""
@@ -41,26 +42,37 @@ def finish(options: argparse.Namespace) -> None:
     model.eval().save_pretrained(output, bits=8)
     small = numerate.from_pretrained(output)
     most = options.held_out
-    dev = held_out_texts(data, "dev", most)
-    print(f"calibrating on {len(dev['texts'])} dev texts and {len(dev['rows'])} rows", flush=True)
-    about = f"{len(dev['texts'])} dev sentences and {len(dev['rows'])} rows that no training saw"
-    calibrate(small, dev["texts"], rows=dev["rows"], about=about)
-    (output / CALIBRATION_FILE).write_text(small.calibration.to_json(), encoding="utf-8")
-    model.calibration = small.calibration
+    kept = _Kept(folder / "finish", {"held_out": most, "weights": file_hash(output / "number_model.safetensors")})
+    about, text = kept("calibration", lambda: calibrated(small, held_out_texts(data, "dev", most)))
+    (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
+    small.calibration = model.calibration = read_calibration(output)
     test = held_out_texts(data, "test", most)
+    again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}
     figures: dict[str, Any] = {
         "calibrated on": about,
-        "bfloat16": measured(model, test),
-        "8 bits": measured(small, test),
+        "bfloat16": kept("bfloat16", lambda: measured(model, test)),
+        "8 bits": kept("8 bits", lambda: measured(small, test)),
+        "detection of bfloat16": kept(
+            "detection of bfloat16", lambda: detection(model, data, corpora=["wiki", "units"], **again)
+        ),
     }
+    others: dict[str, Any] = {}
+    blind = None
     if list(folder.glob("twin-*.safetensors")):
         twin = built(folder, "twin", None, start=False)
         put_weights(twin, load_weights(folder, "twin"))
-        figures["twin"] = {"hit_1": hit_at_1(twin.eval(), test["plain"])}
-    again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}
-    figures["detection"] = detection(small, data, **again)
-    again["corpora"] = ["wiki", "units"]
-    figures["detection of bfloat16"] = detection(model, data, **again)
+        figures["twin"] = kept("twin", lambda: {"hit_1": hit_at_1(twin.eval(), test["plain"])})
+        twin.processor.tokenizer.save_pretrained(folder / "blind")
+        numerate.detach(twin).save_pretrained(folder / "blind")
+        blind = DigitScores(str(folder / "blind"), "cpu")
+    for name, head in (("mog", "mog"), ("without-tables", None)):
+        if list(folder.glob(f"{name}-*.safetensors")):
+            others[name] = built(folder, "numbers", options.recipe, start=False, head=head)
+            put_weights(others[name], load_weights(folder, name))
+            others[name].max_tokens, others[name].fitted = MAX_TOKENS, True
+            others[name].eval()
+    more = {"blind": blind, "blind_most": most // 8, "others": others}
+    figures["detection"] = kept("detection", lambda: detection(small, data, **more, **again))
     figures["worse in 8 bits"] = compared(figures)
     files = {str(path.relative_to(output)): path.stat().st_size for path in output.rglob("*") if path.is_file()}
     figures["bytes"] = sum(files.values())
@@ -70,6 +82,31 @@ def finish(options: argparse.Namespace) -> None:
     write_card(output, recipe, figures)
     (output / "figures.json").write_text(json.dumps({"recipe": recipe, "figures": figures}, indent=1) + "\n", "utf-8")
     print(f"{output}: {figures['bytes'] / 1e6:.1f} MB")
+
+
+class _Kept:
+    """Figures that take minutes, kept in a folder while the settings are the same: an error later loses none."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self.folder, self.settings = folder, settings
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __call__(self, name: str, make: Callable[[], Any]) -> Any:
+        """The figures of a name: those that are kept, or made now."""
+        file = self.folder / f"{name.replace(' ', '-')}.json"
+        if file.is_file() and (found := json.loads(file.read_text("utf-8")))["settings"] == self.settings:
+            return found["figures"]
+        print(f"{name} ...", flush=True)
+        figures = make()
+        file.write_text(json.dumps({"settings": self.settings, "figures": figures}) + "\n", encoding="utf-8")
+        return figures
+
+
+def calibrated(model: Any, dev: dict[str, list[str]]) -> tuple[str, str]:
+    """What a model was calibrated on, in words, and its calibration as JSON."""
+    about = f"{len(dev['texts'])} dev sentences and {len(dev['rows'])} rows that no training saw"
+    calibrate(model, dev["texts"], rows=dev["rows"], about=about)
+    return about, model.calibration.to_json()
 
 
 def held_out_texts(data: Path, split: str, most: int) -> dict[str, list[str]]:

@@ -98,7 +98,8 @@ def cases_of(texts: Iterable[tuple[str, bool]], reader: Any, kinds: Any, most: i
     found = []
     for text, is_row in order:
         numerals = [each for each in reader.find(text) if kinds is None or each.kind in kinds]
-        numerals = [each for each in numerals if np.isfinite(each.value) and each.style.family == "decimal"]
+        # Most slips leave a zero as it is.
+        numerals = [each for each in numerals if np.isfinite(each.value) and each.value and _is_decimal(each)]
         if not numerals or len(text) > 500:
             continue
         numeral = draw.choice(numerals)
@@ -107,6 +108,10 @@ def cases_of(texts: Iterable[tuple[str, bool]], reader: Any, kinds: Any, most: i
         if len(found) == most:
             break
     return found
+
+
+def _is_decimal(numeral: Numeral) -> bool:
+    return numeral.style.family == "decimal"
 
 
 class ModelScores:
@@ -264,9 +269,13 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
     blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str = "bits",
-    train: int = 20_000, passages_read: int | None = None,
+    train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Figures by corpus, method and slip; see the module."""
+    """Figures by corpus, method and slip; see the module.
+
+    The number-blind model needs a pass for each slip and the logits of all words, so that it may be asked for the first
+    `blind_most` texts alone.
+    """
     reader, kinds = model.processor.reader, model.processor.kinds
     histograms = _histograms(data, reader, kinds, train)
     result: dict[str, Any] = {}
@@ -280,14 +289,18 @@ def detection(
             methods[label] = ModelScores(other)(cases)["bits"]
         for label, histogram in histograms.items():
             methods[label] = _of_histogram(histogram, cases)
-        if blind is not None:
-            methods["number-blind"] = _blind(blind, cases)
         result[name] = {
             "texts": len(cases), "plain": int(plain.sum()),
             "false_alarms": _false_alarms(model, cases, scores, measure),
             "methods": {label: {"all": figures_of(*each, every), "plain": figures_of(*each, plain)}
                         for label, each in methods.items()},
         }  # fmt: skip
+        if blind is not None:
+            some = cases[:blind_most]
+            found = _blind(blind, some)
+            result[name]["methods"]["number-blind"] = {
+                "all": figures_of(*found, every[: len(some)]), "plain": figures_of(*found, plain[: len(some)]),
+            }  # fmt: skip
     return result
 
 
