@@ -148,11 +148,12 @@ def _found(texts: list[str], request: FindRequest) -> tuple[bytes, int]:
 def _document(request: CheckRequest) -> tuple[Document, int]:
     """What is checked, and how many numbers it has."""
     check_ignored(request.ignore)
-    if (request.text is None) == (request.records is None):
+    if request.text is not None and request.records is None:
+        document = Document(kind="text", text=request.text)
+    elif request.records is not None and request.text is None:
+        document = record_document([*request.records])
+    else:
         raise Refusal(422, "give either text or records")
-    document = (
-        Document(kind="text", text=request.text) if request.text is not None else record_document([*request.records or ()])
-    )
     return document, count_numbers(document)
 
 

@@ -27,11 +27,13 @@ class FindRequest(_Strict):
     model_config = _example(text="Revenue rose 3.2% to $1.5 billion in 2023.")
 
     text: str | list[str] = Field(description="One text, or several.")
-    reader: Literal["standard", "luna", "plain", "records"] = Field("standard", description="How numbers are read.")
-    words: bool = Field(False, description="Also read number words; reader `standard` only.")
-    roman: bool = Field(False, description="Also read Roman numerals; reader `standard` only.")
-    locale: Literal["auto", "en", "eu", "in", "ch"] | None = Field(None, description="How digits are grouped.")
-    cell: bool = Field(False, description="Each text is a cell of a table: (317) and 5- are negative.")
+    reader: Literal["standard", "luna", "plain", "records"] = Field(
+        default="standard", description="How numbers are read."
+    )
+    words: bool = Field(default=False, description="Also read number words; reader `standard` only.")
+    roman: bool = Field(default=False, description="Also read Roman numerals; reader `standard` only.")
+    locale: Literal["auto", "en", "eu", "in", "ch"] | None = Field(default=None, description="How digits are grouped.")
+    cell: bool = Field(default=False, description="Each text is a cell of a table: (317) and 5- are negative.")
 
 
 class NumberFound(_Strict):
@@ -69,7 +71,7 @@ class FillRequest(_Strict):
     model_config = _example(text="The tower is [NUM] metres tall and was built in 1889.", top=3)
 
     text: str | list[str] = Field(description="One text, or several, each with a `[MASK]` (a word) or `[NUM]`.")
-    top: int = Field(5, ge=1, le=50, description="Words or numerals of each gap.")
+    top: int = Field(default=5, ge=1, le=50, description="Words or numerals of each gap.")
 
 
 class Word(_Strict):
@@ -126,13 +128,13 @@ class CheckRequest(_Strict):
 
     model_config = _example(text="The lake is 28 km (27 mi) long. It took 12 men and 15 women, 28 people in all.")
 
-    text: str | None = Field(None, description="A text; give this or `records`.")
-    records: list[dict[str, Any]] | None = Field(None, description="Objects of one table; give this or `text`.")
-    ignore: list[str] = Field([], max_length=100, description="Ids of rules that are left out.")
+    text: str | None = Field(default=None, description="A text; give this or `records`.")
+    records: list[dict[str, Any]] | None = Field(default=None, description="Objects of one table; give this or `text`.")
+    ignore: list[str] = Field(default=[], max_length=100, description="Ids of rules that are left out.")
     false_alarms: float | None = Field(
-        None, gt=0, lt=1, description="Share of right numbers that may be reported as improbable."
+        default=None, gt=0, lt=1, description="Share of right numbers that may be reported as improbable."
     )
-    model: bool | None = Field(None, description="Whether the model judges, too; by default if there is one.")
+    model: bool | None = Field(default=None, description="Whether the model judges, too; by default if there is one.")
 
 
 class FindingGiven(BaseModel):
