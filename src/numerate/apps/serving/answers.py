@@ -9,7 +9,7 @@ from fastapi import Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from numerate.apps.serving.refusals import Refusal
+from numerate.apps.serving.refusals import INTERNAL, Refusal
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
@@ -19,10 +19,11 @@ __all__ = ["add_error_answers", "encoded", "json_answer"]
 
 
 def add_error_answers(app: FastAPI) -> None:
-    """Makes one line of whatever a path raises on purpose; the rest is for `Guard`."""
+    """Makes one line of whatever a path raises."""
     app.add_exception_handler(NumerateError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _internal)  # it is raised again, and `Guard` logs where it happened
 
 
 def encoded(answer: Any) -> bytes:
@@ -50,14 +51,22 @@ async def _http_error(request: Request, error: Exception) -> Response:
     )
 
 
+async def _internal(request: Request, error: Exception) -> Response:
+    return json_answer({"error": INTERNAL}, 500)
+
+
 async def _invalid(request: Request, error: Exception) -> Response:
     """One line about the first thing that does not fit, with the value."""
-    first = error.errors()[0]  # type: ignore[attr-defined]
+    all_of_them: list[Any] = error.errors()  # type: ignore[attr-defined]
+    # A wrong name explains a missing field, and not the other way round.
+    first = next((each for each in all_of_them if each["type"] == "extra_forbidden"), all_of_them[0])
     if first["type"] == "json_invalid":
         place = first["loc"][-1]
         return json_answer({"error": f"the body is not JSON: {first['ctx']['error']} at character {place}"}, 400)
+    if first["type"] == "extra_forbidden":
+        return json_answer({"error": f"{_short(first['loc'][-1])} is no field of this request: see /docs"}, 422)
     where = ".".join(str(part) for part in first["loc"][1:] if part not in ("str", "list[str]")) or "body"
-    given = "" if first["type"] in ("missing", "extra_forbidden") else f", got {_short(first.get('input'))}"
+    given = "" if first["type"] == "missing" else f", got {_short(first.get('input'))}"
     return json_answer({"error": f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}{given}"}, 422)
 
 

@@ -140,7 +140,10 @@ def _found(texts: list[str], request: FindRequest) -> tuple[bytes, int]:
     """The answer to `/find`, and how many numbers it has."""
     options = {"words": request.words or None, "roman": request.roman or None, "cell": request.cell or None}
     given = {key: value for key, value in (options | {"locale": request.locale}).items() if value is not None}
-    reader = make_reader(request.reader, **given)
+    try:
+        reader = make_reader(request.reader, **given)
+    except TypeError:
+        raise Refusal(422, f"reader {request.reader!r} has no option {', '.join(given)}: use 'standard'") from None
     results = [[dict(numeral.to_dict()) for numeral in reader.find(text)] for text in texts]
     return encoded({"results": [{"numbers": found} for found in results]}), sum(map(len, results))
 

@@ -14,7 +14,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.serving.metrics import ENDPOINTS, Metrics
-from numerate.apps.serving.refusals import Refusal
+from numerate.apps.serving.refusals import INTERNAL, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -95,7 +95,7 @@ class Guard:
             # The message may quote the request: only where it happened is logged.
             where = traceback.extract_tb(error.__traceback__)[-1]
             log.error("%s at %s:%d", type(error).__name__, where.filename, where.lineno or 0)
-            await request.refuse(Refusal(500, "internal error; the log of the service says where"))
+            await request.refuse(Refusal(500, INTERNAL))
 
     async def _read_and_run(self, request: _Request) -> None:
         limit = self._settings.timeout

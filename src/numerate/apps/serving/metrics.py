@@ -149,10 +149,9 @@ class Metrics:
             yield self._values
             return
         for path in sorted(self._folder.glob("*.figures")):
-            row = array("d")
-            row.frombytes(path.read_bytes())
-            if len(row) == 1 + len(SERIES):  # not one that is just being made
-                yield row
+            content = path.read_bytes()
+            if len(content) == 8 * (1 + len(SERIES)):  # not one that is just being made
+                yield array("d", content)
 
 
 def _shown(value: float) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from numerate.errors import NumerateError
 
-__all__ = ["Refusal"]
+__all__ = ["INTERNAL", "Refusal"]
+
+INTERNAL = "internal error; the log of the service says where"
+"""All that a client is told about a fault of the service: the message of an error may quote other requests."""
 
 
 class Refusal(NumerateError):  # noqa: N818 (it names what the client gets)
