@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import json
 import os
@@ -20,7 +21,10 @@ from typer.testing import CliRunner
 
 pytest.importorskip("fastapi", reason="needs the extra serve: pip install 'numerate[serve]'")
 from numerate.apps.serving import server
+from numerate.apps.serving.settings import ServeSettings
+from numerate.apps.serving.supervisor import CANNOT_START, Supervisor
 from numerate.cli.app import app
+from numerate.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,12 +111,40 @@ def test_a_killed_worker_comes_back_and_the_end_is_graceful(running: Running) ->
     assert "Traceback" not in log and "/find" not in log and "km" not in log and TOKEN not in log
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_service_with_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "numerate", "serve", "--port", "0", "--model", str(tmp_path / "missing")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert re.search(r"^numerate: cannot load .*missing", done.stderr, re.M)
-    assert done.stderr.splitlines()[-1].startswith("numerate: the workers could not start")
+def test_a_model_that_cannot_be_loaded_ends_the_service_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ServeSettings(model=str(tmp_path / "missing"), metrics_folder=str(tmp_path), port=0)
+    for code in (CANNOT_START, 1):  # a later worker is tried again: others may be at work
+        with pytest.raises(SystemExit) as end:
+            server.worker_app(settings)
+        error = capsys.readouterr().err
+        assert end.value.code == code and error.startswith("numerate: cannot load") and error.count("\n") == 1
+        (tmp_path / server.STARTED).touch()
+    monkeypatch.setattr(server.Supervisor, "run", lambda self: False)
+    monkeypatch.setattr(server, "_LOGGING", {"version": 1, "disable_existing_loggers": False})
+    with pytest.raises(BadInput, match="the workers could not start"):
+        server.serve(settings)
+
+
+def test_a_worker_that_hangs_is_replaced_and_one_that_cannot_start_ends_all() -> None:
+    hung: list[int] = []
+
+    def is_hung(pid: int) -> bool:
+        """The first one hangs; the end comes with its successor."""
+        if not hung or pid in hung:
+            hung.append(pid)
+            return True
+        supervisor.end()
+        return False
+
+    supervisor = Supervisor(functools.partial(time.sleep, 60), 1, patience=10, is_hung=is_hung)
+    supervisor._wake.send_bytes(b"look")
+    ending = threading.Timer(20, supervisor.end)
+    ending.start()
+    assert supervisor.run() and len(hung) == 1
+    ending.cancel()
+    assert Supervisor(functools.partial(sys.exit, CANNOT_START), 2, patience=10).run() is False
 
 
 def test_bad_arguments_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

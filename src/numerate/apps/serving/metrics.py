@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["ENDPOINTS", "Metrics"]
+__all__ = ["ENDPOINTS", "Metrics", "seconds_since_beat"]
 
 ENDPOINTS = ("/find", "/fill", "/check", "/health", "/metrics", "other")
 """Values of the label `endpoint`; a path of a client never becomes a label."""
@@ -97,7 +97,7 @@ class Metrics:
 
     def beat(self) -> None:
         """Says that this worker is alive."""
-        self._values[0] = time.time()
+        self._values[0] = time.monotonic()  # one clock for all processes, which stands still while a machine sleeps
 
     def add(self, name: str, labels: str = "", amount: float = 1.0) -> None:
         """Adds to a counter or gauge."""
@@ -131,7 +131,7 @@ class Metrics:
     def text(self) -> str:
         """All figures in Prometheus' text format, version 0.0.4, without statuses that have not occurred."""
         rows = list(self._rows())
-        alive = [row for row in rows if time.time() - row[0] < DEAD_AFTER]
+        alive = [row for row in rows if time.monotonic() - row[0] < DEAD_AFTER]
         families = {name: [f"# HELP numerate_{name} {said}", f"# TYPE numerate_{name} {kind}"]
                     for name, (kind, said) in HELP.items()}  # fmt: skip
         for place, (name, labels) in enumerate(SERIES, 1):
@@ -152,6 +152,13 @@ class Metrics:
             content = path.read_bytes()
             if len(content) == 8 * (1 + len(SERIES)):  # not one that is just being made
                 yield array("d", content)
+
+
+def seconds_since_beat(folder: str, pid: int) -> float:
+    """Seconds since the last sign of life of a worker; 0 while it starts."""
+    beats = [path.read_bytes()[:8] for path in Path(folder).glob(f"{pid}-*.figures")]
+    last = max((array("d", beat)[0] for beat in beats if len(beat) == 8), default=0.0)
+    return time.monotonic() - last if last else 0.0
 
 
 def _shown(value: float) -> str:

@@ -1,20 +1,24 @@
-"""Runs the service: worker processes under uvicorn's supervisor, which starts a new one for each that dies."""
+"""Runs the service: a socket, worker processes that share it, and the supervisor that replaces those that die."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
 import importlib.util
+import logging.config
 import math
 import socket
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.apps.serving.metrics import seconds_since_beat
+from numerate.apps.serving.supervisor import CANNOT_START, Supervisor
 from numerate.errors import BadInput, NumerateError
+from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_packages", "serve", "worker_app"]
 
-STARTUP_FAILURE = 3
-"""Exit code of a worker that makes uvicorn's supervisor give up: it would fail again."""
 STARTED = "started"
-_PAUSE = 2.0
-"""Seconds before a worker that cannot start again gives up, so that its successors do not keep the machine busy."""
+HUNG_AFTER = 60.0
+"""Seconds after which a worker whose event loop gives no sign of life is killed."""
 _CONNECTIONS = 2048
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -54,14 +56,12 @@ def check_packages() -> None:
 
 
 def worker_app(settings: ServeSettings) -> Any:
-    """The application of a worker process, with its model; uvicorn calls this in the new process.
+    """The application of a worker process, with its model.
 
-    A worker that cannot start ends the service if it is the first one; later, others may still be at work.
+    A worker that cannot start ends the service if it is among the first ones; later, others may still be at work.
     """
     from numerate.apps.serving.api import make_app
-    from numerate.training.worker_processes import end_with_parent
 
-    end_with_parent()
     started = None if settings.metrics_folder is None else Path(settings.metrics_folder) / STARTED
     try:
         desk = None
@@ -73,10 +73,7 @@ def worker_app(settings: ServeSettings) -> Any:
     except NumerateError as error:
         sys.stderr.write(f"numerate: {error}\n")
         sys.stderr.flush()
-        if started is not None and started.exists():
-            time.sleep(_PAUSE)
-            sys.exit(1)
-        sys.exit(STARTUP_FAILURE)
+        sys.exit(1 if started is not None and started.exists() else CANNOT_START)
     if started is not None:
         started.touch()
     return app
@@ -93,23 +90,31 @@ def serve(settings: ServeSettings, on_start: Callable[[str, int], None] = lambda
         BadInput: A package is missing, the port cannot be used, or the workers cannot start.
     """
     check_packages()
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
-
     with _bound(settings.host, settings.port) as listening, tempfile.TemporaryDirectory(prefix="numerate-") as folder:
         settings = dataclasses.replace(settings, metrics_folder=folder)
+        logging.config.dictConfig(copy.deepcopy(_LOGGING))
+        on_start(settings.host, listening.getsockname()[1])
+        supervisor = Supervisor(
+            functools.partial(_work, settings, listening), settings.workers, patience=settings.timeout + 10,
+            is_hung=lambda pid: seconds_since_beat(folder, pid) > HUNG_AFTER,
+        )  # fmt: skip
+        if not supervisor.run():
+            raise BadInput("the workers could not start; the line above says why")
+
+
+def _work(settings: ServeSettings, listening: socket.socket) -> None:
+    """A worker process: serves on a socket that all workers share."""
+    import uvicorn
+
+    end_with_parent()
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C of a terminal reaches all processes
         config = uvicorn.Config(
-            functools.partial(worker_app, settings), factory=True, host=settings.host, port=settings.port,
-            workers=settings.workers, log_config=copy.deepcopy(_LOGGING), access_log=False, proxy_headers=False,
+            worker_app(settings), log_config=copy.deepcopy(_LOGGING), access_log=False, proxy_headers=False,
             server_header=False, ws="none", lifespan="on",
             limit_concurrency=max(_CONNECTIONS, 4 * settings.max_requests),
-            timeout_graceful_shutdown=math.ceil(settings.timeout) + 5, timeout_worker_healthcheck=60,
+            timeout_graceful_shutdown=math.ceil(settings.timeout) + 5,
         )  # fmt: skip
-        on_start(settings.host, listening.getsockname()[1])
-        supervisor = Multiprocess(config, sockets=[listening])
-        supervisor.run()
-        if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-            raise BadInput("the workers could not start; the line above says why")
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _bound(host: str, port: int) -> socket.socket:
