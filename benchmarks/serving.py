@@ -142,11 +142,13 @@ def measured(pool: ProcessPoolExecutor, parent: psutil.Process, port: int, path:
             "load_after": os.getloadavg()[0]}  # fmt: skip
 
 
-def killed(pool: ProcessPoolExecutor, parent: psutil.Process, port: int, texts: list[bytes]) -> dict[str, Any]:
+def killed(
+    pool: ProcessPoolExecutor, parent: psutil.Process, port: int, texts: list[bytes], seconds: float
+) -> dict[str, Any]:
     """Kills a worker while `/find` is asked for: requests on its connections are lost, and it is replaced."""
     before = {each.pid for each in parent.children() if _is_worker(each)}
-    asked = pool.submit(drive, port, "/find", texts, 50.0, 4.0, 8)
-    time.sleep(1)
+    asked = pool.submit(drive, port, "/find", texts, 50.0, seconds, 8)
+    time.sleep(seconds / 4)
     os.kill(min(before), signal.SIGKILL)
     found = asked.result()
     figures = ""
@@ -202,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 rows.append(measured(pool, parent, port, "/fill", fills, options.fill_rate, options.seconds, 32))
                 short = min(options.seconds, 8.0)
                 rows.append(measured(pool, parent, port, "/fill", fills, options.overload, short, 600))
-            death = killed(pool, parent, port, finds)
+            death = killed(pool, parent, port, finds, min(4.0, 2 * options.seconds))
     names = (
         "path",
         "asked_per_s",

@@ -18,6 +18,8 @@ __all__ = ["CheckJob", "FillJob", "ModelDesk"]
 
 PASS_CHARACTERS = 8192
 """Most characters of one pass, padding included: the logits of words of 2,000 tokens are some 250 MB."""
+SIMILAR_CHARACTERS = 100
+"""Difference of lengths that is always padded: a pass has a cost of its own."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,16 @@ def _or_alone(jobs: Sequence[Any], work: Callable[[Sequence[Any]], list[Any]]) -
 
 
 def _passes(places: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
-    """Places in groups of similar size, so that little is padded, and with at most `PASS_CHARACTERS`."""
+    """Places in groups of similar size, so that little is padded, and with at most `PASS_CHARACTERS`.
+
+    Example:
+        >>> _passes([0, 1, 2, 3], [50, 900, 70, 4000])
+        [[0, 2], [1], [3]]
+    """
     groups: list[list[int]] = []
     for place in sorted(places, key=lambda at: sizes[at]):
-        if groups and sizes[place] * (len(groups[-1]) + 1) <= PASS_CHARACTERS:
+        is_similar = groups and sizes[place] <= 2 * sizes[groups[-1][0]] + SIMILAR_CHARACTERS
+        if is_similar and sizes[place] * (len(groups[-1]) + 1) <= PASS_CHARACTERS:
             groups[-1].append(place)
         else:
             groups.append([place])

@@ -126,6 +126,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if sys.platform != "win32":  # where it would take a port that is in use
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
+            listening.listen(_CONNECTIONS)  # from now on clients wait for a worker, also while one is replaced
             listening.set_inheritable(True)
         except OSError:
             listening.close()
