@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 22
+    assert len(SCRIPTS) == 23
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -75,6 +75,15 @@ def test_check_speed_measures_a_text_and_a_table(tmp_path: Path, capsys: pytest.
     figures = json.loads(path.read_text("utf-8"))["figures"]
     assert figures["table"]["numbers"] == 360 and figures["text"]["per_cpu_s"] > 0
     assert "peak memory" in capsys.readouterr().out
+
+
+def test_serving_measures_rates_and_a_killed_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "serving.json"
+    run("serving", "--seconds=0.5", "--find-rate=20", "--workers=1", f"--json={path}")
+    figures = json.loads(path.read_text("utf-8"))["figures"]
+    (row,) = figures["rates"]
+    assert row["statuses"] == {"200": 10} and 0 < row["p50_ms"] <= row["p99_ms"] <= row["max_ms"]
+    assert figures["killed_worker"]["came_back"] and "it came back" in capsys.readouterr().out
 
 
 def test_bad_sizes_are_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import numerate
 from numerate.apps import default_model
 from numerate.apps.calibrating import calibrate
-from numerate.apps.fill import fill, fill_tables
+from numerate.apps.fill import fill, fill_gaps, fill_tables
 from numerate.cli.app import app
 from numerate.errors import BadInput
 from numerate.modeling.attaching import attach
@@ -118,6 +118,26 @@ def test_gaps_come_in_reading_order_and_swap_moves_them(models: list[str]) -> No
     assert titles[:3] == [f"{GAPS}  (gap {place})" for place in (1, 2, 3)] and len(titles) == 6
     with pytest.raises(BadInput, match="bare has no number head"):
         fill(GAPS, models[0])
+
+
+def test_texts_that_share_a_pass_are_filled_as_each_alone() -> None:
+    model = judging_model()
+    texts = [GAPS, "It cost $[NUM] on Monday.", "A [MASK] weighs about [NUM] kg, or [NUM] g, the company said."]
+    together = fill_gaps(texts, model, "model", 3)
+    for text, found in zip(texts, together, strict=True):
+        alone = fill(text, model, top=3)[0]["gaps"]
+        assert [gap["gap"] for gap in found] == [gap["gap"] for gap in alone]
+        for one, other in zip(found, alone, strict=True):
+            key, name = ("words", "word") if "words" in one else ("numbers", "text")
+            assert [each[name] for each in one[key]] == [each[name] for each in other[key]]
+            if key == "numbers":
+                assert one["median"] == pytest.approx(other["median"], rel=1e-4)
+                assert one["interval_90"] == pytest.approx(other["interval_90"], rel=1e-4)
+                assert one["density"]["shares"] == pytest.approx(other["density"]["shares"], abs=1e-4)
+                assert sum(one["density"]["shares"]) == pytest.approx(0.99, abs=0.005)
+                assert len(one["density"]["edges"]) == 1 + len(one["density"]["shares"])
+    with pytest.raises(BadInput, match="must have a"):
+        fill_gaps([texts[0], "no gap"], model, "model")
 
 
 def test_without_a_model_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

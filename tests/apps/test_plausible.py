@@ -75,6 +75,19 @@ def test_cells_of_tables_are_found_by_row_and_column() -> None:
     assert [unit.row for unit in units_of(document)] == [7, 9]
 
 
+def test_documents_that_share_passes_get_the_findings_of_each_alone() -> None:
+    judge = checker(false_alarms=0.05)
+    texts = [" ".join(facts(6)), "The tower is 3 metres tall. It cost $21 on Monday.", "no numbers"]
+    documents = [Document(kind="text", text=text) for text in texts]
+    documents.insert(1, Document(kind="table", header=("item", "cost"), rows=[["cat", "$20"], ["tower", "$9000"]]))
+    together = judge.check_all(documents)
+    alone = [judge.check(document) for document in documents]
+    assert [[(each.rule, each.span, each.cell) for each in found] for found in together] == [
+        [(each.rule, each.span, each.cell) for each in found] for found in alone
+    ]
+    assert together[2] and not together[3]
+
+
 def test_fast_agrees_on_what_is_wrong() -> None:
     texts = [*facts(60, seed=5), "It cost $20 on Monday, and $2000 on Monday."]
     slow, fast = (checker(false_alarms=0.01, fast=flag).judge(texts) for flag in (False, True))

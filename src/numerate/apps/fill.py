@@ -13,7 +13,7 @@ from numerate.training.progress import quiet_unless_terminal
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["MASK", "fill", "fill_tables", "load_model"]
+__all__ = ["MASK", "check_gaps", "fill", "fill_gaps", "fill_tables", "load_model"]
 
 MASK = "[MASK]"
 """The gap of a word in a text; it stands for the mask token of any model."""
@@ -44,10 +44,7 @@ def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5
         BadInput: The text has no gap, has no number to swap, or is too long; a swapped value is not a number; or a
             model cannot be loaded, or has no number head.
     """
-    masks, numbers = text.count(MASK), text.count(NUM)
-    if not 0 < masks + numbers <= MOST_GAPS:
-        said = f"the text must have a {MASK} or {NUM}, at most {MOST_GAPS} of them"
-        raise BadInput(f"{said}, got {masks + numbers} in {text[:80]!r}")
+    masks, numbers = check_gaps(text)
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
     texts = _swapped(text, swap)
@@ -67,6 +64,49 @@ def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5
                 result["gaps"] = _in_order(each, words, _numbers(loaded, label, each, top))
             found.append(result)
     return found
+
+
+def check_gaps(text: str) -> tuple[int, int]:
+    """The number of `[MASK]` and of `[NUM]` in a text.
+
+    Raises:
+        BadInput: It has none, or too many.
+
+    Example:
+        >>> check_gaps("The [MASK] weighs [NUM] kg, or [NUM] lb.")
+        (1, 2)
+    """
+    masks, numbers = text.count(MASK), text.count(NUM)
+    if not 0 < masks + numbers <= MOST_GAPS:
+        said = f"the text must have a {MASK} or {NUM}, at most {MOST_GAPS} of them"
+        raise BadInput(f"{said}, got {masks + numbers} in {text[:80]!r}")
+    return masks, numbers
+
+
+def fill_gaps(texts: Sequence[str], model: Any, name: str, top: int = 5) -> list[list[dict[str, Any]]]:
+    """The gaps of several texts in reading order, as `gaps` of `fill`: one pass for all words, one for all numbers.
+
+    Args:
+        texts: Texts with at least one `[MASK]` or `[NUM]` each.
+        model: A loaded `NumberModel`.
+        name: Its name in error messages.
+        top: Words or numerals of each gap.
+
+    Raises:
+        BadInput: A text has no gap or is too long, or the model cannot fill it.
+    """
+    masks, numbers = zip(*map(check_gaps, texts), strict=True)
+    rows = iter(_shares(model, name, [text for text in texts if MASK in text]) if any(masks) else ())
+    words = [[_words(model, next(rows), top) for _ in range(count)] for count in masks]
+    asked: list[list[Any]] = [[] for _ in texts]
+    if any(numbers):
+        from numerate.apps.number_gaps import number_gaps_of_texts
+
+        places = [place for place, count in enumerate(numbers) if count]
+        shown = [texts[place].replace(MASK, _mask_of(model, name, masks[place])) for place in places]
+        for place, found in zip(places, number_gaps_of_texts(model, name, shown, top), strict=True):
+            asked[place] = found
+    return [_in_order(text, *each) for text, *each in zip(texts, words, asked, strict=True)]
 
 
 def fill_tables(results: Sequence[dict[str, Any]]) -> list[Table]:

@@ -1,4 +1,4 @@
-"""Numbers for the gaps `[NUM]` of a text: best numerals, median, calibrated intervals, and a small density."""
+"""Numbers for the gaps `[NUM]` of texts: best numerals, median, calibrated intervals, and a small density."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numerate.heads.base import NumberDistribution
 
-__all__ = ["NUM", "number_gaps", "spark_line"]
+__all__ = ["NUM", "number_gaps", "number_gaps_of_texts", "spark_line"]
 
 NUM = "[NUM]"
 BINS = 48
@@ -33,21 +33,36 @@ def number_gaps(model: Any, name: str, text: str, top: int = 5) -> list[dict[str
     Raises:
         BadInput: The model has no number head, or cannot be asked.
     """
+    return number_gaps_of_texts(model, name, [text], top)[0]
+
+
+def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int = 5) -> list[list[dict[str, Any]]]:
+    """`number_gaps` of several texts with one pass of the model, and one search for all quantiles.
+
+    Raises:
+        BadInput: The model has no number head, or cannot be asked about one of the texts.
+    """
     if model.head is None:
         raise BadInput(f"{name} has no number head: {NUM} needs a model with a sense of numbers")
     try:
-        distributions: NumberDistribution = model.predict(text)
+        distributions: NumberDistribution = model.predict(list(texts))
     except (ValueError, IndexError, RuntimeError) as error:  # too long, not trained for numbers
         raise BadInput(f"{name}: {' '.join(str(error).split())[:200]}") from None
     best = distributions.best(top)
     p = [0.5, *(each for pair in _INTERVALS.values() for each in pair), *_SHOWN]
     ends = distributions.quantile([p] * len(distributions))
     logs = signed_log(ends, UNIT).cpu().numpy()
-    kinds = _kinds(model, text, ends[:, 0].tolist())
+    medians = ends[:, 0].tolist()
+    counts = [text.count(NUM) for text in texts]
+    starts = [sum(counts[:row]) for row in range(len(counts) + 1)]
+    kinds = [
+        kind for row, text in enumerate(texts) for kind in _kinds(model, text, medians[starts[row] : starts[row + 1]])
+    ]
     calibration = getattr(model, "calibration", None)
     if calibration is not None:
         logs[:, 1:5] = calibration.stretched(kinds, p[1:5], logs[:, 1:5], logs[:, 0])
     plain = from_signed_log(torch.from_numpy(logs), UNIT).tolist()
+    drawn = densities(distributions, [row[5] for row in plain], [row[6] for row in plain])
     found = []
     for at, row in enumerate(plain):
         numbers = [
@@ -55,24 +70,26 @@ def number_gaps(model: Any, name: str, text: str, top: int = 5) -> list[dict[str
         ]
         found.append({
             "numbers": numbers, "median": row[0], "interval_50": row[1:3], "interval_90": row[3:5], "kind": kinds[at],
-            "calibrated": calibration is not None, "density": density(distributions[at], row[5], row[6]),
+            "calibrated": calibration is not None, "density": drawn[at],
         })  # fmt: skip
-    return found
+    return [found[starts[row] : starts[row + 1]] for row in range(len(texts))]
 
 
 @torch.no_grad()
-def density(distribution: NumberDistribution, low: float, high: float, bins: int = BINS) -> dict[str, list[float]]:
-    """Probabilities of bins between two values that are evenly spaced on a logarithmic number line.
+def densities(
+    distributions: NumberDistribution, lows: Sequence[float], highs: Sequence[float], bins: int = BINS
+) -> list[dict[str, list[float]]]:
+    """Probabilities of bins between two values that are evenly spaced on a logarithmic number line, for each row.
 
     Returns:
-        `edges` (bins + 1) and `shares` (bins); a bin's share is its probability.
+        For each distribution `edges` (bins + 1) and `shares` (bins); a bin's share is its probability.
     """
-    ends = signed_log(torch.tensor([low, high], dtype=torch.float64), UNIT).tolist()
-    if ends[1] - ends[0] < 1e-6:  # all in one point
-        ends = [ends[0] - 0.5, ends[1] + 0.5]
-    edges = from_signed_log(torch.linspace(ends[0], ends[1], bins + 1, dtype=torch.float64), UNIT)
-    below = distribution.cdf(edges.to(distribution.device)).cpu()
-    return {"edges": edges.tolist(), "shares": below.diff().clamp_min(0).tolist()}
+    ends = signed_log(torch.tensor([lows, highs], dtype=torch.float64), UNIT)
+    ends += torch.where(ends[1] - ends[0] < 1e-6, 0.5, 0.0) * torch.tensor([[-1.0], [1.0]])  # all in one point
+    steps = torch.linspace(0, 1, bins + 1, dtype=torch.float64)
+    edges = from_signed_log(torch.lerp(ends[0, :, None], ends[1, :, None], steps), UNIT)
+    shares = distributions.cdf(edges.to(distributions.device)).cpu().diff().clamp_min(0)
+    return [{"edges": row, "shares": each} for row, each in zip(edges.tolist(), shares.tolist(), strict=True)]
 
 
 def spark_line(shares: Sequence[float]) -> str:

@@ -172,13 +172,23 @@ class PlausibilityChecker:
 
     def check(self, document: Document) -> list[Finding]:
         """The numbers of a document that are reported at this rate of false alarms."""
-        units = list(units_of(document))
-        found: list[Finding] = []
-        for each in self.judge([unit.text for unit in units], cells=document.kind != "text"):
-            unit = units[each.row]
-            inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
-            if inside and each.p <= self.false_alarms and (finding := _finding(each, unit, document)):
-                found.append(finding)
+        return self.check_all([document])[0]
+
+    def check_all(self, documents: Sequence[Document]) -> list[list[Finding]]:
+        """`check` of several documents, whose sentences and rows share the passes of the model."""
+        found: list[list[Finding]] = [[] for _ in documents]
+        for cells in (False, True):  # rows of tables are calibrated apart
+            units = [
+                (at, unit)
+                for at, document in enumerate(documents)
+                if (document.kind != "text") == cells
+                for unit in units_of(document)
+            ]
+            for each in self.judge([unit.text for _, unit in units], cells=cells) if units else ():
+                at, unit = units[each.row]
+                inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
+                if inside and each.p <= self.false_alarms and (finding := _finding(each, unit, documents[at])):
+                    found[at].append(finding)
         return found
 
 

@@ -13,6 +13,7 @@ from numerate.cli import (
     play_commands,
     prediction_commands,
     run_commands,
+    serve_commands,
     text_commands,
     view_commands,
 )
@@ -94,6 +95,7 @@ for command in (
     *prediction_commands.COMMANDS,
     *view_commands.COMMANDS,
     *play_commands.COMMANDS,
+    *serve_commands.COMMANDS,
 ):
     app.command(command.__name__.removesuffix("_command"))(command)
 add_plugins()

@@ -31,6 +31,7 @@ LONGEST = 600
 EXTRAS = {
     "datasets": "train", "peft": "train", "tensorboard": "train", "pyarrow": "train", "sklearn": "eval",
     "scipy": "eval", "matplotlib": "plots", "gradio": "app", "pint": "units",
+    "fastapi": "serve", "uvicorn": "serve",
 }  # fmt: skip
 """Packages that are not dependencies of the library, and the extra that has them."""
 _UsageError: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")

@@ -302,7 +302,7 @@ class NumberModel(PretrainedInterface):
             table = {key: value for key, value in answer.items() if key.startswith("number_") and key != "number_scale"}
             batch |= {f"decoder_{key}": value for key, value in table.items()}
         with evaluating(self), torch.no_grad():
-            output = self(**batch, return_loss=False)
+            output = self(**batch, return_loss=False, word_logits=False)
         return in_context(self, output.numbers, output.number_index, asking, answer.numerals)
 
     def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:
