@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,27 @@ MAX_JSON = 256 << 20
 MAX_KEYS = 400
 MAX_DEPTH = 20
 NAMED_LINES = 10
+# Numbers stay as they are written: 2.50 has two decimals, and an integer of 5,000 digits is no error.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def read_json_lines(source: Source) -> Iterator[Document | Problem]:
     """One JSON value a line; a line that is not JSON is named and left out."""
-    lines = Lines(source)
+    lines = Lines(source, records=True)
     keys: dict[str, int] = {}
     records: list[dict[str, str]] = []
     numbers: list[int] = []
     broken = start = 0
     for line in lines:
+        yield from source.named_problems()
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = _parsed(line)
         except (ValueError, RecursionError) as error:
             broken += 1
             if broken <= NAMED_LINES:
-                yield Problem(source.name, f"not JSON: {str(error)[:80]}", lines.number)
+                yield Problem(source.name, f"line left out, not JSON: {str(error)[:80]}", lines.number)
             continue
         if len(records) == ROWS:
             yield _document(source, keys, records, numbers, start, is_last=False)
@@ -56,32 +60,49 @@ def read_json_lines(source: Source) -> Iterator[Document | Problem]:
 def read_json(source: Source) -> Iterator[Document | Problem]:
     """A JSON file: each list of objects is a table of records, what stands outside of lists is one record.
 
-    A file with one object a line is read as JSON lines.
+    A file with one object a line is read as JSON lines. Of a list that is broken, the values before are checked.
     """
     raw = source.stream.read(MAX_JSON + 1)
     source.on_position(len(raw))
     if len(raw) > MAX_JSON:
-        yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB; write JSON lines (*.jsonl)", fatal=True)
+        yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB: write it as JSON lines (*.jsonl)", fatal=True)
         return
+    yield from source.named_problems()
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
-        source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252"))
+        source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252", is_note=True))
+    if text.startswith("[") or not _is_json(text.lstrip().partition("\n")[0]):
+        lines = None
+    else:
+        lines = type(source)(source.name, io.BytesIO(raw), ignored=source.ignored)
     try:
-        value = json.loads(text)
+        yield from _of_value(source, _parsed(text))
     except (ValueError, RecursionError) as error:
-        import io
-
-        lines = Lines(type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored))
-        if text.count("\n") > 1 and _is_json(next(iter(lines), "")):
-            again = type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored)
-            yield from read_json_lines(again)
-        else:
-            yield Problem(source.name, f"not JSON: {str(error)[:100]}", getattr(error, "lineno", None), fatal=True)
-        return
-    yield from _of_value(source, value)
+        if lines is not None and text.strip().count("\n"):
+            yield from read_json_lines(lines)
+            return
+        yield from _salvaged(source, text, error)
     yield from source.named_problems()
+
+
+def _salvaged(source: Source, text: str, error: Exception) -> Iterator[Document | Problem]:
+    """The values of a list before the place where it is broken, and the problem."""
+    values, place = [], text.find("[") + 1
+    while place and text[:place].strip() == "[" or values:
+        place += len(text[place:]) - len(text[place:].lstrip(", \t\r\n"))
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            break
+        values.append(value)
+    said = f"not JSON: {str(error)[:100]}"
+    if values:
+        yield Problem(source.name, f"{said}; what follows is left out", getattr(error, "lineno", None))
+        yield from _of_value(source, values)
+    else:
+        yield Problem(source.name, f"{said}; mend it, or give its --format", getattr(error, "lineno", None), fatal=True)
 
 
 def record_document(records: list[Mapping[str, Any]], source: str = "") -> Document:
@@ -155,9 +176,14 @@ def _document(
     )  # fmt: skip
 
 
+def _parsed(text: str) -> Any:
+    """The value of a JSON text, with numbers as they are written."""
+    return _DECODER.decode(text)
+
+
 def _is_json(line: str) -> bool:
     try:
-        json.loads(line)
+        _parsed(line)
     except (ValueError, RecursionError):
         return False
     return True
