@@ -91,17 +91,17 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def test_processes_give_the_same(files: list[str]) -> None:
-    outcomes = [check_files(files, CheckOptions(), processes=count, keep_texts=10_000) for count in (1, 2)]
+    outcomes = [check_files(files, CheckOptions(), processes=count, excerpts=True) for count in (1, 2)]
     one, two = (json_report(outcome) for outcome in outcomes)
     assert one == two and len(one["findings"]) == 4
     assert [(Path(each["source"]).name, each["fatal"]) for each in one["problems"]] == [
         ("empty.txt", True), ("missing.txt", True),
     ]  # fmt: skip
-    assert outcomes[0].texts.keys() == outcomes[1].texts.keys()
+    assert outcomes[0].excerpts == outcomes[1].excerpts
 
 
 def test_the_page_shows_text_as_text(files: list[str]) -> None:
-    outcome = check_files(files, CheckOptions(), keep_texts=10_000)
+    outcome = check_files(files, CheckOptions(), excerpts=True)
     outcome.findings += check([{"x": each} for each in COLUMN], false_alarms=0.001)
     page = check_page(outcome).decode()
     assert "<script" not in page and "&lt;script&gt;" not in page  # the tags of Markdown are blanked

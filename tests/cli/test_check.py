@@ -34,8 +34,9 @@ def test_exit_codes(file: Path, tmp_path: Path) -> None:
     assert run(file, "--ignore", "conversion")[0] == 0 and run(file, "--ignore", "sum,conversion")[0] == 0
     assert run(file, "--no-model")[0] == 1
     (tmp_path / "empty.csv").write_text("")
-    code, _, said = run(clean, tmp_path / "empty.csv")
-    assert code == 0 and "empty.csv: empty file" in said
+    code, shown, said = run(tmp_path / "empty.csv", file)
+    assert code == 2 and said.endswith("empty.csv': empty file, nothing to check; leave it out, or give --lenient\n")
+    assert "27 mi → 17 mi" in shown and run(tmp_path / "empty.csv", clean, "--lenient")[0] == 0
 
 
 def test_reports(file: Path, tmp_path: Path) -> None:

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["read_html"]
 
-_HIDDEN = frozenset("script style template noscript code pre svg math head".split())
-_BLOCKS = frozenset(
-    "p div section article li ul ol h1 h2 h3 h4 h5 h6 blockquote br hr tr table main aside header footer dd dt dl "
-    "figcaption form fieldset legend option textarea td th caption address details summary nav".split()
-)
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_HIDDEN = frozenset(("script", "style", "template", "noscript", "code", "pre", "svg", "math", "head"))
+_BLOCKS = frozenset((
+    "p", "div", "section", "article", "li", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "br", "hr",
+    "tr", "table", "main", "aside", "header", "footer", "dd", "dt", "dl", "figcaption", "form", "fieldset", "legend",
+    "option", "textarea", "td", "th", "caption", "address", "details", "summary", "nav",
+))  # fmt: skip
+_VOID = frozenset((
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+))  # fmt: skip
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 BLOCK = 64 * 1024
 CHUNK = 1 << 20

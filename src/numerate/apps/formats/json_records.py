@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 
     from numerate.apps.formats.source_lines import Source
 
-__all__ = ["read_json", "read_json_lines", "record_document"]
+__all__ = ["frame_document", "is_frame", "read_json", "read_json_lines", "record_document"]
 
 ROWS = 10_000
 MAX_JSON = 256 << 20
 MAX_KEYS = 400
 MAX_DEPTH = 20
 NAMED_LINES = 10
+_BETWEEN = re.compile(r"[,\s]*")
 # Numbers stay as they are written: 2.50 has two decimals, and an integer of 5,000 digits is no error.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
@@ -89,9 +91,10 @@ def read_json(source: Source) -> Iterator[Document | Problem]:
 
 def _salvaged(source: Source, text: str, error: Exception) -> Iterator[Document | Problem]:
     """The values of a list before the place where it is broken, and the problem."""
-    values, place = [], text.find("[") + 1
-    while place and text[:place].strip() == "[" or values:
-        place += len(text[place:]) - len(text[place:].lstrip(", \t\r\n"))
+    values: list[Any] = []
+    place = len(text) - len(text.lstrip())
+    while text.startswith("[", place) or values:
+        place = _BETWEEN.match(text, place + (not values)).end()  # type: ignore[union-attr]
         try:
             value, place = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError):
@@ -117,6 +120,41 @@ def record_document(records: list[Mapping[str, Any]], source: str = "") -> Docum
     return Document(
         kind="records", source=source, header=keys, rows=[[record.get(key, "") for key in keys] for record in flat]
     )
+
+
+def is_frame(what: Any) -> bool:
+    """Whether something is a DataFrame of pandas or polars, or behaves like one."""
+    return hasattr(what, "columns") and (hasattr(what, "itertuples") or hasattr(what, "iter_rows"))
+
+
+def frame_document(frame: Any, source: str = "") -> Document:
+    """A document of a DataFrame: its columns by name, a missing value as an empty cell.
+
+    Rows are counted from 0, whatever their index says.
+    """
+    from numerate.apps.formats.table_shape import column_names
+
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    rows = frame.itertuples(index=False, name=None) if hasattr(frame, "itertuples") else frame.iter_rows()
+    cells = [["" if _is_missing(value) else _written(value) for value in row] for row in rows]
+    return Document(kind="records", source=source, header=column_names(names), rows=cells)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA; they differ from themselves, or cannot be compared."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _written(value: Any) -> str:
+    """A value as one would write it: no digits that only binary arithmetic brings, no midnight of a date."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = repr(float(value))
+        return f"{value:.15g}" if len(text) > 17 else text
+    return str(value).removesuffix(" 00:00:00")
 
 
 def _of_value(source: Source, value: Any) -> Iterator[Document]:
@@ -156,7 +194,7 @@ def _flat(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str
         for index, each in enumerate(value[:50]):
             yield from _flat(each, f"{path}[{index}]", depth + 1)
     elif value is not None:
-        yield path or "value", ("true" if value else "false") if isinstance(value, bool) else str(value)
+        yield path or "value", _written(value)
 
 
 def _document(

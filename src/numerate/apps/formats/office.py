@@ -27,7 +27,7 @@ MAX_UNPACKED = 4 << 30
 """Bytes of its parts together: a small archive can stand for any number of them."""
 _DECIMALS = re.compile(r"0(?:\.(0+))?(%)?")
 _NO_VALUE = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)(?:\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
-_ERRORS = frozenset("#DIV/0! #N/A #NAME? #NULL! #NUM! #REF! #VALUE! #SPILL! #CALC!".split())
+_ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
 
 
 class ExtraMissingError(NumerateError, ImportError):
@@ -79,7 +79,7 @@ def read_xlsx(source: Source) -> Iterator[Document | Problem]:
         warnings.simplefilter("ignore")
         try:
             book = load_workbook(data, read_only=True, data_only=True)
-        except Exception as error:  # noqa: BLE001 - whatever openpyxl raises for a file that is not as it should be
+        except Exception as error:  # whatever openpyxl raises for a file that is not as it should be
             yield _unreadable(source, error)
             return
         for sheet in book.worksheets:
@@ -87,7 +87,7 @@ def read_xlsx(source: Source) -> Iterator[Document | Problem]:
                 yield from _sheet(source, sheet)
             except NumerateError:
                 raise
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 yield _unreadable(source, error, f"sheet {sheet.title!r}: ")
         book.close()
 

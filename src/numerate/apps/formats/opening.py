@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from numerate.apps.documents import Document, Problem
@@ -22,7 +23,7 @@ from numerate.registry import near_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "check_format", "format_of", "read_documents"]
+__all__ = ["FORMATS", "check_format", "format_of", "read_documents", "suffix_format"]
 
 Reader = Callable[[Source], Iterator[Document | Problem]]
 FORMATS: Mapping[str, Reader] = {
@@ -95,6 +96,17 @@ def check_format(kind: str | None) -> None:
         raise BadInput(f"unknown format {kind!r}: {near_names(kind, list(FORMATS))}")
 
 
+def suffix_format(path: str) -> str | None:
+    """The format that the name of a file tells; None if it tells none.
+
+    Example:
+        >>> suffix_format("a.CSV.gz"), suffix_format("a.png")
+        ('csv', None)
+    """
+    name = path.lower().removesuffix(".gz")
+    return _SUFFIXES.get(Path(name).suffix)
+
+
 def format_of(path: str, start: bytes) -> str | None:
     """The format of a file by the suffix of its name, else by its first bytes; None for a binary file.
 
@@ -102,10 +114,8 @@ def format_of(path: str, start: bytes) -> str | None:
         >>> format_of("a.csv.gz", b""), format_of("-", b'[{"a": 1}]'), format_of("notes", b"It is 5 km.")
         ('csv', 'json', 'text')
     """
-    name = path.lower().removesuffix(".gz")
-    for suffix, kind in _SUFFIXES.items():
-        if name.endswith(suffix):
-            return kind
+    if (kind := suffix_format(path)) is not None:
+        return kind
     if start.startswith(b"PK\x03\x04"):
         return "docx" if b"word/" in start else "xlsx" if b"xl/" in start or b"[Content_Types]" in start else None
     if binary_kind(start) is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import os
 import sys
 import zlib
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from numerate.errors import BadInput
 
@@ -53,10 +52,10 @@ def open_bytes(path: str) -> BinaryIO:
         return sys.stdin.buffer
     if "\0" in path:
         raise BadInput(f"{path!r}: a name of a file cannot have NUL bytes")
-    if os.path.isdir(path):
+    if Path(path).is_dir():
         raise BadInput(f"{path}: is a folder; name its files")
     try:
-        return open(path, "rb")  # noqa: SIM115
+        return Path(path).open("rb")
     except OSError as error:
         raise BadInput(f"{path}: {(error.strerror or 'cannot be opened').lower()}") from None
 
@@ -123,6 +122,7 @@ class Gunzip(io.RawIOBase):
         on_damage: Called with one line if the file is damaged.
 
     Example:
+        >>> import gzip
         >>> said = []
         >>> whole = gzip.compress(b"28 km (27 mi)" * 9)
         >>> Gunzip(io.BytesIO(whole), said.append).readall() == b"28 km (27 mi)" * 9, said
@@ -138,9 +138,11 @@ class Gunzip(io.RawIOBase):
         self._is_done = False
 
     def readable(self) -> bool:
+        """Whether it can be read: yes."""
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
+        """Reads some bytes; 0 at the end."""
         while not self._ready and not self._is_done:
             self._ready = self._more(len(buffer))
         part = self._ready[: len(buffer)]
@@ -149,6 +151,7 @@ class Gunzip(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
+        """Closes the stream behind it, too."""
         self._stream.close()
         super().close()
 
@@ -191,9 +194,11 @@ class Recoded(io.RawIOBase):
         self._is_done = False
 
     def readable(self) -> bool:
+        """Whether it can be read: yes."""
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
+        """Reads some bytes; 0 at the end."""
         while not self._ready and not self._is_done:
             raw = self._stream.read(CHUNK)
             self._is_done = not raw
@@ -205,6 +210,7 @@ class Recoded(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
+        """Closes the stream behind it, too."""
         self._stream.close()
         super().close()
 
@@ -218,7 +224,7 @@ class _Chained(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         part = self._start[: len(buffer)]
         if part:
             self._start = self._start[len(part) :]

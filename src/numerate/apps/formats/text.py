@@ -28,7 +28,9 @@ _SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|~~[^~]+~~|\]\([^)\s]*\)|<!--.*?-->|<[a-zA-Z/][^<>]*>|https?://\S+")
 _MARKS = re.compile(r"\*+|__+")
 _HEADS = re.compile(r"^\s{0,3}(?:#+|>+)")
-_EMPHASIS = re.compile(r"(?<![\s*])\*{1,3}(?![\w*])|(?<![\w*])\*{1,3}(?![\s*])|(?<!\w)_{1,3}(?=\w)|(?<=[^\W_])_{1,3}(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?<![\s*])\*{1,3}(?![\w*])|(?<![\w*])\*{1,3}(?![\s*])|(?<!\w)_{1,3}(?=\w)|(?<=[^\W_])_{1,3}(?!\w)"
+)
 """Marks of emphasis, which stand at the edge of a word: `5*3` and `snake_case` have none."""
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,9}[.)])\s")

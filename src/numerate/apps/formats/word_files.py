@@ -40,10 +40,10 @@ def read_docx(source: Source) -> Iterator[Document | Problem]:
         yield data
         return
     try:
-        file = docx.Document(data)
+        file: Any = docx.Document(data)
         body = file.element.body
         others = [part for part in file.part.package.iter_parts() if _is_text(str(part.partname))]
-    except Exception as error:  # noqa: BLE001 - whatever python-docx and lxml raise for a damaged file
+    except Exception as error:  # whatever python-docx and lxml raise for a damaged file
         yield _unreadable(source, error)
         return
     reading = _Reading(source)
@@ -51,7 +51,7 @@ def read_docx(source: Source) -> Iterator[Document | Problem]:
     for part in sorted(others, key=lambda each: str(each.partname)):
         try:
             root = _root(part)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield Problem(source.name, f"{part.partname}: {' '.join(str(error).split())[:100]}")
             continue
         yield from reading.block(root)
