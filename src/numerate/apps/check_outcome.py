@@ -31,6 +31,7 @@ class Excerpt:
     Attributes:
         source: Name of the file.
         piece: Which document of the file it is, from 0.
+        line: Where it begins in the file, if that is known.
         text: The text of a text.
         title: Title of a table.
         header: Names of the shown columns of a table.
@@ -41,6 +42,7 @@ class Excerpt:
 
     source: str
     piece: int = 0
+    line: int | None = None
     text: str = ""
     title: str = ""
     header: Sequence[str] = ()
@@ -122,8 +124,9 @@ class Outcome:
 
 def excerpt_of(document: Document, piece: int, findings: Sequence[Finding]) -> Excerpt | None:
     """What a report shows of a document; None for a long table without findings."""
+    line = document.lines[0] if document.lines else None
     if document.kind == "text":
-        return Excerpt(source=document.source, piece=piece, text=document.text)
+        return Excerpt(source=document.source, piece=piece, line=line, text=document.text)
     first, count = document.first_row, len(document.rows)
     cells = [finding.cell for finding in findings if finding.cell is not None]
     is_whole = count <= WHOLE_TABLE and first == 0 and document.is_last
@@ -140,8 +143,8 @@ def excerpt_of(document: Document, piece: int, findings: Sequence[Finding]) -> E
         shown = tuple(row[column][:MAX_CELL] if column < len(row) else "" for column in columns)
         rows.append((first + index, document.row_line(first + index), shown))
     return Excerpt(
-        source=document.source, piece=piece, title=document.caption, columns=columns, rows=rows, count=count,
-        header=[document.header[column] for column in columns],
+        source=document.source, piece=piece, line=line, title=document.caption, columns=columns, rows=rows,
+        count=count, header=[document.header[column] for column in columns],
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 from importlib import resources
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.check_drawings import density_drawing
@@ -40,7 +41,6 @@ svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
 .sheet { font-size: .85rem; } .sheet td { max-width: 20rem; overflow-wrap: anywhere; }
 .sheet th:first-child { color: var(--soft); font-weight: normal; text-align: right; }
 .sheet .gap td { text-align: center; color: var(--soft); }
-nav { columns: 2; font-size: .9rem; } nav ol { margin: 0; } nav .error { color: #d33; } nav .warning { color: #b70; }
 """
 
 
@@ -60,8 +60,6 @@ def check_page(outcome: Outcome) -> bytes:
     ]
     if len(shown) < len(findings):
         parts.append(f"<p>The {MAX_FINDINGS:,} most probable ones are shown; --json writes all.</p>")
-    if len(shown) > 1:
-        parts += ["<nav><ol>", *(_entry(finding, at) for at, finding in enumerate(shown, 1)), "</ol></nav>"]
     table = rule_table()
     parts += [_finding(finding, at, table, at in marks.placed) for at, finding in enumerate(shown, 1)]
     if outcome.problems:
@@ -70,12 +68,10 @@ def check_page(outcome: Outcome) -> bytes:
             line = f", line {each.line}" if each.line is not None else ""
             parts.append(f"<li>{_escaped(f'{each.source}{line}: {each.message}')}</li>")
         parts.append("</ul>")
-    source = None
-    for excerpt in outcome.excerpts:
-        if excerpt.source != source:
-            source = excerpt.source
-            parts.append(f"<h2>{_escaped(source or 'text')}</h2>")
-        parts += _table(excerpt, marks) if excerpt.header else _text(excerpt, marks)
+    for source, excerpts in groupby(outcome.excerpts, key=lambda each: each.source):
+        parts.append(f"<h2>{_escaped(source or 'text')}</h2>")
+        for excerpt in sorted(excerpts, key=lambda each: each.line or 0):  # a table inside of a text comes before it
+            parts += _table(excerpt, marks) if excerpt.header else _text(excerpt, marks)
     return ("\n".join(parts) + "\n</body>\n</html>\n").encode("utf-8", "replace")
 
 
@@ -128,14 +124,6 @@ def _escaped(text: str) -> str:
     return html.escape("\n".join(visible(line) for line in text.split("\n")))
 
 
-def _entry(finding: Finding, number: int) -> str:
-    meant = f" → {finding.meant}" if finding.meant is not None else ""
-    return (
-        f'<li><a href="#f{number}"><span class="{finding.severity}">{_escaped((finding.written + meant)[:60])}</span>'
-        f"</a> {_escaped(finding.rule)}</li>"
-    )
-
-
 def _finding(finding: Finding, number: int, table: dict[str, tuple[str, str]], is_placed: bool) -> str:
     place = _escaped(place_of(finding))
     name = f'<a href="#n{number}">{place}</a>' if is_placed else place
@@ -147,9 +135,10 @@ def _finding(finding: Finding, number: int, table: dict[str, tuple[str, str]], i
         f"{meant}{_escaped(finding.passage[end:])}"
     )
     title = table.get(finding.rule, (finding.rule, ""))[0]
+    names = finding.rule if title == finding.rule else f"{title} · {finding.rule}"
     lines = [
         f'<div class="finding {finding.severity}" id="f{number}">',
-        f'<p><span class="place">{name}</span> <span class="rule">{_escaped(title)} · {_escaped(finding.rule)} · '
+        f'<p><span class="place">{name}</span> <span class="rule">{_escaped(names)} · '
         f"{finding.probability:.2f}</span></p>",
         f"<p>{_escaped(finding.message)}</p>",
         f'<p class="passage">{passage}</p>',

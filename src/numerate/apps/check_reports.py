@@ -123,6 +123,10 @@ def _relative(source: str) -> str:
     return (source if path.startswith("..") else path).replace(os.sep, "/")
 
 
+def _uri(source: str) -> str:
+    return Path(source).as_uri() if Path(source).is_absolute() else quote(source, errors="replace")
+
+
 def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
     return {
         "id": name,
@@ -134,14 +138,13 @@ def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.source)}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
     if finding.line is not None:
         region: dict[str, Any] = {"startLine": max(1, finding.line)}
         if finding.column is not None:
             region["startColumn"] = max(1, finding.column)
             region["endColumn"] = region["startColumn"] + len(finding.written.split("\n")[0])
-        if finding.passage:
-            region["snippet"] = {"text": finding.passage}
+            region["snippet"] = {"text": finding.written}
         place["region"] = region
     location: dict[str, Any] = {"physicalLocation": place}
     if finding.cell is not None:
@@ -157,6 +160,7 @@ def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
         "locations": [location],
         "rank": round(100 * finding.probability, 2),
         "partialFingerprints": {"numerate/v1": f"{finding.fingerprint}:{copy}"},
+        "properties": {"written": finding.written, "meant": finding.meant, "passage": finding.passage},
     }
 
 

@@ -92,7 +92,8 @@ def check(
         )
     if others:
         named = ", ".join(map(repr, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
-        _say(f"{len(others)} files of folders left out, whose names tell no format that is read: {named}")
+        many = f"{len(others)} file{'s' * (len(others) > 1)}"
+        _say(f"{many} left out, whose name tells no format that is read: {named}; name a file itself to check it")
     name, judge = _judge(model, no_model, false_alarms, fast=fast, calibrate=calibrate or ())
     state = _state(resume, options, {"model": name, "fast": fast, "calibrate": calibrate or [], "html": bool(html)})
     with progress(paths) as on_position:

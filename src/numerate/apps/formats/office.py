@@ -93,7 +93,8 @@ def read_xlsx(source: Source) -> Iterator[Document | Problem]:
 
 
 def _unreadable(source: Source, error: Exception, where: str = "") -> Problem:
-    said = " ".join(str(error).split())[:100] or type(error).__name__
+    is_told = isinstance(error, KeyError | OSError | ValueError | zipfile.BadZipFile)
+    said = " ".join(str(error).split())[:100] if is_told else f"a part cannot be read ({type(error).__name__})"
     return Problem(source.name, f"{where}not an XLSX file: {said}; save it again in a spreadsheet program", fatal=True)
 
 

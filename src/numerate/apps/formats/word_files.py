@@ -101,7 +101,8 @@ class _Reading:
                     yield from self.table(inner, depth + 1)
             is_head = row.find(f"{_W}trPr/{_W}tblHeader") is not None
             heads += is_head and heads == len(rows)
-            rows.append([Cell(each.text, each.columns, is_head=is_head or not rows) for each in cells])
+            is_head = is_head or (not rows and len(cells) > 1)  # one cell alone is a title
+            rows.append([Cell(each.text, each.columns, is_head=is_head) for each in cells])
         found = table_of_grid(grid_of(rows), heads=heads, source=self.source.name)
         if found is not None:
             yield found
