@@ -78,6 +78,12 @@ class CheckState:
         """Closes the file."""
         self._file.close()
 
+    def __enter__(self) -> CheckState:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def _write(self, row: dict[str, Any]) -> None:
         self._file.write(json.dumps(row).encode() + b"\n")
         self._file.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -95,8 +96,8 @@ def check(
         many = f"{len(others)} file{'s' * (len(others) > 1)}"
         _say(f"{many} left out, whose name tells no format that is read: {named}; name a file itself to check it")
     name, judge = _judge(model, no_model, false_alarms, fast=fast, calibrate=calibrate or ())
-    state = _state(resume, options, {"model": name, "fast": fast, "calibrate": calibrate or [], "html": bool(html)})
-    with progress(paths) as on_position:
+    more = {"model": name, "fast": fast, "calibrate": calibrate or [], "html": bool(html)}
+    with _state(resume, options, more) as state, progress(paths) as on_position:
         outcome = check_files(
             paths, options, model=judge, processes=count, on_position=on_position, excerpts=bool(html), state=state
         )
@@ -129,9 +130,11 @@ def _judge(
     return name, judge
 
 
-def _state(resume: str | None, options: CheckOptions, more: dict[str, Any]) -> CheckState | None:
+def _state(
+    resume: str | None, options: CheckOptions, more: dict[str, Any]
+) -> contextlib.AbstractContextManager[CheckState | None]:
     if resume is None:
-        return None
+        return contextlib.nullcontext()
     from pathlib import Path
 
     from numerate.apps.check_state import CheckState
