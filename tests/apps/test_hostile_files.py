@@ -11,7 +11,8 @@ import pytest
 
 from numerate.apps.check import CheckOptions, Outcome, check, check_file
 from numerate.apps.documents import Document
-from numerate.apps.formats import delimited, source_lines, text
+from numerate.apps.formats import delimited, html_pages, json_arrays, json_records, source_lines, text
+from numerate.apps.formats.json_records import record_document
 from numerate.apps.formats.opening import read_documents
 from numerate.errors import BadInput
 
@@ -43,7 +44,7 @@ def test_encodings_are_known_by_mark_or_zeros(tmp_path: Path, encoding: str) -> 
         "a.html": f"\n\n<p>{LAKE}</p>",
         "a.json": json.dumps([{"t": LAKE}]), "a.jsonl": f"{json.dumps({'t': 'x'})}\n\n{json.dumps({'t': LAKE})}\n",
     }  # fmt: skip
-    expected = {"a.csv": ("31.00", 5), "a.json": ("27 mi", None)}
+    expected = {"a.csv": ("31.00", 5), "a.json": ("27 mi", 1)}
     for name, content in contents.items():
         outcome = checked(tmp_path / name, content.encode(encoding))
         assert (found(outcome), said(outcome)) == ([expected.get(name, ("27 mi", 3))], []), name
@@ -123,14 +124,46 @@ def test_json_keeps_numbers_as_written_and_what_is_before_a_break(tmp_path: Path
     assert found(big) == [("27 mi", None)] and not big.problems
     document = next(each for each in read_documents(str(tmp_path / "a.json")) if isinstance(each, Document))
     assert document.rows[0][1] == "2.50"
-    cut = checked(tmp_path / "b.json", f'[{{"t": "{LAKE}"}}, {{"t": "x"}}, {{"t": ')
-    assert (
-        found(cut) == [("27 mi", None)] and not cut.problems[0].fatal and "what follows is left out" in said(cut)[0][1]
-    )
+    cut = checked(tmp_path / "b.json", f'[{{"t": "{LAKE}"}},\n{{"t": "x"}},\n {{"t": ')
+    assert found(cut) == [("27 mi", 1)] and not cut.problems[0].fatal
+    assert said(cut) == [(3, "not JSON: Expecting value; this value and what follows are left out")]
+    assert checked(tmp_path / "b.json", "[nothing]").problems[0].fatal
     deep = checked(tmp_path / "c.jsonl", "[" * 100_000 + f'\n{{"t": "{LAKE}"}}\n')
     assert found(deep) == [("27 mi", 2)] and [line for line, _ in said(deep)] == [1]
     concatenated = checked(tmp_path / "d.json", f'{{"t": "{LAKE}"}}\n{{"t": "x"}}\n')
     assert found(concatenated) == [("27 mi", 1)] and not concatenated.problems
+
+
+def test_long_arrays_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_records, "ROWS", 50)
+    monkeypatch.setattr(json_arrays, "CHUNK", 7)
+    rows: list[Any] = [{"n": n, "t": "x" * (n % 30), "s": [n, {"ä": 1.50}]} for n in range(120)]
+    rows[70]["t"], rows[90] = LAKE, [1, "]"]
+    path = tmp_path / "a.json"
+    for indent in (None, 1):
+        outcome = checked(path, " \n" + json.dumps(rows, indent=indent) + " \n")
+        first = None if indent is None else json.dumps(rows, indent=1)[: json.dumps(rows, indent=1).index(LAKE)]
+        line = 2 if first is None else 2 + first[: first.rindex("{")].count("\n")
+        assert found(outcome) == [("27 mi", line)] and not outcome.problems and outcome.documents == 3
+    pieces = [each for each in read_documents(str(path)) if isinstance(each, Document)]
+    expected = record_document([row for row in rows if isinstance(row, dict)])
+    assert [row[:4] for piece in pieces for row in piece.rows if row[0]] == expected.rows
+    assert [piece.is_last for piece in pieces] == [False, False, True]
+    for content, message in (("[1, 2", "never closed"), ("[1, 2] 3", "follows the list"), ("[1 2", "never closed")):
+        outcome = checked(tmp_path / "b.json", content)
+        assert outcome.documents == 1 and message in outcome.problems[0].message, content
+
+
+def test_markup_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_pages, "MAX_TAG", 5000)
+    monkeypatch.setattr(html_pages, "CHUNK", 2000)
+    filler = "<a \n" * 3000
+    for start, end in (("<!-- ", "-->"), ("<img src='", "'>"), ("<script>", "</script>")):
+        outcome = checked(tmp_path / "a.html", f"<p>{LAKE}</p>{start}{filler.replace('>', '')}{end}\n<p>{LAKE}</p>")
+        assert found(outcome) == [("27 mi", 1), ("27 mi", 3002)], start
+        assert len(outcome.problems) == (start != "<script>")
+    outcome = checked(tmp_path / "b.html", f"<p>{LAKE}</p><a " + "<a " * 4000)
+    assert found(outcome) == [("27 mi", 1)]
 
 
 def html_rows(rows: list[list[str]], tag: str = "td") -> str:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from numerate.apps.documents import Document
+from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import Cell, grid_of, table_of_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.documents import Problem
     from numerate.apps.formats.source_lines import Source
 
 __all__ = ["read_html"]
@@ -32,6 +31,12 @@ _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORE
 BLOCK = 64 * 1024
 CHUNK = 1 << 20
 """Characters that the parser gets at once: it searches what is not ended again each time."""
+MAX_TAG = 1 << 20
+"""Characters from which a tag or comment is left out."""
+MAX_OPEN_TAG = 10_000
+"""Characters from which a tag is left out that is not closed at the end of the page."""
+MAX_TEXT = 1 << 20
+"""Characters after which a text without blocks is cut."""
 MAX_DEPTH = 50
 """Tables inside of each other; deeper ones are read as text."""
 
@@ -46,11 +51,10 @@ def read_html(source: Source) -> Iterator[Document | Problem]:
         waiting.append(line if lines.is_cut else f"{line}\n")
         size += len(line) + 1
         if size > CHUNK:
-            page.feed("".join(waiting))
+            page.take("".join(waiting))
             waiting, size = [], 0
             yield from page.finished()
-    page.feed("".join(waiting))
-    page.close()
+    page.take("".join(waiting))
     page.end()
     yield from page.finished()
     yield from source.named_problems()
@@ -78,6 +82,32 @@ class _Page(HTMLParser):
         self.places: list[tuple[int, int]] = []
         self.size = 0
         self.tables: list[_Table] = []
+        self.next_place = (0, 0)
+        self.skipped_until = ""
+
+    def take(self, text: str) -> None:
+        """Parses a part of the page; a tag or comment that does not end for long is left out.
+
+        The parser needs quadratic time for tags that are never closed.
+        """
+        if self.skipped_until:
+            end = text.find(self.skipped_until)
+            skipped = text if end < 0 else text[: end + len(self.skipped_until)]
+            self.lineno += skipped.count("\n")
+            if end < 0:
+                return
+            text, self.skipped_until = text[len(skipped) :], ""
+        self.feed(text)
+        if len(self.rawdata) > MAX_TAG:
+            self._drop()
+
+    def _drop(self) -> None:
+        self.skipped_until = "" if self.cdata_elem else "-->" if self.rawdata.startswith("<!--") else ">"
+        self.updatepos(0, len(self.rawdata))
+        self.rawdata = ""
+        if self.skipped_until:
+            said = f"a tag or comment of more than {MAX_TAG >> 10} KB left out"
+            self.source.problems.append(Problem(self.source.name, said, self.lineno))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.hidden:
@@ -136,7 +166,10 @@ class _Page(HTMLParser):
             yield self.done.pop(0)
 
     def end(self) -> None:
-        """Ends tables that are still open, and the text."""
+        """Ends the page: tables that are still open, and the text."""
+        if len(self.rawdata) > MAX_OPEN_TAG and ">" not in self.rawdata:
+            self._drop()
+        self.close()
         while self.tables:
             self._end_table()
         self.flush()
@@ -160,10 +193,16 @@ class _Page(HTMLParser):
 
     def _add(self, text: str, place: tuple[int, int] | None = None) -> None:
         if place is not None:
-            self.anchors.append(self.size)
-            self.places.append(place)
+            if place != self.next_place or not self.anchors:
+                self.anchors.append(self.size)
+                self.places.append(place)
+            self.next_place = (place[0], place[1] + len(text)) if "\n" not in text else (0, 0)
+        else:
+            self.next_place = (0, 0)
         self.parts.append(text)
         self.size += len(text)
+        if self.size > MAX_TEXT:
+            self.flush()
 
     def _break(self, text: str) -> None:
         if self.tables:

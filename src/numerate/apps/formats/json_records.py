@@ -3,109 +3,104 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.json_arrays import DECODER, array_values
 from numerate.apps.formats.source_lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numerate.apps.formats.source_lines import Source
 
 __all__ = ["frame_document", "is_frame", "read_json", "read_json_lines", "record_document"]
 
 ROWS = 10_000
-MAX_JSON = 256 << 20
+MAX_JSON = 64 << 20
 MAX_KEYS = 400
 MAX_DEPTH = 20
 NAMED_LINES = 10
-_BETWEEN = re.compile(r"[,\s]*")
-# Numbers stay as they are written: 2.50 has two decimals, and an integer of 5,000 digits is no error.
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def read_json_lines(source: Source) -> Iterator[Document | Problem]:
     """One JSON value a line; a line that is not JSON is named and left out."""
-    lines = Lines(source, records=True)
-    keys: dict[str, int] = {}
-    records: list[dict[str, str]] = []
-    numbers: list[int] = []
-    broken = start = 0
-    for line in lines:
-        yield from source.named_problems()
-        if not line.strip():
-            continue
-        try:
-            value = _parsed(line)
-        except (ValueError, RecursionError) as error:
-            broken += 1
-            if broken <= NAMED_LINES:
-                yield Problem(source.name, f"line left out, not JSON: {str(error)[:80]}", lines.number)
-            continue
-        if len(records) == ROWS:
-            yield _document(source, keys, records, numbers, start, is_last=False)
-            start += ROWS
-            records, numbers = [], []
-        records.append(dict(_flat(value)))
-        keys.update(dict.fromkeys(records[-1], 0))
-        numbers.append(lines.number)
-    if broken > NAMED_LINES:
-        yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
-    if records:
-        yield _document(source, keys, records, numbers, start, is_last=True)
+    yield from _in_pieces(source, _line_values(source))
     yield from source.named_problems()
 
 
 def read_json(source: Source) -> Iterator[Document | Problem]:
     """A JSON file: each list of objects is a table of records, what stands outside of lists is one record.
 
-    A file with one object a line is read as JSON lines. Of a list that is broken, the values before are checked.
+    A file that is one list is read in pieces, as JSON lines are; so is a file with one object a line. Where a list is
+    broken, the values before are checked.
     """
-    raw = source.stream.read(MAX_JSON + 1)
+    stream = source.stream
+    if isinstance(stream, io.BufferedReader) and stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
+        yield from _in_pieces(source, array_values(source))
+        yield from source.named_problems()
+        return
+    raw = stream.read(MAX_JSON + 1)
     source.on_position(len(raw))
+    yield from source.named_problems()
     if len(raw) > MAX_JSON:
         yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB: write it as JSON lines (*.jsonl)", fatal=True)
         return
-    yield from source.named_problems()
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
         source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252", is_note=True))
-    if text.startswith("[") or not _is_json(text.lstrip().partition("\n")[0]):
-        lines = None
-    else:
-        lines = type(source)(source.name, io.BytesIO(raw), ignored=source.ignored)
     try:
         yield from _of_value(source, _parsed(text))
     except (ValueError, RecursionError) as error:
-        if lines is not None and text.strip().count("\n"):
-            yield from read_json_lines(lines)
+        first, _, rest = text.lstrip().partition("\n")
+        if rest.strip() and _is_json(first):
+            yield from read_json_lines(type(source)(source.name, io.BytesIO(raw), ignored=source.ignored))
             return
-        yield from _salvaged(source, text, error)
+        said = f"not JSON: {str(error)[:100]}; mend it, or give its --format"
+        yield Problem(source.name, said, getattr(error, "lineno", None), fatal=True)
     yield from source.named_problems()
 
 
-def _salvaged(source: Source, text: str, error: Exception) -> Iterator[Document | Problem]:
-    """The values of a list before the place where it is broken, and the problem."""
-    values: list[Any] = []
-    place = len(text) - len(text.lstrip())
-    while text.startswith("[", place) or values:
-        place = _BETWEEN.match(text, place + (not values)).end()  # type: ignore[union-attr]
+def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
+    """The value of each line, and lines that are not JSON."""
+    lines = Lines(source, records=True)
+    broken = 0
+    for line in lines:
+        yield from source.named_problems()
+        if not line.strip():
+            continue
         try:
-            value, place = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            break
-        values.append(value)
-    said = f"not JSON: {str(error)[:100]}"
-    if values:
-        yield Problem(source.name, f"{said}; what follows is left out", getattr(error, "lineno", None))
-        yield from _of_value(source, values)
-    else:
-        yield Problem(source.name, f"{said}; mend it, or give its --format", getattr(error, "lineno", None), fatal=True)
+            yield lines.number, _parsed(line)
+        except (ValueError, RecursionError) as error:
+            broken += 1
+            if broken <= NAMED_LINES:
+                yield Problem(source.name, f"line left out, not JSON: {str(error)[:80]}", lines.number)
+    if broken > NAMED_LINES:
+        yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
+
+
+def _in_pieces(source: Source, values: Iterable[tuple[int, Any] | Problem]) -> Iterator[Document | Problem]:
+    """Records as documents of some thousand rows."""
+    keys: dict[str, int] = {}
+    records: list[dict[str, str]] = []
+    numbers: list[int] = []
+    start = 0
+    for each in values:
+        if isinstance(each, Problem):
+            yield each
+            continue
+        if len(records) == ROWS:
+            yield _document(source, keys, records, numbers, start, is_last=False)
+            start += ROWS
+            records, numbers = [], []
+        records.append(dict(_flat(each[1])))
+        if len(keys) < MAX_KEYS:
+            keys.update(dict.fromkeys(records[-1], 0))
+        numbers.append(each[0])
+    if records:
+        yield _document(source, keys, records, numbers, start, is_last=True)
 
 
 def record_document(records: list[Mapping[str, Any]], source: str = "") -> Document:
@@ -216,7 +211,7 @@ def _document(
 
 def _parsed(text: str) -> Any:
     """The value of a JSON text, with numbers as they are written."""
-    return _DECODER.decode(text)
+    return DECODER.decode(text)
 
 
 def _is_json(line: str) -> bool:

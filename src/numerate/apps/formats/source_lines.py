@@ -19,7 +19,7 @@ _ALONE = re.compile(
 )
 MAX_LINE = 1 << 20
 """Bytes from which a line of text is given in pieces, which end between words."""
-MAX_RECORD = 64 << 20
+MAX_RECORD = 16 << 20
 """Bytes from which a line that is one record is left out."""
 
 

@@ -17,6 +17,8 @@ __all__ = ["LEADING", "Cell", "column_names", "grid_of", "table_of_grid", "title
 LEADING = 20
 """Rows from which title and header are told."""
 MAX_SPAN = 1000
+MAX_WIDTH = 400
+"""Columns of a table with spans; what lies beyond is left out."""
 
 
 def column_names(cells: Sequence[str], width: int = 0) -> list[str]:
@@ -91,7 +93,7 @@ def grid_of(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
                     below[len(line)] = (covered[0] - 1, covered[1])
                 line.append(covered[1])
                 continue
-            if cell is None:
+            if cell is None or len(line) >= MAX_WIDTH:
                 break
             for index in range(min(max(cell.columns, 1), MAX_SPAN)):
                 repeated = cell.text if cell.is_head else ""
@@ -99,7 +101,7 @@ def grid_of(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
                     below[len(line)] = (min(cell.rows, MAX_SPAN) - 1, "")
                 line.append(cell.text if index == 0 else repeated)
             cell = next(cells, None)
-        grid.append(line)
+        grid.append(line[:MAX_WIDTH])
     width = max(map(len, grid), default=0)
     return [line + [""] * (width - len(line)) for line in grid]
 
