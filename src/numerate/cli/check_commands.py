@@ -102,7 +102,7 @@ def check(
             paths, options, model=judge, processes=count, on_position=on_position, excerpts=bool(html), state=state
         )
     for problem in outcome.problems:
-        _say(_named(problem))
+        _say(_named(problem, lenient=lenient))
     _report(outcome, as_json=as_json, html=html, sarif=sarif, top=top)
     if any(_is_error(problem, lenient=lenient) for problem in outcome.problems):
         raise typer.Exit(2)
@@ -165,10 +165,10 @@ def _report(outcome: Outcome, *, as_json: bool, html: str | None, sarif: str | N
             out.print(line, soft_wrap=True)
 
 
-def _named(problem: Problem) -> str:
+def _named(problem: Problem, *, lenient: bool) -> str:
     """A problem in one line, with the name of its file in quotes."""
     line = f", line {problem.line}" if problem.line is not None else ""
-    hint = "; leave it out, or give --lenient" if problem.is_harmless else ""
+    hint = "; leave it out, or give --lenient" if problem.is_harmless and not lenient else ""
     return f"{problem.source!r}{line}: {problem.message}{hint}"
 
 
