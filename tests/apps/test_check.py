@@ -43,7 +43,9 @@ class Frame:
 
 
 def test_frames() -> None:
-    rows = [(n, p, n * p, None, float("nan")) for n, p in ((2, 3.5), (5, 1.25), (4, 2.2), (3, 9.1), (8, 1.1))]
+    rows: list[tuple[Any, ...]] = [
+        (n, p, n * p, None, float("nan")) for n, p in ((2, 3.5), (5, 1.25), (4, 2.2), (3, 9.1), (8, 1.1))
+    ]
     rows[3] = (3, 9.1, 72.3, "numerate", 0.1 + 0.2)
     (found,) = check(Frame(["n", ("price", "one"), "all", "x", "x"], rows))
     assert (found.cell, found.key, found.meant) == ((3, 2), "all", "27.3") and "x (2): 0.3" in found.passage
@@ -66,7 +68,11 @@ def test_a_frame_of_pandas() -> None:
 def test_a_model_is_asked_too() -> None:
     class Model:
         def check(self, document: Document) -> list[Finding]:
-            return [Finding(rule="plausible-slip", message="Odd.", written="28", span=(12, 14), probability=0.4)]
+            odd = {"28": (12, 14), "27": (19, 21)}  # 27 is part of what the conversion marks
+            return [
+                Finding(rule="plausible-slip", message="Odd.", written=written, span=span, probability=0.4)
+                for written, span in odd.items()
+            ]
 
     found = check(TEXT, model=Model())
     assert [each.rule for each in found] == ["conversion", "sum", "plausible-slip"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ EXTRA_RULES = {
 """Rules outside of `consistency`: id -> title and help."""
 MAX_NAME = 256
 """Longer texts are not looked up as names of files."""
+MAX_SPAN = 1 << 60
 _log = logging.getLogger("numerate")
 
 
@@ -202,14 +204,23 @@ def fitted_documents(
 
 
 def one_for_a_place(findings: Iterable[Finding]) -> list[Finding]:
-    """At most one finding for a cell or span: a rule knows what was meant, a distribution guesses; then the surest."""
+    """At most one finding for a number: a rule knows what was meant, a distribution guesses; then the surest."""
     best: dict[Any, Finding] = {}
     for finding in findings:
         key = (finding.cell, finding.span)
         known = best.get(key)
         if known is None or (finding.rule in rules, finding.probability) > (known.rule in rules, known.probability):
             best[key] = finding
-    return list(best.values())
+    # A rule marks `27 mi`, a model `27`, a distribution the whole cell: the same number must not be reported twice.
+    taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    kept: set[int] = set()
+    for finding in sorted(best.values(), key=lambda each: (each.rule not in rules, -each.probability)):
+        start, end = finding.span or (0, MAX_SPAN)
+        is_sure = finding.rule in rules
+        if is_sure or not any(start < other and begin < end for begin, other in taken[finding.cell]):
+            taken[finding.cell].append((start, end))
+            kept.add(id(finding))
+    return [finding for finding in best.values() if id(finding) in kept]
 
 
 def count_numbers(document: Document) -> int:

@@ -10,7 +10,7 @@ from numerate.apps.formats.json_arrays import DECODER, array_values
 from numerate.apps.formats.source_lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numerate.apps.formats.source_lines import Source
 
@@ -103,7 +103,7 @@ def _in_pieces(source: Source, values: Iterable[tuple[int, Any] | Problem]) -> I
         yield _document(source, keys, records, numbers, start, is_last=True)
 
 
-def record_document(records: list[Mapping[str, Any]], source: str = "") -> Document:
+def record_document(records: Sequence[Mapping[str, Any]], source: str = "") -> Document:
     """A document of records from Python objects.
 
     Example:
