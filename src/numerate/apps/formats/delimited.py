@@ -12,6 +12,7 @@ from numerate.apps.consistency.table_numbers import cell_number
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
+from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +150,7 @@ class _Rows:
         self._lines.push(others)
 
 
-class _OpenQuoteError(Exception):
+class _OpenQuoteError(NumerateError, ValueError):
     message = 'its quote (") is never closed'
 
     def __str__(self) -> str:
