@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measures a text file and a table."""
     parser = harness.parser_of(__doc__)
     parser.add_argument("--sentences", type=int, default=20_000, help="number of passages of the text")
-    parser.add_argument("--rows", type=int, default=200_000, help="rows of the table; 750,000 are 50 MB")
+    parser.add_argument("--rows", type=int, default=200_000, help="rows of the table; 1,200,000 are 50 MB")
     parser.add_argument("--processes", type=int, default=2, help="number of processes for the wall time")
     options = parser.parse_args(arguments)
     if min(options.sentences, options.rows, options.processes) < 1:

@@ -34,8 +34,11 @@ def test_exit_codes(file: Path, tmp_path: Path) -> None:
     assert run(file, "--ignore", "conversion")[0] == 0 and run(file, "--ignore", "sum,conversion")[0] == 0
     assert run(file, "--no-model")[0] == 1
     (tmp_path / "empty.csv").write_text("")
-    code, _, said = run(clean, tmp_path / "empty.csv")
-    assert code == 0 and "empty.csv: empty file" in said
+    code, shown, said = run(tmp_path / "empty.csv", file)
+    assert code == 2 and said.endswith("empty.csv': empty file, nothing to check; leave it out, or give --lenient\n")
+    assert "27 mi → 17 mi" in shown
+    code, _, said = run(tmp_path / "empty.csv", clean, "--lenient", "--no-model")
+    assert code == 0 and said.endswith("empty.csv': empty file, nothing to check\n")
 
 
 def test_reports(file: Path, tmp_path: Path) -> None:
@@ -76,3 +79,35 @@ def test_the_hook_calls_the_command() -> None:
     path = Path(__file__).parents[2] / ".pre-commit-hooks.yaml"
     hook = read_yaml(path.read_text("utf-8"), path.name)[0]
     assert hook["entry"].startswith("numerate check ") and {"id", "name", "language"} <= set(hook)
+
+
+def test_folders_are_walked(file: Path, tmp_path: Path) -> None:
+    for name in ("sub/b.md", ".git/c.md", "sub/node_modules/d.md", ".hidden.md", "sub/e.png"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(TEXT)
+    page = tmp_path / "page.html"
+    for _ in range(2):  # the report of the first run is not checked by the second
+        code, shown, said = run(tmp_path, file, "--json", "--no-model", "--html", page)
+        report = json.loads(shown)
+        assert code == 1 and [Path(each["source"]).name for each in report["findings"]] == ["report.txt", "b.md"]
+        assert len(said.splitlines()) == 1 and "1 file left out" in said and "e.png'" in said
+    (tmp_path / "none").mkdir()
+    code, _, said = run(tmp_path / "none")
+    assert code == 2 and "no file to check in" in said and len(said.splitlines()) == 1
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_checked(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b,sum\n11,22,33\n14,25\n31,13,44\n17,18,36\n12,13,25\n9,5,14\n")
+    (tmp_path / "b\n.txt").write_bytes(b"%PDF-1.7 x")
+    arguments = (tmp_path / "a.csv", tmp_path / "b\n.txt", file, "--no-model", "--json")
+    code, shown, said = run(*arguments)
+    report = json.loads(shown)
+    assert code == 2 and [each["written"] for each in report["findings"]] == ["27 mi", "36"] and not report["complete"]
+    lines = said.splitlines()
+    assert len(lines) == 2 and lines[0].endswith("a.csv', line 3: row with 2 cells instead of 3 left out")
+    assert "b\\n.txt': binary file left out, a PDF file" in lines[1]
+    assert run(*arguments, "--lenient")[0] == 1
+    (tmp_path / "c.txt").write_bytes(b"Gr\xf6\xdfe: 5.\n")
+    assert run(tmp_path / "c.txt", "--no-model")[0] == 0, "all was read, though otherwise"
+    assert run(tmp_path / "missing.txt", "--no-model", "--lenient")[0] == 2

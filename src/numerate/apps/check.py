@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
+import logging
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.apps.check_outcome import Outcome, excerpt_of
+from numerate.apps.check_places import located, marks_at
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.documents import Document, Problem
 from numerate.apps.findings import Checker, Finding, ranked
-from numerate.apps.formats.json_records import record_document
+from numerate.apps.formats.json_records import frame_document, is_frame, record_document
 from numerate.apps.formats.opening import read_documents
-from numerate.apps.formats.source_lines import ignore_mark
 from numerate.errors import BadInput
 from numerate.registry import near_names
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckOptions", "Outcome", "check", "check_document", "check_file", "check_ignored", "count_numbers",
-    "fitted_documents", "located", "make_checkers", "model_checker",
+    "fitted_documents", "make_checkers", "one_for_a_place", "placed_findings",
 ]  # fmt: skip
 
 EXTRA_RULES = {
@@ -36,9 +38,10 @@ EXTRA_RULES = {
     "plausible-slip": ("slip", "A language model finds the number improbable, and a typical slip explains it."),
 }
 """Rules outside of `consistency`: id -> title and help."""
-MAX_PASSAGE = 400
 MAX_NAME = 256
 """Longer texts are not looked up as names of files."""
+MAX_SPAN = 1 << 60
+_log = logging.getLogger("numerate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,76 +64,45 @@ class CheckOptions:
     least: float = 0.0
 
 
-@dataclass
-class Outcome:
-    """What came out of a check.
-
-    Attributes:
-        findings: All findings.
-        problems: What could not be read.
-        documents: Number of pieces that were checked.
-        numbers: Number of numerals and numeric cells in them.
-        texts: Source -> some of its texts, for reports that show whole texts.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    documents: int = 0
-    numbers: int = 0
-    texts: dict[str, list[Document]] = field(default_factory=dict)
-
-    def add(self, other: Outcome) -> None:
-        """Appends another outcome."""
-        self.findings += other.findings
-        self.problems += other.problems
-        self.documents += other.documents
-        self.numbers += other.numbers
-
-
 def check(
-    what: str | Path | Sequence[Mapping[str, Any]] | Document,
-    *,
-    model: Checker | None = None,
-    ignore: Iterable[str] = (),
-    false_alarms: float | None = None,
+    what: Any, *, model: Any = None, ignore: Iterable[str] = (), false_alarms: float | None = None
 ) -> list[Finding]:
     """Finds numbers that contradict each other, or that look wrong.
 
     Args:
-        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), or a `Document`.
-        model: A checker of plausibility with a language model; without one, only rules and distributions of columns
-            are used.
+        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`.
+        model: What judges whether numbers are plausible: a `NumberModel`, its folder or Hub id, or a checker. By
+            default the model of the environment variable NUMERATE_MODEL, or `models/numerate-mini` of the repository;
+            where there is none, the logger `numerate` says so once, and only rules and distributions of columns are
+            used. False asks for no model.
         ignore: Ids of rules that are left out.
-        false_alarms: Share of the right numbers of tables that may be reported as improbable; by default about one in a
-            table.
+        false_alarms: Share of the right numbers that may be reported as improbable; by default 1 % of those that a
+            model judges, and about one in a table by the distributions of its columns.
 
     Returns:
         The findings, most probable first.
 
     Raises:
-        BadInput: A rule is unknown, the file does not exist, or the text is the name of a file.
+        BadInput: A rule is unknown, the file does not exist or cannot be read, the text is the name of a file, or the
+            model cannot be loaded.
 
     Example:
-        >>> for found in check("The lake is 28 km (27 mi) long. It has 12 men and 15 women, 28 people in all."):
+        >>> text = "The lake is 28 km (27 mi) long. It has 12 men and 15 women, 28 people in all."
+        >>> for found in check(text, model=False):
         ...     print(found.rule, found.written, "->", found.meant)
         conversion 27 mi -> 17 mi
         sum 28 -> 27
     """
+    from numerate.apps.check_models import checker_of
+
     options = CheckOptions(ignore=tuple(ignore), false_alarms=_checked(false_alarms))
     check_ignored(options.ignore)
     if isinstance(what, Path):
-        return ranked(check_file(str(what), options, model=model).findings)
-    if isinstance(what, str):
-        if len(what) < MAX_NAME and not any(mark in what for mark in " \n") and Path(what).is_file():
-            raise BadInput(f"check({what!r}) would check the name of a file: give pathlib.Path({what!r})")
-        document = Document(kind="text", text=what)
-    elif isinstance(what, Document):
-        document = what
-    elif isinstance(what, Sequence) and all(isinstance(each, Mapping) for each in what):
-        document = record_document(list(what))
-    else:
-        raise BadInput(f"check() takes a text, a Path, records or a Document, got {type(what).__name__}")
-    return ranked(check_document(document, make_checkers(options, model), options))
+        outcome = check_file(str(what), options, model=checker_of(model, false_alarms))
+        _tell(outcome.problems)
+        return ranked(outcome.findings)
+    document = _document(what)
+    return ranked(check_document(document, make_checkers(options, checker_of(model, false_alarms)), options))
 
 
 def make_checkers(options: CheckOptions, model: Checker | None = None) -> list[Checker]:
@@ -143,18 +115,27 @@ def make_checkers(options: CheckOptions, model: Checker | None = None) -> list[C
     return [*checkers, model] if model is not None else checkers
 
 
-def check_document(document: Document, checkers: Iterable[Checker], options: CheckOptions) -> list[Finding]:
-    """The findings of one document, located in its file, without those that are ignored."""
+def check_document(
+    document: Document, checkers: Iterable[Checker], options: CheckOptions, piece: int = 0
+) -> list[Finding]:
+    """The findings of one document, located in its file, without those that are ignored; at most one for a place."""
+    return one_for_a_place(placed_findings(document, checkers, options, piece))
+
+
+def placed_findings(
+    document: Document, checkers: Iterable[Checker], options: CheckOptions, piece: int = 0
+) -> list[Finding]:
+    """The findings of each checker, located in their file, without those that are ignored."""
     found = []
     for checker in checkers:
         for finding in checker.check(document):
             if finding.rule in options.ignore or finding.probability < options.least:
                 continue
             placed = located(finding, document)
-            marks = _marks(placed, document)
+            marks = marks_at(placed, document)
             if marks is None or (marks and finding.rule not in marks):
-                found.append(placed)
-    return _one_for_a_place(found)
+                found.append(replace(placed, piece=piece) if piece else placed)
+    return found
 
 
 def check_file(
@@ -163,7 +144,7 @@ def check_file(
     *,
     model: Checker | None = None,
     on_position: Callable[[int], None] | None = None,
-    keep_texts: int = 0,
+    excerpts: bool = False,
 ) -> Outcome:
     """Checks a file piece by piece; a large table is read twice, first for the distributions of its columns.
 
@@ -172,24 +153,24 @@ def check_file(
         options: What is checked.
         model: A checker of plausibility.
         on_position: Called with the number of bytes read so far.
-        keep_texts: Characters of text documents that are kept in the outcome, for reports.
+        excerpts: Whether the outcome has parts of the file, for reports.
 
     Raises:
         BadInput: The file does not exist.
     """
     outcome = Outcome()
     checkers = make_checkers(options, model)
-    kept = 0
     for document in fitted_documents(path, options, checkers, on_position):
         if isinstance(document, Problem):
             outcome.problems.append(document)
             continue
+        piece = outcome.documents
+        found = check_document(document, checkers, options, piece)
         outcome.documents += 1
-        outcome.findings += check_document(document, checkers, options)
+        outcome.findings += found
         outcome.numbers += count_numbers(document)
-        if document.kind == "text" and kept < keep_texts:
-            kept += len(document.text)
-            outcome.texts.setdefault(document.source, []).append(document)
+        if excerpts and (excerpt := excerpt_of(document, piece, found)) is not None:
+            outcome.show(excerpt)
     return outcome
 
 
@@ -205,101 +186,16 @@ def check_ignored(ignore: Iterable[str]) -> None:
             raise BadInput(f"unknown rule {name!r}: {near_names(name, known)}")
 
 
-def model_checker(
-    name: str, *, false_alarms: float | None = None, fast: bool = False, calibrate: Sequence[str] = ()
-) -> Checker:
-    """The checker of plausibility with the model in a folder or of a Hub id.
-
-    Args:
-        name: Folder or Hub id.
-        false_alarms: Share of right numbers that may be reported.
-        fast: Skip numbers that are certain.
-        calibrate: Files whose numbers are right: the share holds for documents like these.
-
-    Raises:
-        BadInput: This installation has no checker with a model, or the model cannot be loaded.
-    """
-    try:
-        module = importlib.import_module("numerate.apps.plausible")
-    except ModuleNotFoundError:
-        raise BadInput(f"--model {name!r}: checking with a model is not part of this version") from None
-    from numerate.modeling.attaching import from_pretrained
-
-    model = from_pretrained(name).eval()
-    if calibrate:
-        importlib.import_module("numerate.apps.calibrating").calibrate_files(model, calibrate)
-    options = {} if false_alarms is None else {"false_alarms": false_alarms}
-    return module.PlausibilityChecker(model, fast=fast, **options)
-
-
-def located(finding: Finding, document: Document) -> Finding:
-    """The finding with source, line, column and passage."""
-    if finding.cell is not None:
-        row, column = finding.cell
-        cells = document.rows[row - document.first_row]
-        if finding.span is not None:
-            text = cells[column]
-            start = max(0, min(finding.span[0] - MAX_PASSAGE // 2, len(text) - MAX_PASSAGE))
-            passage, shift = text[start : start + MAX_PASSAGE], start
-            marked = finding.span[0] - shift, finding.span[1] - shift
-        else:
-            passage, marked = _row_passage(document.header, cells, column)
-        key = finding.key if finding.key is not None or column >= len(document.header) else document.header[column]
-        return replace(
-            finding, source=document.source, line=document.row_line(row), passage=passage, marked=marked, key=key
-        )
-    start, end = finding.span or (0, 0)
-    left, right = next((span for span in document.sentences if span[0] <= start and end <= span[1]), (start, end))
-    if right - left > MAX_PASSAGE:
-        left, right = max(left, start - MAX_PASSAGE // 2), min(right, end + MAX_PASSAGE // 2)
-    line, column = document.position(start)
-    passage = document.text[left:right]
-    return replace(
-        finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left)
-    )
-
-
-def _row_passage(header: Sequence[str], cells: Sequence[str], column: int) -> tuple[str, tuple[int, int]]:
-    """Cells around a cell with their names, and where the cell stands in that text."""
-    parts, start, end = [], 0, 0
-    size = 0
-    for index in range(max(0, column - 4), min(len(cells), column + 4)):
-        name = header[index] if index < len(header) else f"column {index + 1}"
-        before = f"{' | ' if parts else ''}{name[:40]}: "
-        cell = cells[index] if index == column else cells[index][:60]
-        cell = cell[:MAX_PASSAGE].strip()
-        if index == column:
-            start = size + len(before)
-            end = start + len(cell)
-        parts.append(before + cell)
-        size += len(parts[-1])
-    return "".join(parts), (start, end)
-
-
-def _marks(finding: Finding, document: Document) -> frozenset[str] | None:
-    """The rules that a mark at the finding's line or row switches off; None without a mark."""
-    if finding.line is not None and finding.line in document.ignored:
-        return document.ignored[finding.line]
-    if finding.cell is not None:
-        for cell in document.rows[finding.cell[0] - document.first_row]:
-            if "numerate:" in cell:
-                return ignore_mark(cell)
-        return None
-    if document.ignored or "numerate:" not in document.text or finding.span is None:
-        return None
-    first = document.text.rfind("\n", 0, finding.span[0]) + 1
-    last = document.text.find("\n", finding.span[1])
-    return ignore_mark(document.text[first : last if last >= 0 else None])
-
-
 def fitted_documents(
     path: str, options: CheckOptions, checkers: Sequence[Checker], on_position: Callable[[int], None] | None
 ) -> Iterator[Document | Problem]:
     """The documents of a file; before the first piece of a large table, its distributions are fitted."""
     documents = read_documents(path, options.kind, on_position)
+    is_fitted = False
     for document in documents:
         is_piece = isinstance(document, Document) and document.kind != "text" and not document.is_last
-        if is_piece and isinstance(document, Document) and document.first_row == 0:
+        if is_piece and not is_fitted:
+            is_fitted = True
             pieces: Iterable[Any] = read_documents(path, options.kind) if path != "-" else [document]
             for checker in checkers:
                 if hasattr(checker, "fit"):
@@ -307,15 +203,24 @@ def fitted_documents(
         yield document
 
 
-def _one_for_a_place(findings: list[Finding]) -> list[Finding]:
-    """At most one finding for a cell or span: a rule knows what was meant, a distribution guesses; then the surest."""
+def one_for_a_place(findings: Iterable[Finding]) -> list[Finding]:
+    """At most one finding for a number: a rule knows what was meant, a distribution guesses; then the surest."""
     best: dict[Any, Finding] = {}
     for finding in findings:
         key = (finding.cell, finding.span)
         known = best.get(key)
         if known is None or (finding.rule in rules, finding.probability) > (known.rule in rules, known.probability):
             best[key] = finding
-    return list(best.values())
+    # A rule marks `27 mi`, a model `27`, a distribution the whole cell: the same number must not be reported twice.
+    taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    kept: set[int] = set()
+    for finding in sorted(best.values(), key=lambda each: (each.rule not in rules, -each.probability)):
+        start, end = finding.span or (0, MAX_SPAN)
+        is_sure = finding.rule in rules
+        if is_sure or not any(start < other and begin < end for begin, other in taken[finding.cell]):
+            taken[finding.cell].append((start, end))
+            kept.add(id(finding))
+    return [finding for finding in best.values() if id(finding) in kept]
 
 
 def count_numbers(document: Document) -> int:
@@ -323,6 +228,33 @@ def count_numbers(document: Document) -> int:
     if document.kind == "text":
         return len(document.numerals)
     return sum(any(map(str.isdecimal, cell)) for cell in itertools.chain.from_iterable(document.rows))
+
+
+def _document(what: Any) -> Document:
+    """What `check` was given, as a document."""
+    if isinstance(what, str):
+        if len(what) < MAX_NAME and not any(mark in what for mark in " \n\0") and Path(what).is_file():
+            raise BadInput(f"check({what!r}) would check the name of a file: give pathlib.Path({what!r})")
+        return Document(kind="text", text=what)
+    if isinstance(what, Document):
+        return what
+    if is_frame(what):
+        return frame_document(what)
+    if isinstance(what, Sequence) and all(isinstance(each, Mapping) for each in what):
+        return record_document(list(what))
+    said = type(what).__name__
+    if isinstance(what, Sequence) and not isinstance(what, bytes):
+        said += f" with a {next(type(each).__name__ for each in what if not isinstance(each, Mapping))}"
+    raise BadInput(f"check() takes a text, a Path, a list of dictionaries, a DataFrame or a Document, got {said}")
+
+
+def _tell(problems: Iterable[Problem]) -> None:
+    """Raises for a file that cannot be read; what is missing of another one is logged."""
+    for problem in problems:
+        where = f"{problem.source!r}" + (f", line {problem.line}" if problem.line is not None else "")
+        if problem.fatal and not problem.message.startswith("empty"):
+            raise BadInput(f"{where}: {problem.message}")
+        _log.warning("%s: %s", where, problem.message)
 
 
 def _checked(false_alarms: float | None) -> float | None:

@@ -1,16 +1,18 @@
-"""Checks many files, with several processes: texts and small tables go to workers, large tables stay here."""
+"""Checks many files, with several processes: rules of texts and small tables go to workers, large tables stay here."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps import check as checking
-from numerate.apps.check import CheckOptions, Outcome
+from numerate.apps.check_outcome import Outcome, excerpt_of
 from numerate.apps.documents import Document, Problem
 from numerate.errors import BadInput, NumerateError
 from numerate.training.worker_processes import end_with_parent
@@ -18,7 +20,9 @@ from numerate.training.worker_processes import end_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numerate.apps.findings import Checker
+    from numerate.apps.check import CheckOptions
+    from numerate.apps.check_state import CheckState
+    from numerate.apps.findings import Checker, Finding
 
 __all__ = ["check_files"]
 
@@ -32,66 +36,145 @@ def check_files(
     model: Checker | None = None,
     processes: int = 1,
     on_position: Callable[[int], None] | None = None,
-    keep_texts: int = 0,
+    excerpts: bool = False,
+    state: CheckState | None = None,
 ) -> Outcome:
     """Checks files one after the other; a file that cannot be opened is a problem, and the others are still checked.
 
-    The findings do not depend on the number of processes. A model runs in this process only.
+    The outcome does not depend on the number of processes, nor on an interruption. A model runs in this process.
+
+    Args:
+        paths: The files; `-` is standard input.
+        options: What is checked.
+        model: A checker of plausibility.
+        processes: Number of processes.
+        on_position: Called with the number of bytes read of the current file.
+        excerpts: Whether the outcome has parts of the files, for reports.
+        state: Files that are done already; those that are done now are added.
+
+    Raises:
+        BadInput: A worker process died.
     """
-    if processes == 1 or model is not None:
-        outcome = Outcome()
-        for path in paths:
-            try:
-                one = checking.check_file(path, options, model=model, on_position=on_position, keep_texts=keep_texts)
-            except NumerateError as error:
-                outcome.problems.append(_unread(path, error))
-                continue
-            outcome.add(one)
-            for source, texts in one.texts.items():
-                outcome.texts.setdefault(source, []).extend(texts)
-        return outcome
+    outcome = Outcome()
+    with _pool(processes) as pool:
+        run = _Run(options, model, pool, WAITING_PER_PROCESS * processes, excerpts)
+        for path, done in run.files(paths, state, on_position):
+            outcome.add(done)
+            if state is not None:
+                state.add(path, done)
+    return outcome
+
+
+@contextlib.contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor | None]:
+    if processes == 1:
+        yield None
+        return
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=end_with_parent)
     try:
-        return _in_pool(pool, paths, options, processes, on_position, keep_texts)
+        yield pool
     except BrokenProcessPool:
         raise BadInput(f"a worker process died, perhaps out of memory; try less than --processes {processes}") from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _in_pool(
-    pool: ProcessPoolExecutor,
-    paths: Sequence[str],
-    options: CheckOptions,
-    processes: int,
-    on_position: Callable[[int], None] | None,
-    keep_texts: int,
-) -> Outcome:
-    outcome = Outcome()
-    waiting: deque[Future[Outcome]] = deque()
-    kept = 0
+@dataclass
+class _Job:
+    """A document on its way: what the rules find comes from a worker or is here, what the model finds is here."""
 
-    def finish(most: int) -> None:
-        while len(waiting) > most:
-            outcome.add(waiting.popleft().result())
+    path: str
+    document: Document
+    piece: int
+    rules: Future[list[Finding]] | list[Finding]
+    judged: list[Finding]
 
-    for path in paths:
-        checkers = checking.make_checkers(options)
-        for document in _readable(path, options, checkers, on_position):
-            if isinstance(document, Problem):
-                outcome.problems.append(document)
-            elif document.kind == "text" or (document.first_row == 0 and document.is_last):
-                waiting.append(pool.submit(_work, document, options))
-                finish(WAITING_PER_PROCESS * processes)
+
+@dataclass
+class _End:
+    """All of a file has been read; `known` is its outcome of an earlier run."""
+
+    path: str
+    known: Outcome | None = None
+
+
+@dataclass
+class _Run:
+    """The files of one run, as jobs that are finished in order."""
+
+    options: CheckOptions
+    model: Checker | None
+    pool: ProcessPoolExecutor | None
+    most: int
+    excerpts: bool
+
+    def files(
+        self, paths: Sequence[str], state: CheckState | None, on_position: Callable[[int], None] | None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Each file and its outcome, in order."""
+        waiting: deque[_Job | Problem | _End] = deque()
+        current = Outcome()
+        for item in self._items(paths, state, on_position):
+            waiting.append(item)
+            while waiting and (self.pool is None or len(waiting) > self.most or not _is_pending(waiting[0])):
+                first = waiting.popleft()
+                if isinstance(first, _End):
+                    yield first.path, first.known or current
+                    current = Outcome()
+                else:
+                    self._finish(first, current)
+        for item in waiting:
+            if isinstance(item, _End):
+                yield item.path, item.known or current
+                current = Outcome()
             else:
-                finish(0)
-                outcome.add(_outcome(document, checkers, options))
-            if isinstance(document, Document) and document.kind == "text" and kept < keep_texts:
-                kept += len(document.text)
-                outcome.texts.setdefault(document.source, []).append(document)
-    finish(0)
-    return outcome
+                self._finish(item, current)
+
+    def _items(
+        self, paths: Sequence[str], state: CheckState | None, on_position: Callable[[int], None] | None
+    ) -> Iterator[_Job | Problem | _End]:
+        for path in paths:
+            known = state.known(path) if state is not None else None
+            if known is not None:
+                yield _End(path, known)
+                continue
+            checkers = checking.make_checkers(self.options)
+            piece = 0
+            for document in _readable(path, self.options, checkers, on_position):
+                if isinstance(document, Problem):
+                    yield document
+                    continue
+                yield self._job(path, document, piece, checkers)
+                piece += 1
+            yield _End(path)
+
+    def _job(self, path: str, document: Document, piece: int, checkers: Sequence[Checker]) -> _Job:
+        is_alone = document.kind == "text" or (document.first_row == 0 and document.is_last)
+        if self.pool is not None and is_alone:
+            found = self.pool.submit(_work, document, self.options, piece)
+        else:
+            found = checking.placed_findings(document, checkers, self.options, piece)
+        judged = []
+        if self.model is not None:
+            judged = checking.placed_findings(document, [self.model], self.options, piece)
+        return _Job(path, document, piece, found, judged)
+
+    def _finish(self, item: _Job | Problem, outcome: Outcome) -> None:
+        if isinstance(item, Problem):
+            outcome.problems.append(item)
+            return
+        rules = item.rules if isinstance(item.rules, list) else item.rules.result()
+        found = checking.one_for_a_place([*rules, *item.judged])
+        outcome.documents += 1
+        outcome.findings += found
+        outcome.numbers += checking.count_numbers(item.document)
+        if self.excerpts and (excerpt := excerpt_of(item.document, item.piece, found)) is not None:
+            outcome.show(excerpt)
+
+
+def _is_pending(item: _Job | Problem | _End) -> bool:
+    return isinstance(item, _Job) and isinstance(item.rules, Future) and not item.rules.done()
 
 
 def _readable(
@@ -100,11 +183,7 @@ def _readable(
     try:
         yield from checking.fitted_documents(path, options, checkers, on_position)
     except NumerateError as error:
-        yield _unread(path, error)
-
-
-def _unread(path: str, error: NumerateError) -> Problem:
-    return Problem(path, str(error).removeprefix(f"{path}: "), fatal=True)
+        yield Problem(path, str(error).removeprefix(f"{path}: "), fatal=True)
 
 
 @lru_cache(maxsize=4)
@@ -112,10 +191,5 @@ def _checkers(options: CheckOptions) -> list[Checker]:
     return checking.make_checkers(options)
 
 
-def _work(document: Document, options: CheckOptions) -> Outcome:
-    return _outcome(document, _checkers(options), options)
-
-
-def _outcome(document: Document, checkers: Sequence[Checker], options: CheckOptions) -> Outcome:
-    found = checking.check_document(document, checkers, options)
-    return Outcome(findings=found, documents=1, numbers=checking.count_numbers(document))
+def _work(document: Document, options: CheckOptions, piece: int) -> list[Finding]:
+    return checking.placed_findings(document, _checkers(options), options, piece)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from numerate.apps.check import EXTRA_RULES, Outcome
+from numerate.apps.check import EXTRA_RULES
 from numerate.apps.consistency.base import rules
 from numerate.apps.findings import ranked
 from numerate.apps.numeral_view import visible
@@ -16,10 +19,11 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from numerate.apps.check_outcome import Outcome
     from numerate.apps.documents import Problem
     from numerate.apps.findings import Finding
 
-__all__ = ["json_report", "rule_table", "sarif_report", "terminal_report"]
+__all__ = ["json_report", "place_of", "rule_table", "sarif_report", "terminal_report"]
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -40,7 +44,7 @@ def terminal_report(outcome: Outcome, top: int = 50) -> Iterator[Text]:
     for finding in findings[:top]:
         colour = COLOURS[finding.severity]
         head = Text.assemble(
-            (visible(_place(finding)), "bold"), "  ", (f"{finding.severity} {finding.probability:.2f}", colour)
+            (visible(place_of(finding)), "bold"), "  ", (f"{finding.severity} {finding.probability:.2f}", colour)
         )
         head.append(f"  {finding.rule}", style="dim")
         yield head
@@ -65,6 +69,7 @@ def json_report(outcome: Outcome) -> dict[str, Any]:
         "numbers": outcome.numbers,
         "findings": [finding.to_dict() for finding in ranked(outcome.findings)],
         "problems": [_problem(each) for each in outcome.problems],
+        "complete": outcome.is_complete,
     }
 
 
@@ -82,6 +87,7 @@ def sarif_report(outcome: Outcome) -> dict[str, Any]:
     copies: Counter[str] = Counter()
     results = []
     for finding in findings:
+        finding = replace(finding, source=_relative(finding.source))
         copies[finding.fingerprint] += 1
         results.append(_result(finding, used.index(finding.rule), copies[finding.fingerprint]))
     driver = {
@@ -91,9 +97,12 @@ def sarif_report(outcome: Outcome) -> dict[str, Any]:
         "rules": [_descriptor(name, *table.get(name, (name, name))) for name in used],
     }
     invocation = {
-        "executionSuccessful": not any(problem.fatal for problem in outcome.problems),
+        "executionSuccessful": outcome.is_complete,
         "toolExecutionNotifications": [
-            {"level": "error" if each.fatal else "warning", "message": {"text": f"{each.source}: {each.message}"}}
+            {
+                "level": "note" if each.is_note else "error" if each.fatal else "warning",
+                "message": {"text": f"{each.source}: {each.message}"},
+            }
             for each in outcome.problems
         ],
     }
@@ -104,6 +113,18 @@ def sarif_report(outcome: Outcome) -> dict[str, Any]:
         "results": results,
     }
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _relative(source: str) -> str:
+    """The name of a file as code hosts want it: relative to the working directory, with slashes."""
+    if not source or source == "standard input":
+        return "stdin"
+    path = os.path.relpath(source) if Path(source).is_absolute() else os.path.normpath(source)
+    return (source if path.startswith("..") else path).replace(os.sep, "/")
+
+
+def _uri(source: str) -> str:
+    return Path(source).as_uri() if Path(source).is_absolute() else quote(source, errors="replace")
 
 
 def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
@@ -117,19 +138,19 @@ def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
 
 
 def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.source or "stdin")}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source)}}
     if finding.line is not None:
         region: dict[str, Any] = {"startLine": max(1, finding.line)}
         if finding.column is not None:
             region["startColumn"] = max(1, finding.column)
             region["endColumn"] = region["startColumn"] + len(finding.written.split("\n")[0])
-        if finding.passage:
-            region["snippet"] = {"text": finding.passage}
+            region["snippet"] = {"text": finding.written}
         place["region"] = region
     location: dict[str, Any] = {"physicalLocation": place}
     if finding.cell is not None:
         name = f"row {finding.cell[0] + 1}, {finding.key or f'column {finding.cell[1] + 1}'}"
-        location["logicalLocations"] = [{"name": name, "kind": "element"}]
+        whole = f"{finding.table}: {name}" if finding.table else name
+        location["logicalLocations"] = [{"name": name, "fullyQualifiedName": whole, "kind": "element"}]
     meant = f" Probably meant: {finding.meant}." if finding.meant is not None else ""
     return {
         "ruleId": finding.rule,
@@ -139,16 +160,18 @@ def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
         "locations": [location],
         "rank": round(100 * finding.probability, 2),
         "partialFingerprints": {"numerate/v1": f"{finding.fingerprint}:{copy}"},
+        "properties": {"written": finding.written, "meant": finding.meant, "passage": finding.passage},
     }
 
 
-def _place(finding: Finding) -> str:
+def place_of(finding: Finding) -> str:
     """File, line and column as editors understand them, and the cell."""
     place = finding.source or "text"
     if finding.line is not None:
         place += f":{finding.line}" + (f":{finding.column}" if finding.column is not None else "")
     if finding.cell is not None:
-        place += f" row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
+        table = f" {finding.table[:60]!r}" if finding.table else ""
+        place += f"{table} row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
     return place
 
 

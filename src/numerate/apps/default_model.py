@@ -7,27 +7,38 @@ from pathlib import Path
 
 from numerate.errors import BadInput
 
-__all__ = ["DEFAULT_NAME", "default_model"]
+__all__ = ["DEFAULT_NAME", "VARIABLE", "default_model", "found_model"]
 
 DEFAULT_NAME = "numerate-mini"
-_VARIABLE = "NUMERATE_MODEL"
+VARIABLE = "NUMERATE_MODEL"
+"""Environment variable that names a model; `none` switches the default model off."""
+_CONFIG = "number_config.json"
+
+
+def found_model() -> str | None:
+    """The folder or Hub id in the environment variable NUMERATE_MODEL, or the folder `models/numerate-mini`, if any.
+
+    That folder is looked for below the working directory and in the repository; a wheel does not have it.
+    """
+    if named := os.environ.get(VARIABLE):
+        return None if named.lower() == "none" else named
+    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        folder = root / "models" / DEFAULT_NAME
+        if (folder / _CONFIG).is_file():
+            return str(folder)
+    return None
 
 
 def default_model() -> str:
-    """The folder or Hub id in the environment variable NUMERATE_MODEL, or the folder `models/numerate-mini`.
-
-    That folder is looked for below the working directory and in the repository; a wheel does not have it.
+    """`found_model`, for what does not work without a model.
 
     Raises:
         BadInput: There is none.
     """
-    if named := os.environ.get(_VARIABLE):
-        return named
-    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        folder = root / "models" / DEFAULT_NAME
-        if (folder / "number_config.json").is_file():
-            return str(folder)
-    raise BadInput(
-        f"no model is given, and models/{DEFAULT_NAME} is not here: give --model with a folder or a Hub id, or set "
-        f"{_VARIABLE}"
-    )
+    found = found_model()
+    if found is None:
+        raise BadInput(
+            f"no model is given, and models/{DEFAULT_NAME} is not here: give --model with a folder or a Hub id, or set "
+            f"{VARIABLE}"
+        )
+    return found

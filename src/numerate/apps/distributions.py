@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,8 @@ MAX_PAIRED = 10
 SLIP_RATE = 1e-3
 """Share of the numbers of a table that are slips, before anything is known of them."""
 MOST = 1e-3
+BINS = 32
+"""Bins of the density that reports draw."""
 _CODES = re.compile(
     r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude"
     r"|latitude)\b|_id$",
@@ -93,6 +96,19 @@ class Tails:
             moved > self.ends[1], _outer(count) * _survival(moved - self.ends[1], self.scales[1], self.shapes[1]), above
         )
         return np.minimum(2 * np.minimum(below, above), 1.0)
+
+    @cached_property
+    def density(self) -> dict[str, list[float]]:
+        """Shares of the sample in bins between its outer quantiles: `edges` (bins + 1) and `shares`."""
+        low, high = np.quantile(self.sample, (0.005, 0.995))
+        if not high > low:
+            low, high = self.sample[0] - 0.5, self.sample[-1] + 0.5
+        shares, edges = np.histogram(self.sample, BINS, (float(low), float(high)))
+        edges = np.exp(edges) if self.log else edges
+        return {
+            "edges": [float(f"{edge:.6g}") for edge in edges],
+            "shares": [round(float(share), 6) for share in shares / len(self.sample)],
+        }
 
     def quantiles(self) -> list[float]:
         """Values at 1, 5, 25, 50, 75, 95 and 99 %."""
@@ -193,7 +209,10 @@ class ColumnDistributions:
         what = f"improbable in {key!r}" if beside is None else f"improbable in {key!r} beside {beside!r}"
         kind = "column" if beside is None else "pair"
         quantiles = tails.quantiles()
-        evidence = {"quantiles": quantiles, "tail": odds, "bits": float(-np.log2(max(odds, 1e-300))), "value": value}
+        evidence = {
+            "quantiles": quantiles, "tail": odds, "bits": float(-np.log2(max(odds, 1e-300))), "value": value,
+            "density": tails.density,
+        }  # fmt: skip
         if slip is None:
             message = (
                 f"{written} is {what}: a right value lies so far out once in {plain(round(1 / max(odds, 1e-12)))}."
@@ -223,6 +242,11 @@ class _Scaled:
 
     def quantiles(self) -> list[float]:
         return [float(f"{value * self.base:.6g}") for value in self.tails.quantiles()]
+
+    @property
+    def density(self) -> dict[str, list[float]]:
+        edges = [float(f"{edge * self.base:.6g}") for edge in self.tails.density["edges"]]
+        return {"edges": edges, "shares": self.tails.density["shares"]}
 
 
 @dataclass

@@ -131,6 +131,7 @@ class Problem:
         line: Line in the file, from 1; None for the whole file.
         fatal: Whether nothing of the file could be checked.
         is_harmless: Whether there was nothing to check: an empty or binary file.
+        is_note: Whether nothing was left out, and only how it was read is told.
     """
 
     source: str
@@ -138,6 +139,7 @@ class Problem:
     line: int | None = None
     fatal: bool = False
     is_harmless: bool = False
+    is_note: bool = False
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -40,6 +40,8 @@ class Finding:
         key: Name of the column, or path of the key.
         evidence: What the rule computed, as JSON types: the other numbers, the expected value, the surprise in bits.
         source: Name of the file, filled in by `numerate.apps.check`.
+        table: Title of the table, such as the name of a sheet.
+        piece: Which document of the file it is in, from 0: a file may have several texts and tables.
         line: Line in the file, from 1; None where the format has no lines.
         column: Character in that line, from 1.
         passage: The sentence or row around it, for reports.
@@ -61,6 +63,8 @@ class Finding:
     key: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+    table: str = ""
+    piece: int = 0
     line: int | None = None
     column: int | None = None
     passage: str = ""
@@ -83,11 +87,14 @@ class Finding:
     def fingerprint(self) -> str:
         """A hash that stays the same when lines are added above: rule, file, passage and written number count."""
         parts = (self.rule, self.source, self.key or "", " ".join(self.passage.split()), self.written)
+        parts += (self.table,) if self.table else ()
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON types; keys without a value are left out."""
-        names = ("rule", "message", "written", "meant", "span", "cell", "key", "source", "line", "column", "passage")
+        names = (
+            "rule", "message", "written", "meant", "span", "cell", "key", "source", "table", "line", "column", "passage"
+        )  # fmt: skip
         row: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, "")}
         row |= {"severity": self.severity, "probability": round(self.probability, 6), "fingerprint": self.fingerprint}
         if self.marked is not None:
@@ -110,7 +117,7 @@ def ranked(findings: list[Finding]) -> list[Finding]:
 
     def order(finding: Finding) -> tuple[Any, ...]:
         place = finding.cell or (finding.line or 0, finding.column or 0)
-        return (-finding.probability, finding.source, place, finding.span or (0, 0), finding.rule)
+        return (-finding.probability, finding.source, finding.piece, place, finding.span or (0, 0), finding.rule)
 
     return sorted(findings, key=order)
 

@@ -33,7 +33,7 @@ from numerate.numerals.slips import SLIPS
 from numerate.numerals.style import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numerate.apps.documents import Document
     from numerate.modeling.number_calibration import NumberCalibration
@@ -51,6 +51,8 @@ _PRIOR = 0.02
 _MOST = 0.99
 _SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
 """A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
+_SHOWN, _BINS = (0.005, 0.995), 32
+"""Quantiles between which a density is drawn, and its bins."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
@@ -70,6 +72,7 @@ class Judgement:
             each with its ratio.
         median: What the model expected, in the units of `numeral.written`.
         interval: Its 90 % interval, calibrated.
+        density: What it expected: `edges` of bins, in the same units, and their `shares`; None unless asked for.
     """
 
     row: int
@@ -81,6 +84,7 @@ class Judgement:
     slips: tuple[tuple[SlipReading, float], ...] = ()
     median: float = math.nan
     interval: tuple[float, float] = (math.nan, math.nan)
+    density: Mapping[str, Any] | None = None
 
     @property
     def probability(self) -> float:
@@ -98,7 +102,7 @@ class Judgement:
 def judgements(
     model: NumberModel, texts: Sequence[str], *, measure: str = "bits", ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
-    explain: float = 1.0, cells: bool = False,
+    explain: float = 1.0, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
     """A model's opinion of every number of the texts, in order.
 
@@ -112,6 +116,7 @@ def judgements(
         fast: First hide all numbers of a text at once, and ask again only for those that are not plausible then.
         explain: Median and interval are computed only for numbers with a `p` of at most this.
         cells: Whether the texts are rows of tables, which are calibrated apart.
+        densities: Whether those numbers also get their density.
 
     Raises:
         BadInput: The model cannot judge numbers.
@@ -121,7 +126,7 @@ def judgements(
     wanted: list[int] | None = None
     if fast:
         for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens, together=True):
-            found += _judged(hidden, measure, ratio, calibration, explain, cells=cells)
+            found += _judged(hidden, measure, ratio, calibration, explain, cells=cells, densities=densities)
         counts: dict[int, int] = {}
         for each in found:
             counts[each.row] = counts.get(each.row, 0) + 1
@@ -129,7 +134,7 @@ def judgements(
         found, wanted = [each for each in found if each.row not in doubtful], sorted(doubtful)
         texts = [texts[row] for row in wanted]
     for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens):
-        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells)
+        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells, densities)
     return sorted(found, key=lambda each: (each.row, each.numeral.start))
 
 
@@ -168,7 +173,7 @@ class PlausibilityChecker:
 
     def judge(self, texts: Sequence[str], *, cells: bool = False) -> list[Judgement]:
         """The model's opinion of every number of the texts; `cells` says that they are rows of tables."""
-        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, **self._options)
+        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, densities=True, **self._options)
 
     def check(self, document: Document) -> list[Finding]:
         """The numbers of a document that are reported at this rate of false alarms."""
@@ -203,7 +208,7 @@ def scores_of(hidden: HiddenNumbers) -> tuple[dict[str, np.ndarray], list[list[S
 
 def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
-    rows: Sequence[int] | None = None, cells: bool = False,
+    rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
     scores, readings, gains = scores_of(hidden)
     kinds = [(CELL if cells else "") + numeral.kind for numeral in hidden.numerals]
@@ -216,9 +221,10 @@ def _judged(
         named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
         row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
+        drawn = _density(hidden.numbers[at : at + 1]) if densities and p[at] <= explain else None
         found.append(
             Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
-                      float(p[at]), named, median, (bottom, top))
+                      float(p[at]), named, median, (bottom, top), drawn)
         )  # fmt: skip
     return found
 
@@ -257,6 +263,15 @@ def _explained(
     return found
 
 
+def _density(distribution: Any) -> dict[str, list[float]]:
+    """The middle 99 % of the distribution of one number, for reports."""
+    from numerate.apps.number_gaps import density
+
+    low, high = distribution.quantile([list(_SHOWN)])[0].tolist()
+    found = density(distribution, low, high, bins=_BINS)
+    return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
+
+
 def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
     """What is reported of a number; None for one that is not inside of a cell."""
     numeral = each.numeral
@@ -291,6 +306,10 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
             {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in usual
         ],
     }  # fmt: skip
+    if each.density is not None:
+        evidence |= {"density": dict(each.density), "value": float(numeral.written)}
+    if best is not None and best[0].unit is None:
+        evidence["expected"] = float(best[0].written)
     rule = RULE if best is None else SLIP_RULE
     return Finding(
         rule=rule, message=said, written=numeral.text, meant=meant, probability=each.probability, evidence=evidence,

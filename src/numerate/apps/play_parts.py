@@ -140,7 +140,7 @@ def checked_html(text: str, path: str | None, model: Any) -> str:
         from numerate.apps.check import check
     except ImportError:
         raise BadInput("checking is not part of this version") from None
-    found = check(Path(path) if path else text, model=model)
+    found = check(Path(path) if path else text, model=False if model is None else model)
     if not found:
         return "<p>Nothing looks wrong.</p>"
     rows = []

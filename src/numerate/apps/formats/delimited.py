@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.table_numbers import cell_number
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.source_lines import Lines
+from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
+from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +25,10 @@ ROWS = 20_000
 """Rows of one piece."""
 NAMED_ROWS = 10
 """Broken rows that are named one by one; the others are counted."""
+MAX_QUOTED_LINES = 1000
+"""A quote that is open for longer was never closed."""
+_HINT = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+"""The first line of files that Excel writes."""
 csv.field_size_limit(1 << 20)
 
 
@@ -32,21 +40,20 @@ def read_tabs(source: Source) -> Iterator[Document | Problem]:
 def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Document | Problem]:
     """A CSV file; the delimiter is the mark that splits the first lines most evenly, unless it is given.
 
-    A row with more or fewer cells than the header is named and left out.
+    Lines above the header that have much fewer cells are its title. A row with more or fewer cells than the header is
+    named and left out; so is a line whose quote is never closed.
     """
-    lines = Lines(source)
-    stream = iter(lines)
-    first = list(islice(stream, 20))
-    mark = delimiter or sniffed_delimiter(first)
-    counted = _Counted(first, stream)
-    rows = csv.reader(counted, delimiter=mark)
+    rows = _Rows(source, delimiter)
+    first = list(islice(rows, LEADING))
+    skipped = title_rows([row for _, row in first])
+    caption = " ".join(cell.strip() for _, row in first[:skipped] for cell in row if cell.strip())
+    rows.give_back(first[skipped:])
     header: list[str] = []
     kept: list[list[str]] = []
     numbers: list[int] = []
     broken = start = 0
-    for row in _safely(rows, source, counted):
-        if not row or not any(cell.strip() for cell in row):
-            continue
+    for number, row in rows:
+        yield from source.named_problems()
         if not header:
             header, is_data = _header(row)
             if not is_data:
@@ -57,19 +64,19 @@ def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Doc
             if len(row) != len(header):
                 broken += 1
                 if broken <= NAMED_ROWS:
-                    what = f"row with {len(row)} cells instead of {len(header)} left out"
-                    yield Problem(source.name, what, counted.number)
+                    cells = f"{len(row)} cell{'s' * (len(row) != 1)}"
+                    yield Problem(source.name, f"row with {cells} instead of {len(header)} left out", number)
                 continue
         kept.append(row)
-        numbers.append(counted.number)
+        numbers.append(number)
         if len(kept) == ROWS + 1:  # one more than a piece, so that the last piece is known
-            yield _document(source, header, kept[:-1], numbers[:-1], start, is_last=False)
+            yield _document(source, header, kept[:-1], numbers[:-1], start, caption, is_last=False)
             start += ROWS
             kept, numbers = kept[-1:], numbers[-1:]
     if broken > NAMED_ROWS:
         yield Problem(source.name, f"{broken - NAMED_ROWS} more rows with another number of cells left out")
     if kept:
-        yield _document(source, header, kept, numbers, start, is_last=True)
+        yield _document(source, header, kept, numbers, start, caption, is_last=True)
     yield from source.named_problems()
 
 
@@ -91,32 +98,94 @@ def sniffed_delimiter(lines: list[str]) -> str:
     return best
 
 
-class _Counted:
-    """Lines for the CSV parser, with the number of the line given last."""
+class _Rows:
+    """Rows that are not blank, each with the number of its line; a quote that is never closed costs only its line."""
 
-    def __init__(self, first: list[str], rest: Iterator[str]) -> None:
-        self.number = 0
-        self._first, self._rest = iter(first), rest
+    def __init__(self, source: Source, delimiter: str | None) -> None:
+        self._source = source
+        lines = Lines(source, records=True)
+        stream = iter(lines)
+        first = [(lines.number, line) for line in islice(stream, LEADING)]
+        hint = _HINT.fullmatch(first[0][1]) if first else None
+        if hint is not None:
+            first.pop(0)
+        found = hint[1] if hint is not None else sniffed_delimiter([line for _, line in first])
+        self._lines = _Pushed(first, ((lines.number, line) for line in stream))
+        self._mark = delimiter or found
+        self._back: deque[tuple[int, list[str]]] = deque()
 
-    def __iter__(self) -> _Counted:
+    def give_back(self, rows: list[tuple[int, list[str]]]) -> None:
+        """The rows come again."""
+        self._back.extend(rows)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        while self._back:
+            yield self._back.popleft()
+        parser = csv.reader(self._lines, delimiter=self._mark)
+        while True:
+            self._lines.taken.clear()
+            try:
+                row = next(parser)
+            except StopIteration:
+                return
+            except (csv.Error, _OpenQuoteError) as error:
+                self._leave_out(str(error))
+                parser = csv.reader(self._lines, delimiter=self._mark)
+                continue
+            if self._lines.is_done and self._is_open():
+                self._leave_out(_OpenQuoteError.message)
+                parser = csv.reader(self._lines, delimiter=self._mark)
+            elif any(cell.strip() for cell in row):
+                yield self._lines.taken[0][0], row
+
+    def _is_open(self) -> bool:
+        """Whether the last row ended only with the file: one more line would have been part of it."""
+        taken = [f"{line}\n" for _, line in self._lines.taken]
+        return len(list(csv.reader([*taken, "end"], delimiter=self._mark))) == 1
+
+    def _leave_out(self, why: str) -> None:
+        """Names the first line of the row, and reads its other lines again."""
+        (number, _), *others = self._lines.taken
+        self._source.problems.append(Problem(self._source.name, f"line left out: {why}", number))
+        self._lines.push(others)
+
+
+class _OpenQuoteError(NumerateError, ValueError):
+    message = 'its quote (") is never closed'
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class _Pushed:
+    """Lines for the CSV parser: remembers those of the current row, which can be given again."""
+
+    def __init__(self, first: list[tuple[int, str]], rest: Iterator[tuple[int, str]]) -> None:
+        self._waiting, self._rest = deque(first), rest
+        self.taken: list[tuple[int, str]] = []
+        self.is_done = False
+
+    def __iter__(self) -> _Pushed:
         return self
 
     def __next__(self) -> str:
-        line = next(self._first, None)
-        if line is None:
-            line = next(self._rest)
-        self.number += 1
-        return line + "\n"
+        if len(self.taken) >= MAX_QUOTED_LINES:
+            raise _OpenQuoteError
+        if self._waiting:
+            each = self._waiting.popleft()
+        else:
+            try:
+                each = next(self._rest)
+            except StopIteration:
+                self.is_done = True
+                raise
+        self.taken.append(each)
+        return f"{each[1]}\n"
 
-
-def _safely(rows: Iterator[list[str]], source: Source, counted: _Counted) -> Iterator[list[str]]:
-    while True:
-        try:
-            yield next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            source.problems.append(Problem(source.name, f"not CSV: {error}", counted.number))
+    def push(self, lines: list[tuple[int, str]]) -> None:
+        self._waiting.extendleft(reversed(lines))
+        self.taken.clear()
+        self.is_done = False
 
 
 def _header(row: list[str]) -> tuple[list[str], bool]:
@@ -125,13 +194,14 @@ def _header(row: list[str]) -> tuple[list[str], bool]:
     years = sum(cell.strip().isdecimal() and len(cell.strip()) == 4 for cell in row)
     if numbers - years > 0.5 * len(row):
         return [f"column {index}" for index in range(1, len(row) + 1)], True
-    return [cell.strip() or f"column {index}" for index, cell in enumerate(row, 1)], False
+    return column_names(row), False
 
 
 def _document(
-    source: Source, header: list[str], rows: list[list[str]], numbers: list[int], start: int, *, is_last: bool
-) -> Document:
+    source: Source, header: list[str], rows: list[list[str]], numbers: list[int], start: int, caption: str, *,
+    is_last: bool,
+) -> Document:  # fmt: skip
     return Document(
         kind="table", source=source.name, header=header, rows=rows, lines=numbers, first_row=start, is_last=is_last,
-        ignored=source.ignored,
+        caption=caption[:200], ignored=source.ignored,
     )  # fmt: skip

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import io
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.json_arrays import DECODER, array_values
 from numerate.apps.formats.source_lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numerate.apps.formats.source_lines import Source
 
-__all__ = ["read_json", "read_json_lines", "record_document"]
+__all__ = ["frame_document", "is_frame", "read_json", "read_json_lines", "record_document"]
 
 ROWS = 10_000
-MAX_JSON = 256 << 20
+MAX_JSON = 64 << 20
 MAX_KEYS = 400
 MAX_DEPTH = 20
 NAMED_LINES = 10
@@ -24,67 +25,85 @@ NAMED_LINES = 10
 
 def read_json_lines(source: Source) -> Iterator[Document | Problem]:
     """One JSON value a line; a line that is not JSON is named and left out."""
-    lines = Lines(source)
-    keys: dict[str, int] = {}
-    records: list[dict[str, str]] = []
-    numbers: list[int] = []
-    broken = start = 0
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            broken += 1
-            if broken <= NAMED_LINES:
-                yield Problem(source.name, f"not JSON: {str(error)[:80]}", lines.number)
-            continue
-        if len(records) == ROWS:
-            yield _document(source, keys, records, numbers, start, is_last=False)
-            start += ROWS
-            records, numbers = [], []
-        records.append(dict(_flat(value)))
-        keys.update(dict.fromkeys(records[-1], 0))
-        numbers.append(lines.number)
-    if broken > NAMED_LINES:
-        yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
-    if records:
-        yield _document(source, keys, records, numbers, start, is_last=True)
+    yield from _in_pieces(source, _line_values(source))
     yield from source.named_problems()
 
 
 def read_json(source: Source) -> Iterator[Document | Problem]:
     """A JSON file: each list of objects is a table of records, what stands outside of lists is one record.
 
-    A file with one object a line is read as JSON lines.
+    A file that is one list is read in pieces, as JSON lines are; so is a file with one object a line. Where a list is
+    broken, the values before are checked.
     """
-    raw = source.stream.read(MAX_JSON + 1)
+    stream = source.stream
+    if isinstance(stream, io.BufferedReader) and stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
+        yield from _in_pieces(source, array_values(source))
+        yield from source.named_problems()
+        return
+    raw = stream.read(MAX_JSON + 1)
     source.on_position(len(raw))
+    yield from source.named_problems()
     if len(raw) > MAX_JSON:
-        yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB; write JSON lines (*.jsonl)", fatal=True)
+        yield Problem(source.name, f"larger than {MAX_JSON >> 20} MB: write it as JSON lines (*.jsonl)", fatal=True)
         return
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
-        source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252"))
+        source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252", is_note=True))
     try:
-        value = json.loads(text)
+        yield from _of_value(source, _parsed(text))
     except (ValueError, RecursionError) as error:
-        import io
-
-        lines = Lines(type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored))
-        if text.count("\n") > 1 and _is_json(next(iter(lines), "")):
-            again = type(source)(source.name, io.BytesIO(text.encode("utf-8", "replace")), ignored=source.ignored)
-            yield from read_json_lines(again)
-        else:
-            yield Problem(source.name, f"not JSON: {str(error)[:100]}", getattr(error, "lineno", None), fatal=True)
-        return
-    yield from _of_value(source, value)
+        first, _, rest = text.lstrip().partition("\n")
+        if rest.strip() and _is_json(first):
+            yield from read_json_lines(type(source)(source.name, io.BytesIO(raw), ignored=source.ignored))
+            return
+        said = f"not JSON: {str(error)[:100]}; mend it, or give its --format"
+        yield Problem(source.name, said, getattr(error, "lineno", None), fatal=True)
     yield from source.named_problems()
 
 
-def record_document(records: list[Mapping[str, Any]], source: str = "") -> Document:
+def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
+    """The value of each line, and lines that are not JSON."""
+    lines = Lines(source, records=True)
+    broken = 0
+    for line in lines:
+        yield from source.named_problems()
+        if not line.strip():
+            continue
+        try:
+            yield lines.number, _parsed(line)
+        except (ValueError, RecursionError) as error:
+            broken += 1
+            if broken <= NAMED_LINES:
+                yield Problem(source.name, f"line left out, not JSON: {str(error)[:80]}", lines.number)
+    if broken > NAMED_LINES:
+        yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
+
+
+def _in_pieces(source: Source, values: Iterable[tuple[int, Any] | Problem]) -> Iterator[Document | Problem]:
+    """Records as documents of some thousand rows."""
+    keys: dict[str, int] = {}
+    records: list[dict[str, str]] = []
+    numbers: list[int] = []
+    start = 0
+    for each in values:
+        if isinstance(each, Problem):
+            yield each
+            continue
+        if len(records) == ROWS:
+            yield _document(source, keys, records, numbers, start, is_last=False)
+            start += ROWS
+            records, numbers = [], []
+        records.append(dict(_flat(each[1])))
+        if len(keys) < MAX_KEYS:
+            keys.update(dict.fromkeys(records[-1], 0))
+        numbers.append(each[0])
+    if records:
+        yield _document(source, keys, records, numbers, start, is_last=True)
+
+
+def record_document(records: Sequence[Mapping[str, Any]], source: str = "") -> Document:
     """A document of records from Python objects.
 
     Example:
@@ -96,6 +115,41 @@ def record_document(records: list[Mapping[str, Any]], source: str = "") -> Docum
     return Document(
         kind="records", source=source, header=keys, rows=[[record.get(key, "") for key in keys] for record in flat]
     )
+
+
+def is_frame(what: Any) -> bool:
+    """Whether something is a DataFrame of pandas or polars, or behaves like one."""
+    return hasattr(what, "columns") and (hasattr(what, "itertuples") or hasattr(what, "iter_rows"))
+
+
+def frame_document(frame: Any, source: str = "") -> Document:
+    """A document of a DataFrame: its columns by name, a missing value as an empty cell.
+
+    Rows are counted from 0, whatever their index says.
+    """
+    from numerate.apps.formats.table_shape import column_names
+
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    rows = frame.itertuples(index=False, name=None) if hasattr(frame, "itertuples") else frame.iter_rows()
+    cells = [["" if _is_missing(value) else _written(value) for value in row] for row in rows]
+    return Document(kind="records", source=source, header=column_names(names), rows=cells)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA; they differ from themselves, or cannot be compared."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _written(value: Any) -> str:
+    """A value as one would write it: no digits that only binary arithmetic brings, no midnight of a date."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = repr(float(value))
+        return f"{value:.15g}" if len(text) > 17 else text
+    return str(value).removesuffix(" 00:00:00")
 
 
 def _of_value(source: Source, value: Any) -> Iterator[Document]:
@@ -135,7 +189,7 @@ def _flat(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str
         for index, each in enumerate(value[:50]):
             yield from _flat(each, f"{path}[{index}]", depth + 1)
     elif value is not None:
-        yield path or "value", ("true" if value else "false") if isinstance(value, bool) else str(value)
+        yield path or "value", _written(value)
 
 
 def _document(
@@ -155,9 +209,14 @@ def _document(
     )  # fmt: skip
 
 
+def _parsed(text: str) -> Any:
+    """The value of a JSON text, with numbers as they are written."""
+    return DECODER.decode(text)
+
+
 def _is_json(line: str) -> bool:
     try:
-        json.loads(line)
+        _parsed(line)
     except (ValueError, RecursionError):
         return False
     return True

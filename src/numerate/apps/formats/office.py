@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import io
 import re
+import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
@@ -16,18 +18,48 @@ if TYPE_CHECKING:
 
     from numerate.apps.formats.source_lines import Source
 
-__all__ = ["ExtraMissingError", "read_docx", "read_xlsx"]
+__all__ = ["ExtraMissingError", "archive_of", "read_xlsx"]
 
 ROWS = 20_000
+MAX_ARCHIVE = 1 << 30
+"""Bytes of a file; larger ones are refused."""
+MAX_UNPACKED = 4 << 30
+"""Bytes of its parts together: a small archive can stand for any number of them."""
 _DECIMALS = re.compile(r"0(?:\.(0+))?(%)?")
+_NO_VALUE = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)(?:\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
+_ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
 
 
 class ExtraMissingError(NumerateError, ImportError):
     """A package of the extra `check` is not installed."""
 
 
+def archive_of(source: Source, what: str) -> io.BytesIO | Problem:
+    """The whole file, whose table of contents stands at its end; or what is wrong with it.
+
+    Args:
+        source: The file.
+        what: What it should be, with its article.
+    """
+    data = source.stream.read(MAX_ARCHIVE + 1)
+    source.on_position(len(data))
+    if len(data) > MAX_ARCHIVE:
+        return Problem(source.name, f"larger than {MAX_ARCHIVE >> 20} MB: write its tables as CSV", fatal=True)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            if any(part.flag_bits & 1 for part in archive.infolist()):
+                return Problem(source.name, "protected by a password: save it without", fatal=True)
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        said = " ".join(str(error).split())[:100]
+        return Problem(source.name, f"not {what} file: {said}; save it again in the program it comes from", fatal=True)
+    if size > MAX_UNPACKED:
+        return Problem(source.name, f"unpacks to {size >> 20} MB: write its tables as CSV", fatal=True)
+    return io.BytesIO(data)
+
+
 def read_xlsx(source: Source) -> Iterator[Document | Problem]:
-    """Each sheet as a table: the first row that is not empty names the columns; formulas count by their last value.
+    """Each sheet as a table: the first row that is no title names the columns; formulas count by their stored value.
 
     Raises:
         ExtraMissingError: openpyxl is not installed.
@@ -36,93 +68,99 @@ def read_xlsx(source: Source) -> Iterator[Document | Problem]:
         from openpyxl import load_workbook
     except ImportError:
         raise ExtraMissingError(f'{source.name}: reading XLSX needs openpyxl: pip install "numerate[check]"') from None
-    try:
-        book = load_workbook(_seekable(source), read_only=True, data_only=True)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        yield Problem(source.name, f"not an XLSX file: {' '.join(str(error).split())[:100]}", fatal=True)
+    data = archive_of(source, "an XLSX")
+    if isinstance(data, Problem):
+        yield data
         return
-    try:
+    if count := _uncomputed(data):
+        said = f"{count} formula{'s' * (count > 1)} without a stored value: save the file in a spreadsheet program"
+        yield Problem(source.name, said)
+    with warnings.catch_warnings():  # of styles and extensions that openpyxl does not know
+        warnings.simplefilter("ignore")
+        try:
+            book = load_workbook(data, read_only=True, data_only=True)
+        except Exception as error:  # whatever openpyxl raises for a file that is not as it should be
+            yield _unreadable(source, error)
+            return
         for sheet in book.worksheets:
-            yield from _sheet(source, sheet)
-    finally:
+            try:
+                yield from _sheet(source, sheet)
+            except NumerateError:
+                raise
+            except Exception as error:
+                yield _unreadable(source, error, f"sheet {sheet.title!r}: ")
         book.close()
 
 
-def read_docx(source: Source) -> Iterator[Document | Problem]:
-    """Paragraphs as texts and tables as tables, in their order.
-
-    Raises:
-        ExtraMissingError: python-docx is not installed.
-    """
-    try:
-        import docx
-        from docx.opc.exceptions import PackageNotFoundError
-        from docx.table import Table
-        from docx.text.paragraph import Paragraph
-    except ImportError:
-        raise ExtraMissingError(
-            f'{source.name}: reading DOCX needs python-docx: pip install "numerate[check]"'
-        ) from None
-    try:
-        file = docx.Document(_seekable(source))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile, PackageNotFoundError) as error:
-        yield Problem(source.name, f"not a DOCX file: {' '.join(str(error).split())[:100]}", fatal=True)
-        return
-    texts: list[str] = []
-    for part in file.iter_inner_content():
-        if isinstance(part, Paragraph):
-            texts.append(part.text)
-        elif isinstance(part, Table):
-            rows = [[cell.text.strip() for cell in row.cells] for row in part.rows]
-            if len(rows) > 1:
-                width = len(rows[0])
-                cells = [(row + [""] * width)[:width] for row in rows[1:]]
-                yield Document(kind="table", source=source.name, header=rows[0], rows=cells)
-    if any(text.strip() for text in texts):
-        yield Document(kind="text", source=source.name, text="\n\n".join(texts))
+def _unreadable(source: Source, error: Exception, where: str = "") -> Problem:
+    is_told = isinstance(error, KeyError | OSError | ValueError | zipfile.BadZipFile)
+    said = " ".join(str(error).split())[:100] if is_told else f"a part cannot be read ({type(error).__name__})"
+    return Problem(source.name, f"{where}not an XLSX file: {said}; save it again in a spreadsheet program", fatal=True)
 
 
-def _seekable(source: Source) -> io.BytesIO:
-    """The whole file: both formats are archives whose table of contents stands at the end."""
-    data = source.stream.read()
-    source.on_position(len(data))
-    return io.BytesIO(data)
+def _uncomputed(data: io.BytesIO) -> int:
+    """Formulas without a stored value, which programs other than spreadsheets write."""
+    count = 0
+    with zipfile.ZipFile(data) as archive:
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                try:
+                    with archive.open(name) as part:
+                        rest = b""
+                        while chunk := part.read(1 << 20):
+                            whole = rest + chunk
+                            end = whole.rfind(b"</c>") + 4
+                            count += len(_NO_VALUE.findall(whole[:end]))
+                            rest = whole[end if end > 3 else 0 :][-(1 << 16) :]
+                except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+                    continue  # openpyxl says what is wrong with it
+    data.seek(0)
+    return count
 
 
-def _sheet(source: Source, sheet: Any) -> Iterator[Document]:
+def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
+    sheet.reset_dimensions()  # what the file says of its size may be wrong
+    rows = ((number, [_cell(cell) for cell in row]) for number, row in enumerate(sheet.iter_rows(), 1))
+    filled = ((number, cells) for number, cells in rows if any(cells))
+    first = [each for each, _ in zip(filled, range(LEADING), strict=False)]
+    skipped = title_rows([cells for _, cells in first])
+    title = " ".join(cell for _, cells in first[:skipped] for cell in cells if cell)
+    caption = f"{sheet.title}: {title[:200]}" if title else sheet.title
     header: list[str] = []
     kept: list[list[str]] = []
     numbers: list[int] = []
-    start = 0
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        cells = [_cell(cell) for cell in row]
-        if not any(cells):
-            continue
+    start = errors = 0
+    for number, cells in _chained(first[skipped:], filled):
+        errors += sum(cell in _ERRORS for cell in cells)
         if not header:
-            header = [cell or f"column {index}" for index, cell in enumerate(cells, 1)]
+            header = column_names(cells, max(len(row) for _, row in first))
             continue
         if len(kept) == ROWS:
-            yield _table(source, sheet.title, header, kept, numbers, start, is_last=False)
+            yield _table(source, caption, header, kept, numbers, start, is_last=False)
             start, kept, numbers = start + ROWS, [], []
-        kept.append((cells + [""] * len(header))[: len(header)])
+        header += column_names([], len(cells))[len(header) :]
+        kept.append(cells + [""] * (len(header) - len(cells)))
         numbers.append(number)
     if kept:
-        yield _table(source, sheet.title, header, kept, numbers, start, is_last=True)
+        kept = [row + [""] * (len(header) - len(row)) for row in kept]
+        yield _table(source, caption, header, kept, numbers, start, is_last=True)
+    if errors:
+        said = f"sheet {sheet.title!r}: {errors} cell{'s' * (errors > 1)} with an error such as #DIV/0!"
+        yield Problem(source.name, said)
+
+
+def _chained(first: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
+    yield from first
+    yield from rest
 
 
 def _table(
-    source: Source,
-    title: str,
-    header: list[str],
-    rows: list[list[str]],
-    numbers: list[int],
-    start: int,
-    *,
+    source: Source, title: str, header: list[str], rows: list[list[str]], numbers: list[int], start: int, *,
     is_last: bool,
-) -> Document:
+) -> Document:  # fmt: skip
     return Document(
-        kind="table", source=source.name, header=header, rows=rows, lines=numbers, first_row=start, caption=title,
-        is_last=is_last,
+        kind="table", source=source.name, header=list(header), rows=rows, lines=numbers, first_row=start,
+        caption=title, is_last=is_last,
     )  # fmt: skip
 
 

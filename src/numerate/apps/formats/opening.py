@@ -5,22 +5,25 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.delimited import read_delimited, read_tabs
 from numerate.apps.formats.html_pages import read_html
 from numerate.apps.formats.json_records import read_json, read_json_lines
-from numerate.apps.formats.office import read_docx, read_xlsx
-from numerate.apps.formats.source_lines import SNIFFED, Source, opened
+from numerate.apps.formats.office import read_xlsx
+from numerate.apps.formats.source_lines import Source
+from numerate.apps.formats.streams import SNIFFED, Gunzip, Recoded, binary_kind, first_bytes, open_bytes, text_encoding
 from numerate.apps.formats.text import read_markdown, read_text
+from numerate.apps.formats.word_files import read_docx
 from numerate.errors import BadInput
 from numerate.registry import near_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "check_format", "format_of", "read_documents"]
+__all__ = ["FORMATS", "check_format", "format_of", "read_documents", "suffix_format"]
 
 Reader = Callable[[Source], Iterator[Document | Problem]]
 FORMATS: Mapping[str, Reader] = {
@@ -54,20 +57,30 @@ def read_documents(
         BadInput: The file does not exist, or the format has no such name.
     """
     check_format(kind)
-    source = opened(path, on_position)
+    stream = open_bytes(path)
+    name = "standard input" if path == "-" else path
+    source = Source(name, stream, on_position or (lambda position: None))
     try:
-        start = _start(source)
+        try:
+            start = _unpacked(source, path)
+        except OSError as error:
+            yield Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}", fatal=True)
+            return
         if not start.strip():
-            yield Problem(source.name, "empty file", fatal=True, is_harmless=True)
+            said = "empty file, nothing to check" if not source.problems else source.problems.pop().message
+            yield Problem(name, said, fatal=True, is_harmless=not said.startswith("damaged"))
             return
         chosen = kind or format_of(path, start)
-        if chosen is None:
-            yield Problem(source.name, "binary file left out", fatal=True, is_harmless=True)
-            return
-        if chosen not in ("xlsx", "docx") and _is_binary(start):
-            yield Problem(source.name, f"binary file, not {chosen}, left out", fatal=True, is_harmless=True)
-            return
+        if chosen not in ("xlsx", "docx"):
+            start, source.stream = _recoded(source.stream, start)
+            chosen = chosen or format_of(path, start)
+            what = binary_kind(start)
+            if chosen is None or what is not None:
+                said = f"binary file left out, {what or 'not text'}"
+                yield Problem(name, said, fatal=True, is_harmless=True)
+                return
         yield from FORMATS[chosen](source)
+        yield from source.named_problems()
     finally:
         if path != "-":
             source.stream.close()
@@ -83,6 +96,17 @@ def check_format(kind: str | None) -> None:
         raise BadInput(f"unknown format {kind!r}: {near_names(kind, list(FORMATS))}")
 
 
+def suffix_format(path: str) -> str | None:
+    """The format that the name of a file tells; None if it tells none.
+
+    Example:
+        >>> suffix_format("a.CSV.gz"), suffix_format("a.png")
+        ('csv', None)
+    """
+    name = path.lower().removesuffix(".gz")
+    return _SUFFIXES.get(Path(name).suffix)
+
+
 def format_of(path: str, start: bytes) -> str | None:
     """The format of a file by the suffix of its name, else by its first bytes; None for a binary file.
 
@@ -90,13 +114,11 @@ def format_of(path: str, start: bytes) -> str | None:
         >>> format_of("a.csv.gz", b""), format_of("-", b'[{"a": 1}]'), format_of("notes", b"It is 5 km.")
         ('csv', 'json', 'text')
     """
-    name = path.lower().removesuffix(".gz")
-    for suffix, kind in _SUFFIXES.items():
-        if name.endswith(suffix):
-            return kind
+    if (kind := suffix_format(path)) is not None:
+        return kind
     if start.startswith(b"PK\x03\x04"):
         return "docx" if b"word/" in start else "xlsx" if b"xl/" in start or b"[Content_Types]" in start else None
-    if _is_binary(start):
+    if binary_kind(start) is not None:
         return None
     if _HTML.match(start):
         return "html"
@@ -126,23 +148,24 @@ def _delimited(start: bytes) -> str | None:
     return None
 
 
-def _is_binary(start: bytes) -> bool:
-    """Whether the first bytes are no text: zero bytes, unless it is UTF-16, or many control characters."""
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return False
-    if b"\0" in start:
-        return True
-    control = sum(byte < 9 or 13 < byte < 32 for byte in start)
-    return control > 0.1 * len(start)
+def _unpacked(source: Source, path: str) -> bytes:
+    """Decompresses the stream of a source if its first bytes say so; returns the first bytes of the content."""
+    start, source.stream = first_bytes(source.stream)
+    if start.startswith(b"\x1f\x8b"):
+        source.stream = io.BufferedReader(Gunzip(source.stream, source.damaged), 1 << 16)
+        start = source.stream.peek(SNIFFED)[:SNIFFED]
+    elif path.endswith(".gz") and start:
+        source.problems.append(Problem(source.name, "not compressed in spite of its name", is_note=True))
+    return start
 
 
-def _start(source: Source) -> bytes:
-    """The first bytes, without taking them from the stream."""
-    stream = source.stream
-    if not isinstance(stream, io.BufferedReader):
-        source.stream = stream = io.BufferedReader(stream)  # type: ignore[type-var, assignment]
-    try:
-        return stream.peek(SNIFFED)[:SNIFFED]
-    except (OSError, EOFError) as error:
-        source.problems.append(Problem(source.name, f"damaged file: {error}"))
-        return b""
+def _recoded(stream: BinaryIO, start: bytes) -> tuple[bytes, BinaryIO]:
+    """First bytes and stream as UTF-8 with line feeds."""
+    encoding, mark = text_encoding(start)
+    is_old_mac = b"\r" in start and b"\n" not in start
+    if encoding == "utf-8" and not is_old_mac:
+        return start, stream
+    if encoding != "utf-8":
+        stream.read(mark)
+    recoded = io.BufferedReader(Recoded(stream, encoding), 1 << 16)
+    return recoded.peek(SNIFFED)[:SNIFFED], recoded

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import sys
-import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from numerate.apps.documents import Problem
-from numerate.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Lines", "Source", "ignore_mark", "opened"]
+__all__ = ["Lines", "Source", "ignore_mark"]
 
 _IGNORE = re.compile(r"numerate:\s*ignore\b(?:\s*[:\[(]?\s*([a-z][a-z, -]*[a-z]))?", re.IGNORECASE)
 _ALONE = re.compile(
     r"[\s#/*<!>;%\[\]()-]*numerate:\s*ignore\b[^A-Za-z]*(?:[a-z][a-z, -]*[a-z])?[\s#/*<!>;%\[\]()-]*", re.IGNORECASE
 )
-MAX_LINE = 4 << 20
-"""Longer lines are cut: no sentence is that long."""
-SNIFFED = 8192
+MAX_LINE = 1 << 20
+"""Bytes from which a line of text is given in pieces, which end between words."""
+MAX_RECORD = 16 << 20
+"""Bytes from which a line that is one record is left out."""
 
 
 @dataclass
@@ -51,47 +46,100 @@ class Source:
         while self.problems:
             yield self.problems.pop(0)
 
+    def damaged(self, message: str) -> None:
+        """Remembers that the rest of the file cannot be read."""
+        self.problems.append(Problem(self.name, message))
+
 
 class Lines:
-    """The lines of a source as text, without line ends; `number` is that of the line given last, from 1.
+    """The lines of a source as text, without line ends.
 
-    UTF-8 is tried first, line by line, then Windows-1252: files that were pasted together have both. UTF-16 is read
-    by its byte-order mark.
+    UTF-8 is tried first, line by line, then Windows-1252: files that were pasted together have both. NUL bytes are
+    read as spaces.
+
+    Args:
+        source: The file, as UTF-8 or with lines in Windows-1252.
+        records: Whether a line is one record: one that is too long is then left out and named, not given in pieces.
+
+    Attributes:
+        number: Number of the line given last, from 1.
+        offset: Characters of that line that were given before, if it came in pieces.
+        is_cut: Whether the rest of that line follows.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, records: bool = False) -> None:
         self.source = source
-        self.number = 0
+        self.records = records
+        self.number = self.offset = 0
+        self.is_cut = False
         self._position = 0
-        self._decoded_otherwise = 0
+        self._decoded_otherwise = self._zeros = 0
         self._above = False
 
     def __iter__(self) -> Iterator[str]:
-        stream = self._utf16() or self.source.stream
-        while True:
-            try:
-                raw = stream.readline(MAX_LINE)
-            except (OSError, EOFError, zlib.error) as error:
-                self.source.problems.append(Problem(self.source.name, f"damaged file: {error}", self.number + 1))
-                break
-            if not raw:
-                break
-            self.number += 1
-            self._position += len(raw)
-            if self.number % 256 == 0:
-                self.source.on_position(self._position)
+        given = 0
+        for raw in self._raw():
+            self.offset = given
             line = self._decode(raw)
+            given = given + len(line) if self.is_cut else 0
             if "numerate:" in line or self._above:
                 self._mark(line)
             yield line
         self.source.on_position(self._position)
         if self._decoded_otherwise:
             what = "1 line is" if self._decoded_otherwise == 1 else f"{self._decoded_otherwise} lines are"
-            self.source.problems.append(Problem(self.source.name, f"{what} not UTF-8 and read as Windows-1252"))
+            said = f"{what} not UTF-8 and read as Windows-1252"
+            self.source.problems.append(Problem(self.source.name, said, is_note=True))
+        if self._zeros:
+            said = f"{self._zeros} NUL byte{'s' * (self._zeros > 1)} read as spaces"
+            self.source.problems.append(Problem(self.source.name, said, is_note=True))
+
+    def _raw(self) -> Iterator[bytes]:
+        """Lines as bytes, or pieces of a long line; sets the attributes."""
+        most = MAX_RECORD if self.records else MAX_LINE
+        rest, is_cut = b"", False
+        while True:
+            try:
+                raw = self.source.stream.readline(most)
+            except OSError as error:
+                self.source.damaged(f"damaged: {error.strerror or error}")
+                raw = b""
+            self._position += len(raw)
+            if not raw and not rest:
+                return
+            if not is_cut:
+                self.number += 1
+                if self.number % 256 == 0:
+                    self.source.on_position(self._position)
+            is_cut = len(raw) == most and not raw.endswith(b"\n")
+            if is_cut and self.records:
+                self._skip_line()
+                self.source.problems.append(
+                    Problem(self.source.name, f"line of more than {most >> 20} MB left out", self.number)
+                )
+                is_cut = False
+                continue
+            raw, rest = rest + raw, b""
+            if is_cut:
+                # Between words, so that no number is cut; a single word of this size is.
+                end = raw.rfind(b" ") + 1 or len(raw)
+                raw, rest = raw[:end], raw[end:]
+            self.is_cut = is_cut
+            yield raw
+
+    def _skip_line(self) -> None:
+        while True:
+            raw = self.source.stream.readline(MAX_LINE)
+            self._position += len(raw)
+            if not raw or raw.endswith(b"\n"):
+                return
 
     def _decode(self, raw: bytes) -> str:
-        if self.number == 1:
+        if self.number == 1 and not self.offset:
             raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in raw:
+            self._zeros += raw.count(0)
+            raw = raw.replace(b"\0", b" ")
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -108,27 +156,6 @@ class Lines:
             self.source.ignored[self.number] = found
             self._above = _ALONE.fullmatch(line) is not None
 
-    def _utf16(self) -> BinaryIO | None:
-        stream = self.source.stream
-        start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
-        if start not in (b"\xff\xfe", b"\xfe\xff"):
-            return None
-        text = io.TextIOWrapper(stream, "utf-16", "replace", newline="\n")
-        return _Recoded(text)  # type: ignore[return-value]
-
-
-class _Recoded:
-    """A text stream as lines of UTF-8."""
-
-    def __init__(self, text: io.TextIOWrapper) -> None:
-        self.text = text
-
-    def readline(self, size: int) -> bytes:
-        line = self.text.readline(size).encode("utf-8", "replace")
-        if not line:
-            self.text.detach()  # the caller closes the stream
-        return line
-
 
 def ignore_mark(line: str) -> frozenset[str] | None:
     """The rules that a mark in a line switches off: an empty set for all rules, None without a mark.
@@ -143,22 +170,3 @@ def ignore_mark(line: str) -> frozenset[str] | None:
     if found is None:
         return None
     return frozenset(word.strip() for word in (found[1] or "").split(",") if word.strip())
-
-
-def opened(path: str, on_position: Callable[[int], None] | None = None) -> Source:
-    """Opens a file, `-` for standard input; `*.gz` is decompressed.
-
-    Raises:
-        BadInput: There is no such file, or it cannot be opened.
-    """
-    if path == "-":
-        stream: BinaryIO = sys.stdin.buffer
-        return Source("standard input", stream, on_position or (lambda position: None))
-    file = Path(path)
-    if file.is_dir():
-        raise BadInput(f"{path}: is a folder; name its files")
-    try:
-        stream = gzip.open(file, "rb") if path.endswith(".gz") else file.open("rb")  # type: ignore[assignment] # noqa: SIM115
-    except OSError as error:
-        raise BadInput(f"{path}: {(error.strerror or 'cannot be opened').lower()}") from None
-    return Source(path, stream, on_position or (lambda position: None))

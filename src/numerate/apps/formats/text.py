@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.documents import Document
 from numerate.apps.formats.source_lines import Lines
+from numerate.apps.formats.table_shape import column_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,89 +19,205 @@ __all__ = ["read_markdown", "read_text"]
 
 BLOCK = 64 * 1024
 """Characters after which a text is cut at the next blank line; four times as many cut it at any line."""
-_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
-_SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
-_CODE = re.compile(r"``[^`]*``|`[^`]*`|\]\([^)\s]*\)|<!--.*?-->|<[a-zA-Z/][^<>]*>|https?://\S+")
-_MARKS = re.compile(r"\*+|__+|^\s{0,3}#+|^\s{0,3}>+")
-_IGNORE_CELL = "numerate: ignore"
+MAX_TABLE = 20_000
+"""Rows after which a table of a Markdown file is ended."""
+MAX_MARKED = 10_000
+"""Longer lines are read as they stand: the time of the search for markup grows with the square of the line."""
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
+_SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|~~[^~]+~~|\]\([^)\s]*\)|<!--.*?-->|<[a-zA-Z/][^<>]*>|https?://\S+")
+_MARKS = re.compile(r"\*+|__+")
+_HEADS = re.compile(r"^\s{0,3}(?:#+|>+)")
+_EMPHASIS = re.compile(
+    r"(?<![\s*])\*{1,3}(?![\w*])|(?<![\w*])\*{1,3}(?![\s*])|(?<!\w)_{1,3}(?=\w)|(?<=[^\W_])_{1,3}(?!\w)"
+)
+"""Marks of emphasis, which stand at the edge of a word: `5*3` and `snake_case` have none."""
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,9}[.)])\s")
+_RAW = re.compile(r"<(script|style|pre)\b", re.IGNORECASE)
 
 
 def read_text(source: Source) -> Iterator[Document | Problem]:
     """A text file in blocks of some 64 KB that end at blank lines."""
-    lines, kept, size, first = Lines(source), [], 0, 1
+    lines = Lines(source)
+    block = _Block(source, lines)
     for line in lines:
-        kept.append(line)
-        size += len(line) + 1
-        if (size > BLOCK and not line.strip()) or size > 4 * BLOCK:
-            yield _document(source, kept, first)
-            kept, size, first = [], 0, lines.number + 1
-    if kept:
-        yield _document(source, kept, first)
+        yield from block.add(line, line)
+    yield from block.ended()
     yield from source.named_problems()
 
 
 def read_markdown(source: Source) -> Iterator[Document | Problem]:
     """A Markdown file: tables become tables; code, links and markup are blanked, so that offsets stay true."""
-    lines, kept, size, first = Lines(source), [], 0, 1
-    fence, table, table_line = "", [], 0
+    lines = Lines(source)
+    block = _Block(source, lines)
+    hidden = _Hidden()
+    table: list[str] = []
+    first = 0
     for line in lines:
-        mark = _FENCE.match(line)
-        if fence or mark:
-            if mark and not fence:
-                fence = mark[1][:3]
-            elif mark and mark[1].startswith(fence):
-                fence = ""
-            kept.append("")
-            size += 1
+        if lines.is_cut or lines.offset:  # neither table nor markup in lines of a megabyte
+            yield from block.add(line, line)
             continue
-        if "|" in line and (table or line.lstrip().startswith("|") or line.count("|") > 1):
-            table_line = table_line or lines.number
-            table.append(line)
-            kept.append("")
+        shown = hidden.shown(line, lines.number, in_table=bool(table))
+        is_row = shown is not None and "|" in shown and (table or shown.count("|") > 1 or _is_row(shown))
+        if is_row and shown is not None and len(table) < MAX_TABLE:
+            first = first or lines.number
+            table.append(shown)
+            block.hold()
             continue
         if table:
-            yield from _ended_table(source, table, table_line, kept)
-            table, table_line = [], 0
-        kept.append(_blanked(line))
-        size += len(line) + 1
-        if (size > BLOCK and not line.strip()) or size > 4 * BLOCK:
-            yield _document(source, kept, first)
-            kept, size, first = [], 0, lines.number + 1
+            yield from _ended_table(source, table, first, block)
+            table, first = [], 0
+        yield from block.add("" if shown is None else _blanked(shown), line, marked=True)
     if table:
-        yield from _ended_table(source, table, table_line, kept)
-    if any(line.strip() for line in kept):
-        yield _document(source, kept, first)
+        yield from _ended_table(source, table, first, block)
+    yield from block.ended()
     yield from source.named_problems()
 
 
-def _ended_table(source: Source, table: list[str], first: int, kept: list[str]) -> Iterator[Document]:
+class _Block:
+    """Lines of a text until they are enough for a document."""
+
+    def __init__(self, source: Source, lines: Lines) -> None:
+        self.source, self.lines = source, lines
+        self.kept: list[str] = []
+        self.places: dict[int, list[tuple[int, int]]] = {}  # kept line -> offsets in it, and their columns in the file
+        self.size = self.column = 0
+        self.first = 1
+
+    def hold(self) -> None:
+        """Keeps the place of a line that may be part of a table."""
+        if not self.kept:
+            self.first, self.column = self.lines.number, 1
+        self.kept.append("")
+        self.size += 1
+
+    def add(self, shown: str, line: str, *, marked: bool = False) -> Iterator[Document]:
+        """Adds a line as it is shown; `line` is the line as it is written; emphasis of a `marked` one is taken out."""
+        if not self.kept:
+            self.first, self.column = self.lines.number, self.lines.offset + 1
+        self.kept.append(self.plain(shown, len(self.kept)) if marked else shown)
+        self.size += len(shown) + 1
+        is_end = self.size > BLOCK and not line.strip()
+        if is_end or self.size > 4 * BLOCK or self.lines.is_cut or self.lines.offset:
+            yield from self.ended()
+
+    def plain(self, line: str, index: int) -> str:
+        """The line without the marks of emphasis, so that `(*27* mi)` reads as `(27 mi)`; remembers where it was."""
+        if len(line) > MAX_MARKED or not any(mark in line for mark in "*_"):
+            return line
+        parts, places, start, size = [], [(0, 1)], 0, 0
+        for match in _EMPHASIS.finditer(line):
+            parts.append(line[start : match.start()])
+            size += len(parts[-1])
+            start = match.end()
+            places.append((size, start + 1))
+        self.places[index] = places
+        return "".join((*parts, line[start:]))
+
+    def ended(self) -> Iterator[Document]:
+        """The document of the lines so far."""
+        if any(line.strip() for line in self.kept):
+            anchors, lines, columns = [0], [self.first], [self.column]
+            size = 0
+            for index, line in enumerate(self.kept if self.places else ()):
+                for offset, column in self.places.get(index, ((0, 1),)):
+                    anchors.append(size + offset)
+                    lines.append(self.first + index)
+                    columns.append(column)
+                size += len(line) + 1
+            yield Document(
+                kind="text", source=self.source.name, text="\n".join(self.kept), anchors=anchors, lines=lines,
+                columns=columns, ignored=self.source.ignored,
+            )  # fmt: skip
+        self.kept, self.places, self.size = [], {}, 0
+
+
+class _Hidden:
+    """Parts of a Markdown file that are no text: front matter, code, comments and raw HTML of several lines."""
+
+    def __init__(self) -> None:
+        self.fence = self.until = ""
+        self.is_after_text = self.in_list = False
+
+    def shown(self, line: str, number: int, *, in_table: bool) -> str | None:
+        """The line, None if it is hidden."""
+        if self.until:
+            return self._until_end(line)
+        if number == 1 and line.rstrip() == "---":
+            self.until = "---"
+            return None
+        fence = _FENCE.match(line)
+        if self.fence:
+            if fence and fence[1].startswith(self.fence) and not fence[2].strip():
+                self.fence = ""
+            return None
+        if fence and not (fence[1][0] == "`" and "`" in fence[2]):
+            self.fence = fence[1]
+            return None
+        if not line.strip():
+            self.is_after_text = False
+            return line
+        is_item = _ITEM.match(line) is not None
+        if _INDENTED.match(line) and not (self.is_after_text or self.in_list or in_table):
+            return None
+        self.in_list = is_item or (self.in_list and (self.is_after_text or _INDENTED.match(line) is not None))
+        self.is_after_text = True
+        return self._opened(line)
+
+    def _until_end(self, line: str) -> str | None:
+        if self.until == "---":
+            self.until = "" if line.rstrip() in ("---", "...") else self.until
+            return None
+        end = line.lower().find(self.until)
+        if end < 0:
+            return None
+        end += len(self.until)
+        self.until = ""
+        return " " * end + line[end:]
+
+    def _opened(self, line: str) -> str:
+        """The line without a comment or raw HTML that goes on in the next line."""
+        start = line.rfind("<!--")
+        if start >= 0 and line.find("-->", start) < 0:
+            self.until = "-->"
+            return line[:start]
+        raw = _RAW.search(line) if "<" in line else None
+        if raw is not None and f"</{raw[1].lower()}" not in line.lower():
+            self.until = f"</{raw[1].lower()}"
+            return line[: raw.start()]
+        return line
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line with one bar may be a row of a table: `| a` or `a | b`."""
+    return line.lstrip().startswith("|") or " | " in line or _SEPARATOR.fullmatch(line) is not None
+
+
+def _ended_table(source: Source, table: list[str], first: int, block: _Block) -> Iterator[Document]:
     """The table of the last lines; if they are none, they are put back into the text that is kept."""
     found = _table(source, table, first)
     if found is None:
-        kept[-len(table) :] = [_blanked(each) for each in table]
+        start = len(block.kept) - len(table)
+        block.kept[start:] = [block.plain(_blanked(each), start + index) for index, each in enumerate(table)]
+        block.size += sum(map(len, table))
     else:
         yield found
 
 
-def _document(source: Source, lines: list[str], first: int) -> Document:
-    return Document(
-        kind="text", source=source.name, text="\n".join(lines), anchors=(0,), lines=(first,), ignored=source.ignored
-    )
-
-
 def _blanked(line: str) -> str:
-    """The line with code, links, tags and emphasis as spaces."""
-    if any(char in line for char in "`<*_#>]:"):
+    """The line with code, links, tags and the marks of headings and quotes as spaces."""
+    if len(line) <= MAX_MARKED and any(char in line for char in "`<#>]:~"):
         line = _CODE.sub(lambda match: " " * len(match[0]), line)
-        line = _MARKS.sub(lambda match: " " * len(match[0]), line)
+        line = _HEADS.sub(lambda match: " " * len(match[0]), line)
     return line
 
 
 def _table(source: Source, lines: list[str], first: int) -> Document | None:
     """The table of some lines; None if they have no separator, so that they are text."""
-    if len(lines) < 3 or not _SEPARATOR.fullmatch(lines[1]):
+    if len(lines) < 3 or "-" not in lines[1] or not _SEPARATOR.fullmatch(lines[1]):
         return None
-    header = [_MARKS.sub("", cell).strip() for cell in _cells(lines[0])]
+    header = column_names([_MARKS.sub("", cell).strip() for cell in _cells(lines[0])])
     rows, numbers = [], []
     for index, line in enumerate(lines[2:], 2):
         cells = [_CODE.sub("", _MARKS.sub("", cell)).strip() for cell in _cells(line)]

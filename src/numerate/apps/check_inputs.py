@@ -1,0 +1,59 @@
+"""The files of a check: those that are named, and those of folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numerate.apps.formats.opening import suffix_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["files_of"]
+
+_LEFT_OUT = frozenset(("node_modules", "__pycache__", "venv"))
+"""Folders of programs; hidden ones are left out, too."""
+
+
+def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[list[str], list[str]]:
+    """The files of some paths, each once: folders give the files below them whose names tell a format that is read.
+
+    Hidden files and folders are left out, links to folders are not followed. The order is that of the names.
+
+    Args:
+        paths: Files and folders; `-` is standard input.
+        without: Files that are not taken from folders, such as a report that is written there.
+
+    Returns:
+        The files, and those in folders that were left out because their names tell no format.
+    """
+    found: dict[str, None] = {}
+    reports = {Path(path).resolve() for path in without if path is not None}
+    others: list[str] = []
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            found.setdefault(path if path == "-" else _plain(path))
+            continue
+        for file in _below(path):
+            if reports and Path(file).resolve() in reports:
+                continue
+            if suffix_format(file) is not None:
+                found.setdefault(_plain(file))
+            else:
+                others.append(_plain(file))
+    return list(found), others
+
+
+def _below(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield str(Path(place) / name)
+
+
+def _plain(path: str) -> str:
+    """The path without `./`, so that a file has one name however it is given."""
+    return os.path.normpath(path) if path else path
