@@ -97,20 +97,6 @@ _MOVED = (
 )
 _POINTS = r"(?: (?:percentage )?[a-z]+){0,2}?"
 CHANGES = [
-    (("from ",), re.compile(
-        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}(?:,| \() ?(?:or )?(?:an? )?(?:[a-z]+ )?(?:{_KIND} of|{_MOVED}(?: by)?)"
-        rf" {_C}(?! (?:%|per ?cent|percent))")),
-    (("from ",), re.compile(
-        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}(?:,| \() ?an? {_C}[ -](?:[a-z]+ )?{_KIND}\b")),
-    (("from ",), re.compile(rf"\b(?:by|{_KIND} of) {_C}{_POINTS},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    (("from ",), re.compile(rf"\b{_MOVED}(?: by)? {_C}{_POINTS},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    (("from ",), re.compile(rf"\ban? {_C}[ -](?:[a-z]+ )?{_KIND},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    ((" from ",), re.compile(rf"\b{_MOVED}(?: by)? {_C}{_POINTS},? to {_Y}{_WORDS},? from {_X}")),
-    ((" from ",), re.compile(rf"{_Y}{_WORDS}, (?:up|down) (?:by )?{_C}{_POINTS} from (?:the )?{_X}")),
-    ((" than ",), re.compile(
-        rf"{_Y}{_WORDS}, (?:which is |that is |or )?{_C} (?:[a-z]+ )?(?:more|fewer|less|higher|lower|longer|shorter"
-        rf"|taller|heavier|lighter|larger|smaller|older|younger)(?: [a-z]+)? than (?:the |its )?(?:[a-z'"
-        rf" ]{{0,20}} )?{_X}")),
     (("between ",), re.compile(
         rf"\b(?:difference|gap|distance|spread) between (?:the |an? )?{_X}{_WORDS} and (?:the |an?"
         rf" )?{_Y}{_WORDS} (?:is|was|equals|of"

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
+from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.difference_patterns import (
     BEGUN_AND_ENDED,
     CHANGES,
@@ -64,9 +65,9 @@ class Differences(Rule):
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
-        if any(word in skeleton for word in ("from ", " than ", "between ")):
-            for match in matches(skeleton, CHANGES):
-                yield from self._change(sentence, match)
+        yield from change_findings(sentence, "difference")
+        for match in matches(skeleton, CHANGES):
+            yield from self._change(sentence, match)
         if any(word in skeleton for word in _MARGINS):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.calendar_words import DATE, read_date
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numerate.numerals.numeral import Numeral
 
@@ -24,6 +24,7 @@ __all__ = [
     "Sentence", "one", "slot",
 ]  # fmt: skip
 
+_Kept = TypeVar("_Kept")
 _FIRST = 0xE100
 MAX_QUANTITIES = 400
 _CLASSES = {
@@ -168,7 +169,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_quantities", "_skeleton", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
         self.text = text
@@ -177,6 +178,13 @@ class Sentence:
         """With offsets in the document."""
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
+        self._kept: dict[str, Any] = {}
+
+    def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
+        """What several rules need of a sentence, made once."""
+        if name not in self._kept:
+            self._kept[name] = made(self)
+        return self._kept[name]
 
     @property
     def quantities(self) -> list[Quantity]:
