@@ -97,7 +97,7 @@ _BEFORE_BARE = re.compile(
 )
 # `65, up 30 % from 50`, `65, or 30 % more than 50`, `65, a 30 % rise over 50`.
 _MIDDLE = re.compile(
-    rf"{_B}(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|\b(?:is|was|are|were)) ?{_LEAD_IN}{_CLAIM}{_POINTS}{_FOLD}(?: [a-z]+){{0,2}}?"
+    rf"{_B}(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|\b(?:is|was|are|were)) ?{_LEAD_IN}{_CLAIM}{_POINTS}{_FOLD}(?P<between>(?: [a-z]+){{0,2}}?)"
     rf" (?:from|over|on|than|compared (?:with|to)|against|above|below|relative to) {_LEAD}{_A}"
 )
 _FACTORS = {
@@ -113,7 +113,7 @@ _FACTOR_AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |
 _HALF = re.compile(rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? |one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
 _BREAK = re.compile(
     r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including|even|within"
-    r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|followed|respectively|average|among|each"
+    r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|with (?!an?\b)|sales|profits?|revenue|followed|respectively|average|among|each"
     r"|on sales|in line|index|ahead|expected|forecast)\b|\. "
 )
 _FROM_YEARS = re.compile(rf"\b(?:an?|average|annual|annually|yearly|per year|a year|each year|every year|cagr|compound)\b")
@@ -165,7 +165,7 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
     for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
-        if not _BREAK.search(match["far"]):
+        if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
             yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
 
 
@@ -180,16 +180,22 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
     skeleton = sentence.skeleton
     a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
     before = skeleton[max(0, pair.start() - 110) : pair.start()]
-    found = False
+    found, is_way = False, pair[0].startswith(("from", "to"))
+    if not is_way and a.group == "percent":
+        return  # `growth of 2 %, against 5 % and 1.5 %`
     for pattern in () if only_after else (_BEFORE, _BEFORE_BARE):
         match = pattern.search(before)
         if match is not None and not _BREAK.search(match["far"]):
+            if not is_way and "," in match["far"]:
+                continue
             found = True
             yield _change(sentence, match, a, b)
             break
     match = _AFTER.match(skeleton, pair.end())
-    if match is not None and not _BREAK.search(match["far"]) and not (found and match.groupdict().get("bare")):
-        yield _change(sentence, match, a, b)
+    if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        change = _change(sentence, match, a, b)
+        if match["bare"] != ", " or (change.c is not None and change.c.group == "percent"):
+            yield change
     if only_after:
         return
     for match in (_FACTOR_BEFORE.search(before), _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
@@ -252,7 +258,7 @@ def _alike(a: Quantity, b: Quantity) -> bool:
 def _percent(sentence: Sentence, change: Change) -> Finding | None:
     a, b, p = change.a, change.b, change.c
     assert p is not None
-    if a.value <= 0 or b.value <= 0:
+    if a.value <= 0 or b.value <= 0 or a.value == b.value:
         return None
     asked = (change.sign or 1) * abs(p.value)
     real = b.value / a.value - 1
@@ -377,7 +383,7 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
         slack = 0.0 if slack < 50 else slack / 1.01
     if abs(real - d.value) <= slack * 1.0001 or real == 0:
         return None
-    if d.value > 3 * real or real > 12 * d.value:
+    if d.value > 4 * real or real > 5 * d.value:
         return None  # it is about something else
     if _explained(sentence, change, lambda x, y: abs(abs(x.value - y.value) - d.value) <= x.half + y.half - 0.999):
         return None
