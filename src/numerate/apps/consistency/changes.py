@@ -116,7 +116,9 @@ _BREAK = re.compile(
     r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|with (?!an?\b)|sales|profits?|revenue|followed|respectively|average|among|each"
     r"|on sales|in line|index|ahead|expected|forecast)\b|\. "
 )
-_FROM_YEARS = re.compile(rf"\b(?:an?|average|annual|annually|yearly|per year|a year|each year|every year|cagr|compound)\b")
+_BREAK_PAIR = re.compile(
+    r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including|respectively|than)\b|\. "
+)
 
 
 class Change(NamedTuple):
@@ -158,7 +160,7 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
         if cue not in skeleton:
             continue
         for match in pattern.finditer(skeleton):
-            if _BREAK.search(match["gap"]) and "compared" not in match["gap"]:
+            if _BREAK_PAIR.search(match["gap"]):
                 continue
             yield from _around(sentence, match)
     if " of " in skeleton:

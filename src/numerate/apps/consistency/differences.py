@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.difference_patterns import (
-    BEGUN_AND_ENDED,
     CHANGES,
     CLOCKS,
-    DURATIONS,
     LIVES,
     SCORES,
 )
 from numerate.apps.consistency.quantities import CLOCK, DATED, UNIT, YEAR
+from numerate.apps.consistency.spans import ages_of, spans_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.spans import Span
     from numerate.apps.findings import Finding
 
 __all__ = ["Differences"]
@@ -35,7 +36,6 @@ _OTHER_TIME = re.compile(
 _SPAN_WORD = re.compile(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
 )
-_FALSE_START = re.compile(r"\b(?:again|first|second|then|ago|every|each|per|or)\b")
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _YEAR_DAYS = 365.2425
 
@@ -55,12 +55,15 @@ class Differences(Rule):
         skeleton = sentence.skeleton
         if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
             if UNIT in skeleton:
-                for match in matches(skeleton, DURATIONS):
-                    yield from self._duration(sentence, match)
-                for match in matches(skeleton, BEGUN_AND_ENDED):
-                    yield from self._duration(sentence, match)
+                for span in spans_of(sentence):
+                    yield from self._duration(sentence, span)
+            for age in ages_of(sentence):
+                yield from self._age(sentence, *age)
             for match in matches(skeleton, LIVES):
-                yield from self._age(sentence, match)
+                yield from self._age(sentence, *(sentence.get(match, name) for name in "abd"))
+        elif skeleton.count(CLOCK) > 1 and UNIT in skeleton:
+            for span in spans_of(sentence):
+                yield from self._duration(sentence, span)
         if skeleton.count(CLOCK) > 1:
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
@@ -73,18 +76,12 @@ class Differences(Rule):
                 for match in pattern.finditer(skeleton):
                     yield from self._change(sentence, match, exact=True)
 
-    def _duration(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
-        name = "d" if match["d"] else "d2"
-        if match[name] is None:
-            return
-        d = sentence.get(match, name)
-        if a.group != b.group and "year" not in (a.group, b.group):
+    def _duration(self, sentence: Sentence, span: Span) -> Iterable[Finding]:
+        a, b, d = span.a, span.b, span.d
+        if a.group != b.group and ("year" not in (a.group, b.group) or "clock" in (a.group, b.group)):
             return
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or d.hedge in ("over", "under"):
-            return
-        if _FALSE_START.search(match.groupdict().get("between") or ""):
             return
         unit_days = measure.factors[0] / 86400
         days, blur = _days_between(a, b)
@@ -92,8 +89,14 @@ class Differences(Rule):
             return
         expected = days / unit_days
         # Both ends may count, and the first may be left out: one unit on either side, and the blur of bare years.
-        slack = max(1.0, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
-        if unit_days < 20 and blur > 40:
+        # Dates leave no more than the rounding of months and years.
+        least = 0.6 if a.group == b.group == "date" and unit_days > 20 else 1.0
+        if a.group == b.group == "year" and unit_days < 300:
+            blur = _YEAR_DAYS
+        if a.group == "clock":
+            least = 2 / 1440 / unit_days
+        slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
+        if (unit_days < 20 and blur > 40) or not d.value / 4 <= expected <= d.value * 4:
             return
         if abs(expected - d.value) <= slack + 0.02 * expected or _fits_others(sentence, d, unit_days, slack):
             return
@@ -101,8 +104,7 @@ class Differences(Rule):
         message = f"From {a.text} to {b.text} are {written_like(d, meant)}, not {d.text}."
         yield finding_at("difference", d, message, meant=meant, others=[a, b])
 
-    def _age(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+    def _age(self, sentence: Sentence, a: Quantity, b: Quantity, d: Quantity) -> Iterable[Finding]:
         days, blur = _days_between(a, b)
         years = days / _YEAR_DAYS
         if not 0 < years < 2000 or d.hedge or abs(years - d.value) <= 1.01 + blur / _YEAR_DAYS / 400:
@@ -178,6 +180,8 @@ def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float
 
 def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
     """Days from a to b, and how much bare years blur that."""
+    if a.group == b.group == "clock":
+        return (b.value - a.value) % 1440 / 1440, 0.0
     days = []
     blur = 0.0
     for each in (a, b):
@@ -186,11 +190,25 @@ def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
             blur = 0.0 if a.group == b.group else _YEAR_DAYS
         else:
             days.append(each.value)
-    if a.group == b.group == "date" and _has_year(b) != _has_year(a):
-        return 0.0, 0.0
+    if a.group == b.group == "date":
+        if _has_year(b) and not _has_year(a) and _has_day(a) and _has_day(b):
+            return _within_year(a, b), 0.0
+        if _has_year(b) != _has_year(a):
+            return 0.0, 0.0
+        if not _has_year(a) and days[1] < days[0]:
+            days[1] += 365  # from November to January
     if a.group == b.group == "year":
         return days[1] - days[0], 0.0
     return days[1] - days[0], blur + (31.0 if not (_has_day(a) and _has_day(b)) and blur == 0 else 0.0)
+
+
+def _within_year(a: Quantity, b: Quantity) -> float:
+    """Days from a date without a year to one with a year: `from 3 March to 5 May 1990`."""
+    first, second = (datetime.date.fromordinal(int(each.value)) for each in (a, b))
+    try:
+        return float((second - first.replace(year=second.year)).days)
+    except ValueError:
+        return 0.0  # 29 February
 
 
 def _has_year(each: Quantity) -> bool:

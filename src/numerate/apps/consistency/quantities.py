@@ -208,6 +208,11 @@ class Sentence:
         """The quantities whose slots stand in a part of the skeleton."""
         return [self.quantities[ord(char) - _FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
 
+    def between(self, one: Quantity, other: Quantity) -> str:
+        """The text between two quantities, in lower case."""
+        first, second = sorted((one, other), key=lambda each: each.start)
+        return self.text[first.end - self.offset : second.start - self.offset].lower()
+
     def _merged(self) -> list[Quantity]:
         merged: list[Quantity] = []
         for each in self._raw():
