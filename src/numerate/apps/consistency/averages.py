@@ -34,10 +34,10 @@ _NOT_THESE = re.compile(r"\b(?:above|below|than|against|compared|while|but|excee
 _RATIO = re.compile(
     rf"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? |: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
-_NUMBERED = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-_COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)} (?P<noun>[a-z-]+(?: [a-z-]+)?)(?P<gap>{_GAP}{{0,50}}?): (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
+_COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?): (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
 _YEARS = re.compile(rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?:(?:, | and |, and ){one(YEAR)})+)\)")
 _LOOSE = re.compile(r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b")
+_LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one)\b")
 
 
 @rules.register("average")
@@ -99,7 +99,7 @@ def _shared_out(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 class Ratios(Rule):
     """Two numbers must have the ratio that is said of them."""
 
-    least = 4
+    least = 3
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
 
@@ -141,7 +141,7 @@ class ListCounts(Rule):
             last = items[-1].split(" and ")
             if len(items) == 1 and len(last) < 2 or any(not each or len(each.split()) > 4 for each in items):
                 continue
-            if _LOOSE.search(match["items"]) or _LOOSE.search(match["gap"]) or match["items"].count(" and ") > 1:
+            if _LOOSE.search(match["items"]) or _LOOSE_LEAD.search(match["noun"] + match["gap"]) or match["items"].count(" and ") > 1:
                 continue
             counts = {len(items)} if len(last) == 1 else {len(items) - 1 + len(last)} | ({len(items)} if ", and " in match["items"] else set())
             yield from _counted(sentence, match, counts)
@@ -152,7 +152,8 @@ def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iter
     # Number words are counts; digits may be anything else.
     if n.hedge or n.value not in range(2, 13) or n.value in counts or n.value != int(n.value):
         return
-    if not match["noun"].split()[-1].endswith("s") and not match["noun"].split()[0].endswith("s"):
+    nouns = match["noun"].split()
+    if n.unit is None and not any(each.endswith("s") for each in nouns) or (n.unit is not None and not n.text.endswith("s")):
         return
     real = min(counts, key=lambda each: abs(each - n.value))
     if abs(real - n.value) > 2:

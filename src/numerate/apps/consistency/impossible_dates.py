@@ -34,6 +34,11 @@ _MONTHS = [
     "December",
 ]
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_CODE = re.compile(
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code|file|docket)[ :#]+$",
+    re.IGNORECASE,
+)
+"""Words before a code that only looks like a date."""
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
 _HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
@@ -174,6 +179,8 @@ def _days(month: int, year: int | None) -> str:
 
 def _numeric(text: str) -> Iterable[tuple[int, int, str]]:
     for match in _ISO.finditer(text) if text.count("-") > 1 else ():
+        if _CODE.search(text, max(0, match.start() - 24), match.start()):
+            continue
         year, month, day = (int(match[group]) for group in (1, 2, 3))
         if not 1 <= month <= 12:
             if 1 <= day <= 31 and 1800 <= year <= 2100 and 12 < month <= 31:

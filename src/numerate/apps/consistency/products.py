@@ -48,7 +48,8 @@ _BOX = re.compile(
 )
 _SIZE_CUE = re.compile(r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\.|that is|giving|which is|making)\b|\(|=")
 _IN = rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his |her |its |their |a total of |all )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-z]+){{0,2}}?)"
-_Z = rf"{slot('z', _VALUE)}(?P<unit>(?: [a-z]+){{0,2}}?(?: per | an? |/| each )?(?P<per>[a-z]+)?)"
+_Z = slot("z", _VALUE)
+_UNIT_OF_Z = re.compile(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
 _RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = re.compile(rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}")
 _RATE_CUE = re.compile(r"\b(?:averag\w*|mean|or|i\.e\.|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s|that's|giving|working out at)\b|\($|=")
@@ -181,7 +182,9 @@ def _rated(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _share(quantity: Quantity) -> float:
     """How far a value may be off, as a share of it; counts are exact."""
-    return 0.0 if quantity.unit is None and quantity.half == 0.5 and not quantity.hedge else quantity.slack / abs(quantity.value or 1.0)
+    if quantity.half == 0.5 and not quantity.hedge:
+        return 0.0 if quantity.unit is None else 0.1 / abs(quantity.value or 1.0)
+    return quantity.slack / abs(quantity.value or 1.0)
 
 
 def _quotient(x: Quantity, y: Quantity, z: Quantity, match: re.Match[str]) -> float | None:
@@ -200,7 +203,7 @@ def _quotient(x: Quantity, y: Quantity, z: Quantity, match: re.Match[str]) -> fl
     whole, _, part = (z.unit or "").partition("/")
     if part and y.unit == part and (x.unit or "") == whole:
         return x.value / y.value
-    per = re.search(r"(?:per|an?|/|each) ?([a-z]+)$", match["unit"])
+    per = _UNIT_OF_Z.match(match.string, match.end("z"))
     if per is None or not (x.comparable(z) and x.group == z.group) or not _is_per(per[1], y, match["noun"]):
         return None
     return x.value / y.value

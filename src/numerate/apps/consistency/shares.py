@@ -40,9 +40,10 @@ _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
+_SPLIT = re.compile(rf"\b(?:split|divided|voted|vote|approved|passed|won|lost|led|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])")
 _SEVERAL = re.compile(
     r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
-    r"|up from|rose|fell|"
+    r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
     r"|efficien\w*|rate|literacy|"
     r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
@@ -76,14 +77,16 @@ class Shares(Rule):
         is_whole = (
             _REST.search(skeleton, match.start()) is not None
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and _OPPOSED.search(skeleton))
+            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
         )
         if not is_whole or _SEVERAL.search(skeleton):
             return
         # A total among the parts, or a part of a part.
         values = sorted(part.value for part in parts)
         half = slack / 2
-        if abs(sum(values[:-1]) - values[-1]) <= half or any(abs(whole - value - 1) <= half for value in values):
+        if _PLAIN.search(skeleton) is None and abs(sum(values[:-1]) - values[-1]) <= half:
+            return
+        if any(abs(whole - value - 1) <= half for value in values):
             return
         message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
         yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)
