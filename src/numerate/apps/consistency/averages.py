@@ -37,7 +37,7 @@ _RATIO = re.compile(
 _COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?): (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
 _YEARS = re.compile(rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?:(?:, | and |, and ){one(YEAR)})+)\)")
 _LOOSE = re.compile(r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b")
-_LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one)\b")
+_LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following|with (?:the|an?|his|her|its|their))\b")
 
 
 @rules.register("average")

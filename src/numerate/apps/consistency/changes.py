@@ -100,6 +100,15 @@ _MIDDLE = re.compile(
     rf"{_B}(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|\b(?:is|was|are|were)) ?{_LEAD_IN}{_CLAIM}{_POINTS}{_FOLD}(?P<between>(?: [a-z]+){{0,2}}?)"
     rf" (?:from|over|on|than|compared (?:with|to)|against|above|below|relative to) {_LEAD}{_A}"
 )
+_BETWEEN = re.compile(
+    rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}{_GAP}{{0,40}}?"
+    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+)
+# `which stood at 4,000 in January, fell 25 % to 3,000`
+_STOOD = re.compile(
+    rf"\b(?:which|that|who) (?:was|were|stood at|had been|numbered|totall?ed) {_HEDGE}{_A}(?P<far>{_GAP}{{0,30}}?),"
+    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}{_POINTS} to {_LEAD}{_B}"
+)
 _FACTORS = {
     "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadrupl": 4.0, "quintupl": 5.0, "halv": 0.5, "twofold": 2.0, "threefold": 3.0,
     "fourfold": 4.0, "fivefold": 5.0, "tenfold": 10.0,
@@ -166,6 +175,10 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     if " of " in skeleton:
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
+    for cue, pattern in ((" between ", _BETWEEN), (", ", _STOOD)):
+        for match in pattern.finditer(skeleton) if cue in skeleton else ():
+            if not _BREAK.search(match["far"]):
+                yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
     for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
         if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
             yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ _LINK = (
 )
 _END = r"(?=[),.;:\]]|$| [a-z]| \()"
 _OUT = r"(?: ?/ ?| (?:out of|of|in every|in|from among|from) )"
-_PAIR = rf"(?<![/.-])(?<! in ){_A}(?P<counted>(?: (?!of |out )[a-z-]+){{0,2}}?){_OUT}{_THE}{_B}"
+_PAIR = rf"(?<![/.-])(?<![\ue100-\uf8ff] in ){_A}(?P<counted>(?: (?!of |out )[a-z-]+){{0,2}}?){_OUT}{_THE}{_B}"
 _NOT_CI = r"(?! ?(?:ci\b|confidence|credible|level|interval))"
 _PATTERNS = [
     # The pair, then the share.
@@ -53,8 +53,8 @@ _PATTERNS = [
         rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was|equals|makes|comes to|amounts to|=|gives|would be"
         rf"|are|were|means|will be|costs?) {_HEDGE}{_A}(?=[ .,;)]|$)"
     ),
-    re.compile(rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN}) (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
-    re.compile(rf"{_P}(?P<counted>) (?:off|discount),? {_NOUN} ?{_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
+    re.compile(rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
+    re.compile(rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
     # `rose 6 %, or $60, from $1,000`
     re.compile(rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? |[a-z-]+ ){{0,4}}?{_B}"),
     # Profit on revenue: `a margin of 12 %, with income of $30 million on revenue of $200 million`.
@@ -86,6 +86,8 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
                 if _OPEN.search(match["counted"]) or _SWITCH.search(match["far"]):
                     continue
                 a, b, p = (sentence.get(match, name) for name in "abp")
+                if any(each.value != 1 for each in sentence.within(match[0]) if each.unit in ("year", "month")):
+                    continue  # interest of several years
                 found = _share(sentence, a, b, p, " off " in match[0])
                 if found is not None:
                     yield found

@@ -82,7 +82,7 @@ class Products(Rule):
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
                     yield from _sized(sentence, match)
-        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed")):
+        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed")) or any("/" in (each.unit or "") for each in quantities):
             for match in _PER.finditer(skeleton):
                 yield from _per(sentence, match)
             for pattern in (_RATE, _RATE_BEFORE):

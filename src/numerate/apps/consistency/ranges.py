@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,6 +73,13 @@ _ENDED = re.compile(
     rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
+_OF = r"(?: (?:of|is|was|at|being|to)|:)?"
+_LEAST = re.compile(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
+_MOST = re.compile(rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
+_MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
+_DAYS = re.compile(
+    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—|-) ?(?:the )?{slot('b', DATED)}"
+)
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
@@ -127,6 +134,10 @@ class Ranges(Rule):
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in _CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
+        if len(sentence.quantities) > 2 and ("aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton):
+            yield from self._extremes(sentence)
+        for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():
+            yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:
             for pattern in (_CENTRE, *_CENTRES):
                 for match in pattern.finditer(skeleton):
@@ -138,6 +149,28 @@ class Ranges(Rule):
             return
         message = f"The range begins with {a.text}, which is more than its end {b.text}."
         yield finding_at("range", a, message, others=[b], probability=0.92)
+
+    def _days(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        """`from 18 to 14 October`: two days of one month."""
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        day = re.match(r"\d{1,2}(?!\d)", b.text)
+        if day is None or not 1 <= a.value <= 31 or a.value <= int(day[0]) or a.half != 0.5:
+            return
+        message = f"The range begins with {a.text}, which is after its end {b.text}."
+        yield finding_at("range", a, message, others=[b], probability=0.9)
+
+    def _extremes(self, sentence: Sentence) -> Iterable[Finding]:
+        """A mean below the minimum, or above the maximum."""
+        named = [[sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)] for pattern in (_LEAST, _MEAN, _MOST)]
+        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] and named[2]):
+            return
+        low, mean, high = (each[0] for each in named)
+        if not (_same(low, mean) and _same(mean, high)) or any(each.hedge in ("over", "under") for each in (low, mean, high)):
+            return
+        if low.value - low.half - mean.half <= mean.value <= high.value + high.half + mean.half:
+            return
+        message = f"The average {mean.text} does not lie between {low.text} and {high.text}."
+        yield finding_at("range", mean, message, others=[low, high], probability=0.9)
 
     def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

@@ -31,12 +31,12 @@ _DONE = re.compile(
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
-    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated) )+(?:at"
+    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing|fetched|raised|sold for|will cost|would cost) )+(?:at"
     rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|covers|covered|(?:is|was) home to)"
+    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
@@ -63,6 +63,9 @@ _NOUNS = {
     "was home to": "population",
     "people": "population",
     "seats": "capacity",
+    "holds": "capacity",
+    "accommodates": "capacity",
+    "can seat": "capacity",
     "seated": "capacity",
     "seat": "capacity",
     "spectators": "capacity",
@@ -90,7 +93,7 @@ _CONTRAST = re.compile(
     r"|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
     r"|fourth|model|types?|"
-    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|versus|vs"
+    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|(?<!a )total|both|versus|vs"
     r"|against|ago|prior|only)\b"
 )
 _PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
@@ -98,6 +101,7 @@ _STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
 _DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset(
     [
+        "sample",
         "net",
         "operating",
         "gross",
@@ -299,11 +303,13 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     skeleton = sentence.skeleton
     quantities = sentence.quantities
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
-    contrast = _CONTRAST.search(skeleton) is not None
+    contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
     elsewhere = _PLACES.search(skeleton) is not None
     for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
+            # A word far away speaks of something else.
+            contrast = any(match.start() - 45 <= at <= match.end() + 35 for at in contrasts)
             key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
@@ -314,7 +320,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
                 )
                 contrast_ = contrast and not (is_same and _CONTRAST.search(skeleton, 6) is None)
                 yield _Mention(key, quantity, index, frozenset(), contrast_, True, False, elsewhere)
-            elif key.split()[-1] not in _VAGUE and not (
+            elif (key.split()[-1] not in _VAGUE or key.startswith("sample ")) and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
                 # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.
