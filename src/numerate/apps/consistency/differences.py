@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
+from numerate.apps.consistency.closed import closed_difference
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -66,7 +67,7 @@ class Differences(Rule):
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
-        yield from change_findings(sentence, "difference")
+        yield from list(change_findings(sentence, "difference")) or closed_difference(sentence)
         if any(word in skeleton for word in _MARGINS):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):

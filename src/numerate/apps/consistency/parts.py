@@ -29,7 +29,7 @@ _NOUNS = r"(?: [a-z'’-]+){0,3}?"
 _SUM_BEFORE = re.compile(
     rf"\b(?:(?:for|with|or|making|giving|gives?|gave|to give|and|in|an?|the|is|was|to|which is|grand|combined|overall|joint|reaching|brings?|brought|bringing|has|have|had|his|her|its|their|is) )*"
     rf"(?:(?:total|sum|aggregate|tally)(?:s|led|ed|ling|ing)?(?: [a-z]+){{0,3}}?(?: of| to| is| was| at| by|:|,)?"
-    rf"|add(?:s|ed|ing)? up to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to|together(?: [a-z]+){{0,4}}|combined (?:for|to|of)|between them(?: [a-z]+){{0,4}}|altogether|in all|in total|all told"
+    rf"|add(?:s|ed|ing)? (?:up )?to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to|together(?: [a-z]+){{0,4}}|combined (?:for|to|of)|between them(?: [a-z]+){{0,4}}|altogether|in all|in total|all told"
     rf"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){{0,4}}?(?: of| to)?"
     rf"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand|stands|reach|reached)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)),? {_HEDGE}$"
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
+from numerate.apps.consistency.closed import closed_percent
 from numerate.apps.consistency.part_of_whole import share_findings
 
 if TYPE_CHECKING:
@@ -25,5 +26,5 @@ class Percents(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""
-        yield from share_findings(sentence)
-        yield from change_findings(sentence, "percent")
+        found = [*share_findings(sentence), *change_findings(sentence, "percent")]
+        yield from found or closed_percent(sentence)

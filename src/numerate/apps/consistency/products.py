@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.closed import closed_product
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
 from numerate.numerals.unit_factors import dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
@@ -70,6 +71,7 @@ class Products(Rule):
         if len(quantities) < 3:
             return
         skeleton = sentence.skeleton
+        yield from closed_product(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)

@@ -117,6 +117,8 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
+            if a.unit == "s" and 1000 <= a.value <= 2100:
+                continue  # `the 1970-90s`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
         for match in matches(skeleton, ((("age", "pp."), _AGED),)):

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
+from numerate.apps.consistency.closed import closed_rest
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -140,6 +141,7 @@ class Sums(Rule):
             if not each.certain and not _exclusive(each.named, each.words[: -len(each.named)]):
                 continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
+        yield from closed_rest(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):

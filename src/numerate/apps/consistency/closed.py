@@ -1,0 +1,200 @@
+"""Sentences that have just the numbers of one relation: two values and a change, two times and a duration, a product.
+
+Where a sentence names a change and holds no more than two values that could have changed, the order of its words does
+not matter: the three numbers belong together. So these tests look at the words beside one number, and at the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.numerals.unit_factors import converted, dimension_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["closed_difference", "closed_percent", "closed_product", "closed_rest"]
+
+_RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
+_DROP = r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge|slide|markdown"
+_MOVED = (
+    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded|went up|up|raised|lifted"
+    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut|went down|down|lost|dipped"
+    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing|reducing|cutting|raising"
+)
+_MORE = (
+    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less|lower|fewer|smaller|below"
+    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down"
+)
+_HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
+_BEFORE = re.compile(rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE})[+−-]?$")
+_BEHIND = re.compile(rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b")
+_OTHER = re.compile(
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|average|year-to-date|annual|annually|forecast|expected"
+    r"|index|rate|rates|yield|interest|another|further|both|including|margin|share of|for every|every)\b|;"
+)
+_TIMES = frozenset(("year", "date", "clock", "ordinal"))
+
+
+def _context(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
+    """The words before and behind a quantity, up to the next quantity or mark."""
+    text = sentence.text
+    start, end = quantity.start - sentence.offset, quantity.end - sentence.offset
+    return text[max(0, start - 40) : start].lower(), text[end : end + 40].lower()
+
+
+def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
+    before, behind = _context(sentence, quantity)
+    return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
+
+
+def _values(sentence: Sentence) -> list[Quantity]:
+    return [each for each in sentence.quantities if each.group not in _TIMES]
+
+
+def closed_percent(sentence: Sentence) -> Iterator[Finding]:
+    """One change in percent and two values."""
+    values = _values(sentence)
+    if len(values) != 3:
+        return
+    percents = [each for each in values if each.group == "percent"]
+    others = [each for each in values if each.group != "percent"]
+    if len(percents) != 1 or not others[0].comparable(others[1]) or others[0].group != others[1].group:
+        return
+    p, (a, b) = percents[0], others
+    if not _is_change(sentence, p) or _OTHER.search(sentence.skeleton) or min(a.value, b.value) <= 0:
+        return
+    if a.value == b.value or any(each.hedge in ("over", "under") for each in (a, b, p)) or max(a.value, b.value) < 10:
+        return
+    share = abs(p.value)
+    reals = [b.value / a.value - 1, a.value / b.value - 1, a.value / b.value, b.value / a.value]
+    blur = 0.0
+    for each in (a, b):
+        exact = each.unit is None and each.half == 0.5 and not each.hedge
+        blur += (0.0 if exact else each.slack) / each.value
+    if any(abs(abs(real) - share) <= p.slack + 0.003 + blur * (1 + abs(real)) for real in reals):
+        return
+    real = next((each for each in reals[:2] if abs(each) > 0.005), reals[0])
+    if not 0.25 < abs(real) / share < 4 or not 1 / 3 < b.value / a.value < 3:
+        return
+    message = f"From {a.text} to {b.text} is {'+' if real >= 0 else '-'}{written_like(p, abs(real))}, not {p.text}."
+    yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
+
+
+def closed_difference(sentence: Sentence) -> Iterator[Finding]:
+    """One change in units and two values; the largest of three values less the other is the third."""
+    values = _values(sentence)
+    if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
+        return
+    sizes = _in_one_unit(values)
+    if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
+        return
+    if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
+        return
+    changes = [each for each in values if _is_change(sentence, each)]
+    if len(changes) != 1:
+        return
+    d = changes[0]
+    at = values.index(d)
+    (a, x), (b, y) = [(each, size) for each, size in zip(values, sizes, strict=True) if each is not d]
+    slack = sum(each.slack * size / each.value for each, size in zip(values, sizes, strict=True))
+    real, said = abs(x - y), sizes[at]
+    fits = abs(real - said) <= slack or abs(x + y - said) <= slack or abs(x + said - y) <= slack or abs(y + said - x) <= slack
+    if fits or real == 0 or not 0.3 < said / real < 3 or said > max(x, y):
+        return
+    meant = real * d.value / said
+    message = f"The difference of {a.text} and {b.text} is {written_like(d, meant)}, not {d.text}."
+    yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
+
+
+_THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below)\b")
+
+
+def _in_one_unit(values: list[Quantity]) -> list[float] | None:
+    """The values in the unit of the first; None if they cannot be compared."""
+    first, sizes = values[0], []
+    for each in values:
+        if each.comparable(first):
+            sizes.append(each.value)
+            continue
+        if each.unit is None or first.unit is None:
+            return None
+        some = converted(each.value, each.unit, first.unit, difference=True)
+        if len(some) != 1 or dimension_name(first.unit) == "time":
+            return None
+        sizes.append(some[0])
+    return sizes
+
+
+_LEFT_BEFORE = re.compile(r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$")
+_LEFT_BEHIND = re.compile(r"(?: [a-z'’-]+){0,2}? (?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|in|to)\b)")
+_ADDED = re.compile(r"\b(?:more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than|behind|first|last)\b")
+
+
+def closed_rest(sentence: Sentence) -> Iterator[Finding]:
+    """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
+    values = _values(sentence)
+    if not 3 <= len(values) <= 5 or any(each.group != values[0].group or not each.comparable(values[0]) for each in values):
+        return
+    z = values[-1]
+    before, behind = _context(sentence, z)
+    if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
+        return
+    whole, taken = values[0], values[1:-1]
+    real = whole.value - sum(each.value for each in taken)
+    slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
+    if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
+        return
+    if any(abs(whole.value - each.value - z.value) <= slack for each in taken) or abs(real - z.value) <= slack:
+        return
+    terms = " - ".join(plain(each.value) for each in (whole, *taken))
+    yield finding_at("sum", z, f"{terms} = {plain(real)}, not {z.text}.", meant=real, others=values[:-1], probability=0.9)
+
+
+_EACH = re.compile(r"\b(?:each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b")
+_MAKES = re.compile(
+    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
+    r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
+)
+_NOT_PRODUCT = re.compile(
+    r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average|between|from|to the|rose|fell|up to|bonus"
+    r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only|with)\b|;|%"
+)
+
+
+def closed_product(sentence: Sentence) -> Iterator[Finding]:
+    """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
+    values = [each for each in sentence.quantities if each.group != "ordinal"]
+    skeleton = sentence.skeleton
+    if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
+        return
+    if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):
+        return
+    yield from _factors(values)
+
+
+def _factors(values: list[Quantity]) -> Iterator[Finding]:
+    """The last number is the product of the others, or the quotient of the larger and the smaller."""
+    a, b, t = values
+    scale = 1.0
+    kin = [each for each in (a, b) if each.comparable(t) and each.unit is not None]
+    cents = [each for each in (a, b) if each.unit == "cent" and t.unit in ("USD", "EUR", "AUD", "CAD")]
+    if cents:
+        kin, scale = cents, 0.01
+    if t.unit is not None and len(kin) != 1:
+        return
+    if t.unit is None and (a.unit is not None or b.unit is not None):
+        return
+    expected = a.value * b.value * scale
+    slack = t.half if t.half != 0.5 or t.unit is not None else 0.0
+    slack += sum(each.half * (expected / each.value) for each in (a, b) if each.half < 0.4)
+    quotients = [max(a.value, b.value) / min(a.value, b.value)]
+    if abs(t.value - expected) <= slack or not 0.5 < t.value / expected < 2 or any(abs(t.value - each) <= t.half for each in quotients):
+        return
+    message = f"{a.text} x {b.text} = {plain(expected)}, not {t.text}."
+    yield finding_at("product", t, message, meant=expected, others=[a, b], probability=0.9)
