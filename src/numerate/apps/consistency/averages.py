@@ -32,9 +32,9 @@ _EACH = re.compile(
 )
 _NOT_THESE = re.compile(r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous|respectively|versus|vs|per|state|world)\b")
 _RATIO = re.compile(
-    rf"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? |: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
+    rf"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? |: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
-_COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?): (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
+_COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
 _YEARS = re.compile(rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?:(?:, | and |, and ){one(YEAR)})+)\)")
 _LOOSE = re.compile(r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b")
 _LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following|with (?:the|an?|his|her|its|their))\b")
@@ -131,20 +131,28 @@ class ListCounts(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists behind a colon, and for years in brackets."""
         text = sentence.text
-        if ": " not in text and "(" not in text:
+        if not any(cue in text for cue in (": ", " : ", "(", " are ", " were ")):
             return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
-        for match in _COLON.finditer(sentence.skeleton) if ": " in text or " : " in text else ():
+        for match in _COLON.finditer(sentence.skeleton):
             items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
             last = items[-1].split(" and ")
-            if len(items) == 1 and len(last) < 2 or any(not each or len(each.split()) > 4 for each in items):
+            if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
+                continue
+            if len(items) == 1 and len(last) < 2 or any(not each or len(each.split()) > 4 for each in items[:-1] + last):
                 continue
             if _LOOSE.search(match["items"]) or _LOOSE_LEAD.search(match["noun"] + match["gap"]) or match["items"].count(" and ") > 1:
                 continue
             counts = {len(items)} if len(last) == 1 else {len(items) - 1 + len(last)} | ({len(items)} if ", and " in match["items"] else set())
             yield from _counted(sentence, match, counts)
+
+
+def _are_names(text: str, items: list[str]) -> bool:
+    """Whether all items begin with a capital letter in the text."""
+    lower = text.lower()
+    return all(text[at].isupper() for at in (lower.find(item) for item in items) if at >= 0)
 
 
 def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iterator[Finding]:

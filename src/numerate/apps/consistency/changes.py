@@ -122,7 +122,7 @@ _FACTOR_AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |
 _HALF = re.compile(rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? |one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
 _BREAK = re.compile(
     r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including|even|within"
-    r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|with (?!an?\b)|sales|profits?|revenue|followed|respectively|average|among|each"
+    r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|with (?!an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among|each"
     r"|on sales|in line|index|ahead|expected|forecast)\b|\. "
 )
 _BREAK_PAIR = re.compile(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_difference", "closed_percent", "closed_product", "closed_rest"]
+__all__ = ["closed_difference", "closed_percent", "closed_product", "closed_rest", "closed_span"]
 
 _RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
 _DROP = r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge|slide|markdown"
@@ -32,11 +32,11 @@ _MORE = (
     r"|shorter|lighter|cheaper|younger|slower|narrower|up|down"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
-_BEFORE = re.compile(rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE})[+−-]?$")
+_BEFORE = re.compile(rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \(|,) {_HEDGE})[+−-]?$")
 _BEHIND = re.compile(rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b")
 _OTHER = re.compile(
-    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|average|year-to-date|annual|annually|forecast|expected"
-    r"|index|rate|rates|yield|interest|another|further|both|including|margin|share of|for every|every)\b|;"
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|year-to-date|annual|annually|forecast|expected"
+    r"|rates|yield|interest|another|further|both|including|for every|every)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -58,32 +58,69 @@ def _values(sentence: Sentence) -> list[Quantity]:
 
 
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
-    """One change in percent and two values."""
+    """One change in percent, two values, and maybe their difference."""
     values = _values(sentence)
-    if len(values) != 3:
+    if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton) or _TWO_BASES.search(sentence.skeleton):
         return
     percents = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group != "percent"]
-    if len(percents) != 1 or not others[0].comparable(others[1]) or others[0].group != others[1].group:
+    if len(percents) == 2 and len(others) == 1:
+        yield from _closed_points(sentence, percents, others[0])
+    if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
         return
-    p, (a, b) = percents[0], others
-    if not _is_change(sentence, p) or _OTHER.search(sentence.skeleton) or min(a.value, b.value) <= 0:
+    p = percents[0]
+    if not _is_change(sentence, p) or min(each.value for each in others) <= 0 or p.hedge in ("over", "under"):
         return
-    if a.value == b.value or any(each.hedge in ("over", "under") for each in (a, b, p)) or max(a.value, b.value) < 10:
+    if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
         return
     share = abs(p.value)
-    reals = [b.value / a.value - 1, a.value / b.value - 1, a.value / b.value, b.value / a.value]
-    blur = 0.0
-    for each in (a, b):
-        exact = each.unit is None and each.half == 0.5 and not each.hedge
-        blur += (0.0 if exact else each.slack) / each.value
-    if any(abs(abs(real) - share) <= p.slack + 0.003 + blur * (1 + abs(real)) for real in reals):
+    near: list[tuple[Quantity, Quantity, float]] = []
+    for a in others:
+        for b in others:
+            if a is b:
+                continue
+            blur = _blur(a) / a.value + _blur(b) / b.value
+            real = b.value / a.value - 1
+            for each in (real, real + 1):
+                if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
+                    return
+            if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 3 < b.value / a.value < 3:
+                near.append((a, b, real))
+    if len(near) != 1:
         return
-    real = next((each for each in reals[:2] if abs(each) > 0.005), reals[0])
-    if not 0.25 < abs(real) / share < 4 or not 1 / 3 < b.value / a.value < 3:
-        return
+    a, b, real = near[0]
     message = f"From {a.text} to {b.text} is {'+' if real >= 0 else '-'}{written_like(p, abs(real))}, not {p.text}."
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
+
+
+_TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
+"""`compared with 15 in December and fell 18 % from 17 in January`"""
+
+
+def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
+    """Two percentages and how many points lie between them."""
+    _, behind = _context(sentence, points)
+    if points.unit is not None or not _POINTS.match(behind) or not _is_change(sentence, points):
+        return
+    real = 100 * abs(percents[0].value - percents[1].value)
+    slack = points.slack + 100 * (percents[0].half + percents[1].half)
+    if abs(real - points.value) <= slack + 1e-9 or not 0.2 < points.value / max(real, 1e-9) < 5:
+        return
+    message = f"From {percents[0].text} to {percents[1].text} are {written_like(points, real)} points, not {points.text}."
+    yield finding_at("percent", points, message, meant=real, others=percents, probability=0.9)
+
+
+_POINTS = re.compile(r"[ -](?:percentage[ -])?points?\b")
+
+
+def _is_kin(one: Quantity, other: Quantity) -> bool:
+    """Whether two values may be of one thing: the same unit, or a unit that is left out once."""
+    return one.comparable(other) or (one.unit is None) != (other.unit is None) and min(one.value, other.value) >= 10_000
+
+
+def _blur(quantity: Quantity) -> float:
+    exact = quantity.unit is None and quantity.half == 0.5 and not quantity.hedge
+    return 0.0 if exact else quantity.slack
 
 
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
@@ -198,3 +235,30 @@ def _factors(values: list[Quantity]) -> Iterator[Finding]:
         return
     message = f"{a.text} x {b.text} = {plain(expected)}, not {t.text}."
     yield finding_at("product", t, message, meant=expected, others=[a, b], probability=0.9)
+
+
+_SPAN_CUE = re.compile(
+    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
+    r"|after|i\.e\.,?|that is,?|or|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+)
+_SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
+_NOT_SPAN = re.compile(
+    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
+    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of"
+    r"|years? of (?!age|service|war|work))\b|;"
+)
+
+
+def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
+    """Two times and one duration: begin, end and what is said to lie between them."""
+    times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
+    spans = [each for each in sentence.quantities if each.unit is not None and dimension_name(each.unit) == "time"]
+    if len(times) != 2 or len(spans) != 1 or len(sentence.quantities) > 4:
+        return
+    d, (a, b) = spans[0], times
+    before, behind = _context(sentence, d)
+    if not (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) or _NOT_SPAN.search(sentence.skeleton):
+        return
+    if (a.group == "clock") != (b.group == "clock") or d.hedge or sentence.text[: a.start - sentence.offset].rstrip().endswith("("):
+        return
+    yield a, b, d

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_difference
+from numerate.apps.consistency.closed import closed_difference, closed_span
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
     SCORES,
 )
 from numerate.apps.consistency.quantities import CLOCK, DATED, UNIT, YEAR
-from numerate.apps.consistency.spans import ages_of, spans_of
+from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
-    from numerate.apps.consistency.spans import Span
     from numerate.apps.findings import Finding
 
 __all__ = ["Differences"]
@@ -54,15 +53,13 @@ class Differences(Rule):
         skeleton = sentence.skeleton
         if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
             if UNIT in skeleton:
-                for span in spans_of(sentence):
-                    yield from self._duration(sentence, span)
+                yield from self._spans(sentence)
             for age in ages_of(sentence):
                 yield from self._age(sentence, *age)
             for match in matches(skeleton, LIVES):
                 yield from self._age(sentence, *(sentence.get(match, name) for name in "abd"))
         elif skeleton.count(CLOCK) > 1 and UNIT in skeleton:
-            for span in spans_of(sentence):
-                yield from self._duration(sentence, span)
+            yield from self._spans(sentence)
         if skeleton.count(CLOCK) > 1:
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
@@ -72,6 +69,14 @@ class Differences(Rule):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):
                     yield from self._score(sentence, match)
+
+    def _spans(self, sentence: Sentence) -> Iterable[Finding]:
+        told = list(spans_of(sentence))
+        for span in told:
+            yield from self._duration(sentence, span)
+        if not told:
+            for a, b, d in closed_span(sentence):
+                yield from self._duration(sentence, Span(a, b, d, ""))
 
     def _duration(self, sentence: Sentence, span: Span) -> Iterable[Finding]:
         a, b, d = span.a, span.b, span.d

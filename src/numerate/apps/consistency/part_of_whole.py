@@ -33,12 +33,13 @@ _LINK = (
     rf"|{_NAMED}|for {_NAMED}|giving {_NAMED})(?: {_NAMED})? | for {_NAMED} |: | [–—-] | ?= ?)"
 )
 _END = r"(?=[),.;:\]]|$| [a-z]| \()"
-_OUT = r"(?: ?/ ?| (?:out of|of|in every|in|from among|from) )"
+_OUT = r"(?: ?/ ?| (?:out of|of|in every|in|from among|from|for) |-(?:of|for)-)"
 _PAIR = rf"(?<![/.-])(?<![\ue100-\uf8ff] in ){_A}(?P<counted>(?: (?!of |out )[a-z-]+){{0,2}}?){_OUT}{_THE}{_B}"
 _NOT_CI = r"(?! ?(?:ci\b|confidence|credible|level|interval))"
 _PATTERNS = [
     # The pair, then the share.
     re.compile(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
+    re.compile(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
     # The share, then the pair.
     re.compile(rf"{_P}{_NOT_CI}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|: ?| [–—-] |, (?:or|with|i\.e\.,?|that is,?) ){_HEDGE}{_PAIR}{_END}"),
     # `Of 120 patients, 45 (37.5 %) ...`
@@ -65,7 +66,7 @@ _PATTERNS = [
 _FRACTION = rf"(?:{_F}|(?P<half>\bhalf|a half|one half|a quarter|one quarter)|{slot('i', COUNT)} (?:in|out of) (?:every )?{slot('n', COUNT)})"
 _FRACTIONS = re.compile(
     rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_FEW})(?:, (?:or |that is,? |i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
-    rf"(?=[),.;:]| (?:in all|in total|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
+    rf"(?=[),.;:]| (?:in all|in total|in number|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
 )
 _OVER = re.compile(rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed|said|agreed|voted|showed|reported)\b")
 _WHOLE_PERCENT = re.compile(rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people|respondents|participants|voters|members|children|men|women|subjects|employees|residents|households|adults|users|customers|cases|samples)\b")

@@ -54,6 +54,9 @@ _REST = re.compile(r"\b(?:remaining|other|rest|remainder|others)(?: \(| being)? 
 _NOT = re.compile(r"(?: [a-z]+)? (?:were|was|did|had|have|are|do|does|has) not(?=[.,;)]|$)")
 _UNNAMED = re.compile(r"(?:,|\band\b|\bplus\b) (?:the|an?|his|her|its|their|several|many|some|others?|numerous|various)\b")
 """A further part without a number: `and the mayor`."""
+_INCLUDES = re.compile(rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for|pays for|went on|goes on) (?:the |an? |some )?$")
+_HAS = re.compile(r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with|holds?) (?:a total of |its )?$")
+"""`the committee (6 men, 4 women) has 10 members`"""
 _OF_TOTAL = re.compile(r"\b(?:of|among|out of|from) (?:(?:the|these|those|all|our|its|their|his|her|a total of|original|initial) )*$")
 _JOIN = re.compile(
     r"(?:,|;|\band\b|\bplus\b|\bwhile\b|\bwith\b|\+|\bas well as\b|\bin addition to\b|\badded to\b|\bon top of\b|\bto the\b|\()"
@@ -115,6 +118,8 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         start, end = slots.starts[at], slots.ends[at]
         before = skeleton[slots.ends[at - 1] if at else 0 : start]
         behind = skeleton[end : slots.starts[at + 1] if at + 1 < len(kinds) else len(skeleton)]
+        if at > 1 and _HAS.search(before) and before.startswith((")", " ")) and ")" in before:
+            yield from _run(sentence, slots, at, -1, True)
         cued = _SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None
         if cued and at > 1:
             yield from _run(sentence, slots, at, -1, True)
@@ -124,6 +129,8 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
             made = _MADE_OF.match(behind)
             if made is not None:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)
+            elif total_is_amount(sentence.quantities[at]) and _INCLUDES.match(behind):
+                yield from _run(sentence, slots, at, 1, True, "most")
             elif _IN_ALL.search(before) and "," in behind:
                 yield from _run(sentence, slots, at, 1, True)
             elif _APPOSED.match(behind) and not _ITEM.search(before):
@@ -152,7 +159,12 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
             return
 
 
-def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool) -> Iterator[PartsAndTotal]:
+def total_is_amount(total: Quantity) -> bool:
+    """Whether the total is an amount of money or has a unit: its parts cannot overlap, as those of people can."""
+    return total.unit is not None
+
+
+def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool, how: str = "") -> Iterator[PartsAndTotal]:
     """The run of numbers of the total's kind on one of its sides."""
     skeleton = sentence.skeleton
     total = sentence.quantities[at]
@@ -186,7 +198,7 @@ def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool) -
     if step > 0 and _UNNAMED.search(_tail(after)):
         return
     quantities = [sentence.quantities[each] for each in parts]
-    yield PartsAndTotal(total, quantities, words, named, "before" if step < 0 else "behind", certain)
+    yield PartsAndTotal(total, quantities, words, named, how or ("before" if step < 0 else "behind"), certain)
 
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Products"]
 
 _VALUE = COUNT + MONEY + UNIT
-_GAP = r"[^.;\ue000-\uf8ff]"
+_GAP = r"(?:[^.;\ue000-\uf8ff]|(?<=i)\.(?=e)|(?<=\.e)\.)"
 _WORDS = r"(?: [a-z'’-]+){0,4}?"
 _TIMES = r"(?: each| apiece| per [a-z]+| a piece| an? [a-z]+|/[a-z]+)"
 _EACH = re.compile(
@@ -28,7 +28,7 @@ _EACH = re.compile(
     rf"(?P<gap>{_GAP}{{0,50}}?){slot('t', MONEY)}(?!{_TIMES})"
 )
 _SUM_CUE = re.compile(
-    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|=|earn\w*|amount\w*|or|i\.e\.|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|=|^, $|^: $|^ \($"
+    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|=|earn\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|=|^, $|^: $|^ \($"
 )
 _MORE = re.compile(r"\b(?:including|includes|plus|shipping|tax|vat|discount|after|before|delivery|fee|and a|tip|with|left|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b")
 _PER = re.compile(
@@ -47,13 +47,13 @@ _BY = re.compile(
 _BOX = re.compile(
     rf"{slot('a', UNIT)} (?:long|in length),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad|in width)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
-_SIZE_CUE = re.compile(r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\.|that is|giving|which is|making)\b|\(|=")
+_SIZE_CUE = re.compile(r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b|\(|=")
 _IN = rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his |her |its |their |a total of |all )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-z]+){{0,2}}?)"
 _Z = slot("z", _VALUE)
 _UNIT_OF_Z = re.compile(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
 _RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = re.compile(rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}")
-_RATE_CUE = re.compile(r"\b(?:averag\w*|mean|or|i\.e\.|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s|that's|giving|working out at)\b|\($|=")
+_RATE_CUE = re.compile(r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s|that's|giving|working out at)\b|\($|=")
 _PEAK = re.compile(r"\b(?:top|max\w*|peak|min\w*|record|limit|up to|high|low|fastest|best|above|below|than|against|previous|over|while|but|and then|rested|tips?)\b")
 
 
@@ -113,6 +113,8 @@ def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _stem(word: str | None) -> str:
     word = (word or "").strip()
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
     return word[:-1] if word.endswith("s") and len(word) > 3 else word
 
 
@@ -135,7 +137,7 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     n, m, t = (sentence.get(match, name) for name in "nmt")
-    cue = match["tail"] is not None or re.search(r"\b(?:make|makes|making|hold|holds|give|gives|giving|total\w*|or|i\.e\.|that is)\b|=|\($", match["gap"])
+    cue = match["tail"] is not None or re.search(r"\b(?:make|makes|making|hold|holds|give|gives|giving|total\w*|or|i\.e\b|that is)\b|=|\($", match["gap"])
     same = match["item"] is None or match["noun"] is None or _stem(match["item"]) == _stem(match["noun"])
     if not cue or not same or _MORE.search(match["gap"]) or n.value < 2 or m.value < 2 or n.hedge or m.hedge or t.value < max(n.value, m.value):
         return

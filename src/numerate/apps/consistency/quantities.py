@@ -53,6 +53,7 @@ _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
+_SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
               r"up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
@@ -226,6 +227,17 @@ class Sentence:
                 last.end, last.numerals = each.end, last.numerals + each.numerals
                 last.text = self.text[last.start - self.offset : last.end - self.offset]
             else:
+                # `between 1520 and 1545`: what follows a year as the end of a span is one.
+                if (
+                    last is not None
+                    and last.group == "year"
+                    and each.group == "plain"
+                    and each.unit is None
+                    and len(each.text) == 4
+                    and 1000 <= each.value <= 2100
+                    and _SPAN.fullmatch(self.text, last.end - self.offset, each.start - self.offset)
+                ):
+                    each.group = "year"
                 merged.append(each)
         return merged[:MAX_QUANTITIES]
 

@@ -39,9 +39,10 @@ _BETWEEN = re.compile(
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
-_YEARS = re.compile(
-    rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
-)
+_YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
+_FROM_YEARS = re.compile(rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)")
+_SHARED = re.compile(rf"(?<!from )(?<!by ){slot('a', UNIT)} (?:to|or) {slot('b', UNIT)}(?! (?:from|by))")
+_NORMAL = re.compile(rf"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])")
 _BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
@@ -117,19 +118,25 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
-            if a.unit == "s" and 1000 <= a.value <= 2100:
+            if _is_year(a):
                 continue  # `the 1970-90s`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
+        for match in _SHARED.finditer(skeleton) if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton) else ():
+            a = sentence.get(match, "a")
+            if a.numerals[0].shared and a.value > 0 and not a.hedge and not _is_year(a):
+                yield from self._order(sentence, match, least=1.2)
+        for match in matches(skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), _NORMAL),)):
+            if sentence.get(match, "a").value > 0 and not _REVERSED.search(skeleton):
+                yield from self._order(sentence, match)
         for match in matches(skeleton, ((("age", "pp."), _AGED),)):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):
                 yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
-            for match in _YEARS.finditer(skeleton):
-                short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`
-                if not short and (match["open"] == "(") == (match["close"] == ")"):
+            for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
+                if len(sentence.get(match, "b").text) == len(sentence.get(match, "a").text):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
@@ -195,6 +202,10 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _is_year(quantity: Quantity) -> bool:
+    return len(quantity.numerals[0].text) == 4 and 1500 <= quantity.value <= 2100
 
 
 def _same(a: Quantity, b: Quantity) -> bool:

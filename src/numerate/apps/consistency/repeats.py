@@ -22,7 +22,7 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
-_ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
+_ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
 _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
@@ -31,7 +31,7 @@ _DONE = re.compile(
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
-    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing|fetched|raised|sold for|will cost|would cost) )+(?:at"
+    rf"\b(?P<noun>[a-z]{{3,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
     rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
@@ -46,7 +46,7 @@ _OWNED = re.compile(
 _COUNTED = re.compile(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
-_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{4,}})\b")
+_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
 _NOUNS = {
     "covers": "area",
     "covered": "area",

@@ -35,7 +35,12 @@ _WHOLE = re.compile(
 _REST = re.compile(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest|remainder|remaining \w+)\b(?! of the (?:year|day|time|season))"
 )
-_PLAIN = re.compile(rf"(?:is|are|was|were|:) {_P} [a-z]+, {_P} [a-z]+(?:, {_P} [a-z]+)*,? and {_P} [a-z]+\.?$")
+_NAME = r"(?: [a-z'’-]+){1,3}"
+# One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
+_PLAIN = re.compile(
+    rf"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
+    rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
+)
 _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,9 @@ class Sums(Rule):
         for each in totals_of(sentence):
             if not each.certain and not _exclusive(each.named, each.words[: -len(each.named)]):
                 continue
+            most = each.how == "most"
+            if most and sum(part.value for part in each.parts) <= each.total.value:
+                continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         yield from closed_rest(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
@@ -169,7 +173,7 @@ class Sums(Rule):
         whole = sum(_value(part, total) or part.value for part in parts)
         # The slack of a part in another unit is scaled as the part is.
         scales = [(_value(part, total) or part.value) / part.value for part in parts]
-        slack = _slack(total) + sum(scale * _slack(part) for part, scale in zip(parts, scales, strict=True))
+        slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
         if _another_sum(sentence, total, parts):
@@ -238,14 +242,14 @@ def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity])
         return True
     for count in range(2, len(others) + 1):
         for some in itertools.combinations(others, count):
-            if (
-                abs(sum(each.value for each in some) - total.value)
-                <= total.half + sum(each.half for each in some) * 0.99 - 1
-            ):
-                return True
-            if sum(each.value for each in some) == total.value:
+            if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
                 return True
     return False
+
+
+def _rounding(total: Quantity, slacks: list[float]) -> float:
+    """How far rounding may move a sum: at worst all roundings add up, but those of many parts hardly do."""
+    return _slack(total) + min(sum(slacks), 1.7 * math.sqrt(sum(each * each for each in slacks)))
 
 
 def _exclusive(parts: str, whole: str | None = None) -> bool:
