@@ -57,7 +57,10 @@ class Averages(Rule):
             for match in pattern.finditer(skeleton):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):
-            yield from _shared_out(sentence, match)
+            yield from _shared_out(sentence, *(sentence.get(match, name) for name in "xyz"), match["one"] + match["other"])
+        values = [each for each in sentence.quantities if each.group in ("plain", "money")]
+        if len(values) == len(sentence.quantities) == 3 and _PER.match(skeleton):
+            yield from _shared_out(sentence, *values, skeleton)
 
 
 def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -72,7 +75,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     low, high = min(part.value for part in parts), max(part.value for part in parts)
     mean = sum(part.value for part in parts) / len(parts)
     slack = max(part.half for part in parts if part.half != 0.5 or part.unit) if any(part.half != 0.5 or part.unit for part in parts) else 0.0
-    slack += z.slack
+    slack += z.half
     if abs(z.value - mean) <= slack or not low / 2 <= z.value <= high * 2 or len(parts) < 3 and not low <= z.value <= high:
         return
     middle = sorted(part.value for part in parts)[len(parts) // 2]
@@ -82,14 +85,16 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
 
-def _shared_out(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, y, z = (sentence.get(match, name) for name in "xyz")
-    if min(x.value, y.value, z.value) <= 0 or any(each.hedge == "over" for each in (x, y, z)) or _NOT_THESE.search(match["one"] + match["other"]):
+_PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
+
+
+def _shared_out(sentence: Sentence, x: Quantity, y: Quantity, z: Quantity, words: str) -> Iterator[Finding]:
+    if min(x.value, y.value, z.value) <= 0 or any(each.hedge == "over" for each in (x, y, z)) or _NOT_THESE.search(words.replace(" per ", " ")):
         return
     quotients = [x.value / y.value, y.value / x.value]
     real = max(quotients)
     # The average has its own place for rounding.
-    if any(abs(each - z.value) <= z.slack + 0.01 * each for each in quotients) or not 0.4 < z.value / real < 2.5:
+    if any(abs(each - z.value) <= z.half + 0.01 * each for each in quotients) or not 0.4 < z.value / real < 2.5:
         return
     message = f"{plain(max(x.value, y.value))} / {plain(min(x.value, y.value))} = {plain(real)}, not {z.text}."
     yield finding_at("average", z, message, meant=real, others=[x, y], probability=0.9)

@@ -7,6 +7,7 @@ may stand before, inside or behind every pair.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,7 +123,7 @@ _FACTOR_AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |
 _HALF = re.compile(rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? |one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
 _BREAK = re.compile(
     r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including|even|within"
-    r"|since|before|where|per|than|then|until|and (?!by\b|thus\b|so\b|fell|rose)|with (?!an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among|each"
+    r"|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among|each"
     r"|on sales|in line|index|ahead|expected|forecast)\b|\. "
 )
 _BREAK_PAIR = re.compile(
@@ -234,6 +235,8 @@ def _change(sentence: Sentence, match: re.Match[str], a: Quantity, b: Quantity) 
     c = sentence.get(match, name)
     fold = groups.get("fold")
     factor = c.value if fold else None
+    if " than " in match[0] or " over " in match[0]:
+        a = dataclasses.replace(a, before="", _hedge="")  # `20 % more than 500` is no hedge
     return Change(a, b, c, sign, points, factor, word, match[0])
 
 
@@ -247,7 +250,7 @@ def change_findings(sentence: Sentence, wanted: str) -> Iterable[Finding]:
 
 def _judged(sentence: Sentence, change: Change) -> Finding | None:
     a, b, c = change.a, change.b, change.c
-    if a is b or c is a or c is b or not _alike(a, b):
+    if a.start == b.start or (c is not None and c.start in (a.start, b.start)) or not _alike(a, b):
         return None
     if change.factor is not None:
         return _factor(change)
@@ -330,7 +333,7 @@ def _explained(sentence: Sentence, change: Change, fits: object) -> bool:
         fits(one_, other)  # type: ignore[operator]
         for one_ in values
         for other in values
-        if one_ is not other and {id(one_), id(other)} != {id(change.a), id(change.b)} and one_.comparable(other)
+        if one_ is not other and {one_.start, other.start} != {change.a.start, change.b.start} and one_.comparable(other)
     )
 
 

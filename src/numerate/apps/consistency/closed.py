@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_difference", "closed_percent", "closed_product", "closed_rest", "closed_span"]
+__all__ = ["closed_added", "closed_difference", "closed_factor", "closed_percent", "closed_product", "closed_rest", "closed_span"]
 
 _RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
 _DROP = r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge|slide|markdown"
@@ -69,7 +69,8 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
         return
     p = percents[0]
-    if not _is_change(sentence, p) or min(each.value for each in others) <= 0 or p.hedge in ("over", "under"):
+    is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
+    if not (is_rate or _is_change(sentence, p)) or min(each.value for each in others) <= 0 or p.hedge in ("over", "under"):
         return
     if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
         return
@@ -81,20 +82,60 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
                 continue
             blur = _blur(a) / a.value + _blur(b) / b.value
             real = b.value / a.value - 1
-            for each in (real, real + 1):
+            for each in (real, real + 1, *((1 - real,) if is_rate else ())):
                 if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
                     return
-            if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 3 < b.value / a.value < 3:
+            if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:
                 near.append((a, b, real))
+            elif is_rate and a.value > b.value and 0.4 < b.value / a.value / share < 2.5:
+                near.append((a, b, b.value / a.value))
     if len(near) != 1:
         return
     a, b, real = near[0]
     message = f"From {a.text} to {b.text} is {'+' if real >= 0 else '-'}{written_like(p, abs(real))}, not {p.text}."
+    if is_rate:
+        message = f"{b.text} are {written_like(p, abs(real))} of {a.text}, not {p.text}."
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
 
 
+_CHARGE = re.compile(r"\b(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)\b")
 _TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
+
+
+_TIMES_WORD = re.compile(
+    r"\b(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |not |some |around |less than |only |up to )*"
+    r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
+)
+_TIMES_VALUE = {"twice": 2.0, "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadr": 4.0, "halve": 0.5, "halvi": 0.5}
+
+
+def closed_factor(sentence: Sentence) -> Iterator[Finding]:
+    """Two values, of which one is said to be twice, three times or half of the other."""
+    values = _values(sentence)
+    if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
+        return
+    found = list(_TIMES_WORD.finditer(sentence.skeleton))
+    a, b = values
+    if len(found) != 1 or found[0]["hedge"] or min(a.value, b.value) <= 0 or a.hedge or b.hedge:
+        return
+    word = found[0]["word"]
+    factor = _TIMES_VALUE.get(word[:5])
+    verb = word.endswith(("ed", "ing"))
+    if factor is None or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"]) or _OTHER.search(sentence.skeleton):
+        return
+    if (a.unit is None and not verb) or _NOT_TIMES.search(sentence.skeleton):
+        return
+    ratio = max(a.value, b.value) / min(a.value, b.value)
+    factor = max(factor, 1 / factor)
+    blur = (_blur(a) / a.value + _blur(b) / b.value) * ratio
+    if abs(ratio - factor) <= 0.12 * factor + blur or not factor / 2.5 < ratio < factor * 2.5:
+        return
+    message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, which is not {word!r}."
+    yield finding_at("percent", b, message, others=[a], probability=0.9)
+
+
+_NOT_TIMES = re.compile(r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*|aim\w*|target|expected|won|game|time)\b")
 
 
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
@@ -161,7 +202,8 @@ def _in_one_unit(values: list[Quantity]) -> list[float] | None:
             continue
         if each.unit is None or first.unit is None:
             return None
-        some = converted(each.value, each.unit, first.unit, difference=True)
+        degrees = "°C" if each.unit == "°" else each.unit
+        some = converted(each.value, degrees, "°C" if first.unit == "°" else first.unit, difference=True)
         if len(some) != 1 or dimension_name(first.unit) == "time":
             return None
         sizes.append(some[0])
@@ -193,14 +235,41 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", z, f"{terms} = {plain(real)}, not {z.text}.", meant=real, others=values[:-1], probability=0.9)
 
 
-_EACH = re.compile(r"\b(?:each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b")
+_PLUS_BEFORE = re.compile(r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$")
+_PLUS_BEHIND = re.compile(r"(?: [a-z]+)? (?:more|further|additional|new|extra)\b|(?: [a-z'’-]+){1,3} (?:were|was) (?:added|bought|built|acquired)")
+_NOW = re.compile(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
+_NOT_ADDED = re.compile(r"\b(?:than|per|each|percent|average|between|before|ago|minutes?|while|but|respectively|of which|of whom|of these|of them|won|beat|from)\b|;")
+
+
+def closed_added(sentence: Sentence) -> Iterator[Finding]:
+    """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
+    values = _values(sentence)
+    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
+        return
+    if values[0].group == "percent" or not _NOW.search(sentence.skeleton) or _NOT_ADDED.search(sentence.skeleton):
+        return
+    contexts = [_context(sentence, each) for each in values]
+    added = [each for each, (before, behind) in zip(values, contexts, strict=True) if _PLUS_BEFORE.search(before) or _PLUS_BEHIND.match(behind)]
+    total = max(values, key=lambda each: each.value)
+    if len(added) != 1 or added[0] is total or any(each.hedge or each.value <= 0 for each in values):
+        return
+    others = [each for each in values if each is not total]
+    whole = sum(each.value for each in others)
+    slack = sum(_blur(each) for each in values)
+    if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25:
+        return
+    terms = " + ".join(plain(each.value) for each in others)
+    yield finding_at("sum", total, f"{terms} = {plain(whole)}, not {total.text}.", meant=whole, others=others, probability=0.85)
+
+
+_EACH = re.compile(r"\b(?:(?:an?|one|the) [a-z]+ costs?|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b")
 _MAKES = re.compile(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
     r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
 _NOT_PRODUCT = re.compile(
     r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average|between|from|to the|rose|fell|up to|bonus"
-    r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only|with)\b|;|%"
+    r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only)\b|, and\b|;|%"
 )
 
 

@@ -45,6 +45,10 @@ _HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? 
 _CLOCK = re.compile(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
+_ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
+_TODAY = re.compile(
+    r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens|closes|begins|starts)\b", re.IGNORECASE
+)
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
 _CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
@@ -93,10 +97,10 @@ class ImpossibleDate(Rule):
             for start, end, message in _numeric(text):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)
         if ":" in text and not _SCORE.search(text):
-            for match in _CLOCK.finditer(text):
+            for match in (_ANY_CLOCK if _TODAY.search(text) else _CLOCK).finditer(text):
                 hours, minutes = int(match[1]), int(match[2])
                 if (24 < hours < 30 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
-                    span = match.start(1) + 1, match.end()
+                    span = match.start(1) + (match[1][0] == " "), match.end()
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:

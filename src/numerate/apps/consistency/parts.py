@@ -31,7 +31,8 @@ _SUM_BEFORE = re.compile(
     rf"(?:(?:total|sum|aggregate|tally)(?:s|led|ed|ling|ing)?(?: [a-z]+){{0,3}}?(?: of| to| is| was| at| by|:|,)?"
     rf"|add(?:s|ed|ing)? (?:up )?to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to|together(?: [a-z]+){{0,4}}|combined (?:for|to|of)|between them(?: [a-z]+){{0,4}}|altogether|in all|in total|all told"
     rf"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){{0,4}}?(?: of| to)?"
-    rf"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand|stands|reach|reached)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)),? {_HEDGE}$"
+    rf"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)"
+    rf"|to (?:obtain|get|yield|produce|form|reach|give)|yielding|producing|obtaining),? {_HEDGE}$"
 )
 # Words behind a total.
 _SUM_BEHIND = re.compile(
@@ -176,12 +177,12 @@ def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool, h
             index += step
             continue
         left, right = (last, index) if step > 0 else (index, last)
-        gap = _SLOT.sub("", skeleton[slots.ends[left] : slots.starts[right]])
+        gap = _SLOT.sub("", skeleton[slots.ends[left] : slots.starts[right]]).replace("i.e.", "ie")
         each = sentence.quantities[index]
         if slots.kinds[index] not in _NUMBER or not (each.comparable(total) or _is_kin(each, total)):
             break
         if last == at:
-            if _STOP_LINK.search(gap) and step < 0:
+            if step < 0 and _STOP_LINK.search(gap.replace("; together", ", together")):
                 break
         elif _STOP.search(gap) or not _JOIN.search(gap):
             break

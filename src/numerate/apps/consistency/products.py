@@ -30,7 +30,7 @@ _EACH = re.compile(
 _SUM_CUE = re.compile(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|=|earn\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|=|^, $|^: $|^ \($"
 )
-_MORE = re.compile(r"\b(?:including|includes|plus|shipping|tax|vat|discount|after|before|delivery|fee|and a|tip|with|left|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b")
+_MORE = re.compile(r"\b(?:including|includes|plus|shipping|tax|vat|discount|after|before|delivery|fee|and|tip|with|left|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b")
 _PER = re.compile(
     rf"{slot('x', _VALUE)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) |/)(?P<per>[a-z]+)(?: [a-z]+){{0,2}}? (?:for|over|during|times|x|×|in) {slot('n', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)"
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
@@ -48,12 +48,12 @@ _BOX = re.compile(
     rf"{slot('a', UNIT)} (?:long|in length),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad|in width)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _SIZE_CUE = re.compile(r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b|\(|=")
-_IN = rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his |her |its |their |a total of |all )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-z]+){{0,2}}?)"
+_IN = rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his |her |its |their |a total of |all |an? )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-z]+){{0,2}}?)"
 _Z = slot("z", _VALUE)
 _UNIT_OF_Z = re.compile(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
 _RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = re.compile(rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}")
-_RATE_CUE = re.compile(r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s|that's|giving|working out at)\b|\($|=")
+_RATE_CUE = re.compile(r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s|that's|giving|working out at)\b|\($|=|^(?: [a-z]+)? (?:are|is|makes?|equals?) $")
 _PEAK = re.compile(r"\b(?:top|max\w*|peak|min\w*|record|limit|up to|high|low|fastest|best|above|below|than|against|previous|over|while|but|and then|rested|tips?)\b")
 
 
@@ -96,7 +96,8 @@ def _found(target: Quantity, expected: float, slack: float, text: str, others: l
     """A finding if the target is not the expected value, but near enough to be meant as such."""
     if expected <= 0 or target.value <= 0 or target.hedge in ("over", "under"):
         return
-    slack += target.slack if target.hedge else target.half * (1.0 if target.group != "plain" or target.half != 0.5 else 0.0)
+    is_hedged = target.hedge and "averag" not in target.before[-14:]
+    slack += target.slack if is_hedged else target.half * (1.0 if target.group != "plain" or target.half != 0.5 else 0.0)
     if abs(target.value - expected) <= slack + 1e-9 * expected or not 0.4 < target.value / expected < 2.5:
         return
     message = f"{text} = {plain(expected)}, not {target.text}."
@@ -106,7 +107,7 @@ def _found(target: Quantity, expected: float, slack: float, text: str, others: l
 def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     n, x, t = (sentence.get(match, name) for name in "nxt")
     tail = sentence.skeleton[match.end() : match.end() + 40]
-    if not x.comparable(t) or n.hedge or x.hedge or not _SUM_CUE.search(match["gap"]) or _MORE.search(match["gap"] + " " + tail):
+    if not x.comparable(t) or n.hedge or x.hedge or not _SUM_CUE.search(match["gap"]) or _MORE.search(match["gap"] + tail):
         return
     yield from _found(t, n.value * x.value, n.value * (x.half if x.half < 0.4 else 0.0), f"{plain(n.value)} x {x.text}", [n, x])
 
@@ -130,7 +131,7 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     if not _is_per(match["per"], n, match["noun"]) or not (x.comparable(t) and x.group == t.group):
         return
     tail = sentence.skeleton[match.end() : match.end() + 40]
-    if not _SUM_CUE.search(match["gap"]) or _MORE.search(match["gap"] + " " + tail) or x.hedge or n.hedge:
+    if not _SUM_CUE.search(match["gap"]) or _MORE.search(match["gap"] + tail) or x.hedge or n.hedge:
         return
     yield from _found(t, x.value * n.value, n.value * (x.half if x.half < 0.4 else 0.0), f"{x.text} x {n.text}", [x, n])
 

@@ -288,10 +288,21 @@ class Sentence:
                 group = "year"
             elif group == "year" and numeral.unit is not None:
                 group = "unit"
+            if (
+                numeral.shared
+                and group == "unit"
+                and len(numeral.text) == 4
+                and 1500 <= numeral.value <= 2100
+                and numeral.text.isdecimal()
+                and self.text[: start - self.offset].endswith((" in ", " In "))
+            ):
+                group, unit = "year", None  # `from 40 t in 1990 to 10 t`: the year has no unit
+            else:
+                unit = numeral.unit
             taken = end
             before = self.text[max(0, start - self.offset - 26) : start - self.offset]
             text = self.text[start - self.offset : end - self.offset]
-            yield Quantity(text, start, end, numeral.value, numeral.unit, group, (numeral,), before=before)
+            yield Quantity(text, start, end, numeral.value, unit, group, (numeral,), before=before)
         yield from waiting
 
     def _dates_and_times(self) -> list[Quantity]:

@@ -78,6 +78,7 @@ _OF = r"(?: (?:of|is|was|at|being|to)|:)?"
 _LEAST = re.compile(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
 _MOST = re.compile(rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
 _MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
+_DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
 _DAYS = re.compile(
     rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—|-) ?(?:the )?{slot('b', DATED)}"
 )
@@ -143,6 +144,15 @@ class Ranges(Rule):
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in _CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
+        if ("low" in skeleton or "min" in skeleton) and ("high" in skeleton or "max" in skeleton):
+            low, high = ([sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST))
+            if len(low) == len(high) == 1 and _same(low[0], high[0]) and low[0].value > high[0].value > 0:
+                message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
+                yield finding_at("range", low[0], message, others=high, probability=0.9)
+        for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
+            a, b = sentence.get(match, "a"), sentence.get(match, "b")
+            if a.value > b.value and all(re.search(r"[12]\d{3}", each.text) for each in (a, b)):
+                yield from self._order(sentence, match)
         if len(sentence.quantities) > 2 and ("aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton):
             yield from self._extremes(sentence)
         for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():

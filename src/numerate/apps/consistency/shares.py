@@ -21,8 +21,8 @@ _LIST = re.compile(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
 _WHOLE = re.compile(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
-    r"|owned|voted|vote |votes|"
+    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
+    r"|owned by|voted|vote |votes|"
     r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
     r"|market share|"
     r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"

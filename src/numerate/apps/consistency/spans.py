@@ -39,7 +39,7 @@ _LEAD = (
     r"|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run|altogether|making|a total of|whole|is|was) )*"
 )
 _TAIL = (
-    r"(?=[.,;)]|$| (?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power|in total"
+    r"(?=[.,;)]|$| (?:(?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power)\b"
     r"|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch|spell|run|term|war|journey)\b)"
 )
 _AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")

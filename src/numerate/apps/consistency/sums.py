@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
-from numerate.apps.consistency.closed import closed_rest
+from numerate.apps.consistency.closed import closed_added, closed_rest
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -106,6 +106,9 @@ _SAME_PLACE = re.compile(
     rf"|work|live|went|came|voted))? (?P=how) "
 )
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
+_ADJECTIVES = re.compile(rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)")
+_PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
+_NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = re.compile(
     r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
@@ -146,6 +149,7 @@ class Sums(Rule):
                 continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         yield from closed_rest(sentence)
+        yield from closed_added(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
@@ -266,6 +270,9 @@ def _exclusive(parts: str, whole: str | None = None) -> bool:
     if any(len(words & some) > 1 and not others & some for some in _CLASSES):
         return True
     if whole is None and _SAME_PLACE.search(parts):
+        return True
+    # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
+    if whole and _ADJECTIVES.fullmatch(parts.strip()) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
         return True
     for match in _NEGATED.finditer(parts):
         if match[1] not in others and (match[1] in words or match[1].rstrip("d") in words):

@@ -62,6 +62,14 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
     "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
+    "pressure": (r"\bpressure" + _IS, frozenset({"pressure", "length", "force"}), "a pressure"),
+    "voltage": (r"\bvoltage" + _IS, frozenset({"voltage"}), "a voltage"),
+    "frequency": (r"\bfrequency" + _IS, frozenset({"frequency", "time", "energy", "length"}), "a frequency"),
+    "storage": (
+        r"\bcapacity" + _IS,
+        frozenset({"volume", "mass", "energy", "power", "data", "time", "current", "speed", "force", "area"}), "a capacity",
+    ),
+    "rain": (r"\b(?:rainfall|precipitation|snowfall)" + _IS, frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain"),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -70,6 +78,7 @@ _BEFORE = re.compile(
     + slot("q", UNIT)
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air)\b(?! column)")
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
@@ -77,6 +86,7 @@ _STEMS = (
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
+    "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -129,7 +139,7 @@ class UnitFit(Rule):
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
-        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)):
+        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(sentence.skeleton, match.end(slot_name)):
             return
         message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
         yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)
