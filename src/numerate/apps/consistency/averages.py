@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Averages", "ListCounts", "Ratios"]
@@ -44,9 +45,12 @@ _LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other
 class Averages(Rule):
     """An average must fit the numbers that it is the average of."""
 
-    least = 3
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values and a word for their average."""
+        return tally.values > 2 and ("verag" in text or "mean" in text or "Mean" in text)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists with their mean, and for wholes that are shared out."""
@@ -104,9 +108,12 @@ def _shared_out(sentence: Sentence, x: Quantity, y: Quantity, z: Quantity, words
 class Ratios(Rule):
     """Two numbers must have the ratio that is said of them."""
 
-    least = 3
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two values and their ratio."""
+        return tally.values > 3
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a ratio and the two numbers behind it."""
@@ -129,9 +136,17 @@ class Ratios(Rule):
 class ListCounts(Rule):
     """A list must have as many items as the number before it says."""
 
-    least = 1
     title = "count"
     help = "A list has more or fewer items than the number before it says."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A count and a list."""
+        return tally.small and tally.values > 0 and (
+            ": " in text
+            or " : " in text
+            or (tally.times > 1 and "(" in text)
+            or ("," in text and (" are " in text or " were " in text))
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists behind a colon, and for years in brackets."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Conversion"]
@@ -47,6 +48,10 @@ class Conversion(Rule):
 
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two quantities with units, or two amounts of money."""
+        return tally.units > 1 or tally.money > 1
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""

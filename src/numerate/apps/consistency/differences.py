@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Differences"]
@@ -35,6 +36,7 @@ _SPAN_WORD = re.compile(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
+_SPANS = (" year", " month", " day", " week", " hour", " minute", " decade", " centur", "-year", "aged", "age ", "born", "died", "founded", "established")
 _YEAR_DAYS = 365.2425
 
 
@@ -42,23 +44,31 @@ _YEAR_DAYS = 365.2425
 class Differences(Rule):
     """A difference or duration must fit the two values or dates beside it."""
 
-    least = 3
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values, or two times and a value."""
+        return (
+            tally.values > 2
+            or (tally.times + tally.values > 2 and tally.values > 0 and any(word in text for word in _SPANS))
+            or (tally.times > 1 and ("anniversary" in text or "birthday" in text))
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for spans of years, dates and times of the day, for ages, and for changes with both values."""
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
+        has_time = any(each.unit is not None and dimension_name(each.unit) == "time" for each in sentence.quantities)
         if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
-            if UNIT in skeleton:
+            if has_time:
                 yield from self._spans(sentence)
             for age in ages_of(sentence):
                 yield from self._age(sentence, *age)
             for match in matches(skeleton, LIVES):
                 yield from self._age(sentence, *(sentence.get(match, name) for name in "abd"))
-        elif skeleton.count(CLOCK) > 1 and UNIT in skeleton:
+        elif has_time and skeleton.count(CLOCK) > 1:
             yield from self._spans(sentence)
         if skeleton.count(CLOCK) > 1:
             for pattern in CLOCKS:

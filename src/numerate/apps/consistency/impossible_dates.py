@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["ImpossibleDate", "impossible_cell"]
@@ -34,6 +35,7 @@ _MONTHS = [
     "December",
 ]
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_NUMERIC = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
 _CODE = re.compile(
     r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code|file|docket)[ :#]+$",
     re.IGNORECASE,
@@ -70,19 +72,25 @@ _BEFORE_DATE = re.compile(
 class ImpossibleDate(Rule):
     """A day that its month does not have, or a minute that no hour has."""
 
-    least = 1
     title = "impossible date"
     help = "There is no such day or time of the day."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A late day of a month, a weekday, a numeric date or a time of the day."""
+        return (tally.late and tally.times > 0) or ":" in text or (tally.times > 0 and "day" in text) or tally.times + tally.values > 2 and _NUMERIC.search(text) is not None
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""
         text = sentence.text
         # The reader sees dates wherever a month stands beside a number.
-        for pattern in (DATE, _HIGH_DAY) if any(each.kind == "date" for each in sentence.numerals) else ():
-            for match in pattern.finditer(text):
-                found = _named(text, match)
-                if found is not None:
-                    yield _finding(sentence.offset, match.span(), match[0], found)
+        is_dated = any(each.kind == "date" for each in sentence.numerals)
+        if is_dated and any(28 < each.value < 100 for each in sentence.numerals):
+            for pattern in (DATE, _HIGH_DAY):
+                for match in pattern.finditer(text):
+                    found = _named(text, match)
+                    if found is not None:
+                        yield _finding(sentence.offset, match.span(), match[0], found)
+        if is_dated and "day" in text:
             for match in _WEEKDAY.finditer(text):
                 date = read_date(match)
                 # Before that, other calendars were in use.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Percents"]
+
+_FACTORS = ("doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third", "fifth")
+_PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of ")
 
 @rules.register("percent")
 class Percents(Rule):
@@ -23,6 +28,10 @@ class Percents(Rule):
 
     title = "percentage"
     help = "A percentage does not fit the numbers that it is about."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A percentage, or a word such as `doubled`, and two values."""
+        return (tally.values > 1 and (tally.percents > 0 or any(word in text for word in _FACTORS) or " of " in text and _PART.search(text) is not None))
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

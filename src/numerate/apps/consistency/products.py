@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Products"]
@@ -61,9 +62,12 @@ _PEAK = re.compile(r"\b(?:top|max\w*|peak|min\w*|record|limit|up to|high|low|fas
 class Products(Rule):
     """A product or quotient must fit its factors."""
 
-    least = 3
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values."""
+        return tally.values > 2
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Ranges"]
@@ -98,6 +99,10 @@ class Ranges(Rule):
 
     title = "range"
     help = "A range begins above its end, or a value lies outside of its interval."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A number before a smaller one, or a value and its range."""
+        return tally.falls or (tally.times > 3 and "from " in text) or (tally.values > 2 and ("ange" in text or "CI" in text or "nterval" in text or "IQR" in text or "iqr" in text or "verage" in text or "ean" in text or "edian" in text))
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""

@@ -200,6 +200,8 @@ _VAGUE = frozenset(
         "runs",
     ]
 )
+_ATTRIBUTE = (*sorted(_BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
+_BEGUN = ("completed", "Completed", "founded", "Founded", "established", "Established", "built", "Built", "opened", "Opened", "incorporated", "born", "Born", "founding", "completion", "opening", "establishment", "birth")
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
@@ -248,27 +250,41 @@ class Repeats(Rule):
 
 
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
-    """Sentences with a number whose digits come again in another order or size, or with an attribute that does."""
-    by_digits: dict[str, dict[float, set[int]]] = {}
-    by_word: dict[str, set[int]] = {}
+    """Sentences near each other with numbers of the same digits, or with the same attribute: others cannot contradict."""
+    seen: dict[str, list[tuple[int, float]]] = {}
+    found: set[int] = set()
     for index, sentence in enumerate(sentences):
-        for each in sentence.quantities:
-            digits = "".join(sorted(f"{abs(each.value):.10g}".partition("e")[0].replace(".", "").strip("0")))
-            by_digits.setdefault(digits.lstrip("0"), {}).setdefault(each.value, set()).add(index)
-        for word in _BOUND:
-            if word in sentence.text:
-                by_word.setdefault(word, set()).add(index)
-    found = {index for values in by_digits.values() if len(values) > 1 for some in values.values() for index in some}
-    found |= {index for some in by_word.values() if len(some) > 1 for index in some}
-    for word, stems in (
-        ("height", ("tall", "high")),
-        ("length", ("long",)),
-        ("width", ("wide",)),
-        ("depth", ("deep",)),
-    ):
-        if word in by_word:
-            found |= by_word[word]
-            found |= {i for i, each in enumerate(sentences) if any(stem in each.text for stem in stems)}
+        is_begun = None
+        for numeral in sentence.numerals:
+            kind, value = numeral.kind, numeral.value
+            if kind in ("date", "time", "ordinal"):
+                continue
+            if kind == "year":
+                if is_begun is None:
+                    is_begun = any(word in sentence.text for word in _BEGUN)
+                if not is_begun:
+                    continue
+            digits = f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")
+            if len(digits) < 2 and not numeral.power:
+                continue
+            earlier = seen.setdefault("".join(sorted(digits)), [])
+            for at, other in earlier:
+                if other != value and index - at <= WINDOW:
+                    found |= {at, index}
+            earlier.append((index, value))
+    last: dict[str, list[int]] = {}
+    for index, sentence in enumerate(sentences):
+        if all(numeral.kind in ("year", "date", "time", "ordinal") for numeral in sentence.numerals):
+            continue
+        text = sentence.text
+        for word in _ATTRIBUTE:
+            if word not in text:
+                continue
+            places = last.setdefault(_NOUNS.get(word, word), [])
+            for at in places[-3:]:
+                if at != index and index - at <= WINDOW:
+                    found |= {at, index}
+            places.append(index)
     return found
 
 

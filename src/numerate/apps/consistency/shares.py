@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Shares"]
@@ -61,6 +62,10 @@ class Shares(Rule):
 
     title = "shares"
     help = "The shares of one whole add up to more than 100 %."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two percentages."""
+        return tally.percents > 1
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Adds the percentages of a list, if its words say that they are parts of one whole."""

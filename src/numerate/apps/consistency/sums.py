@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Sums"]
@@ -130,9 +131,12 @@ _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 class Sums(Rule):
     """The parts that a sentence names must add up to the total that it names."""
 
-    least = 3
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values."""
+        return tally.values > 2
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""

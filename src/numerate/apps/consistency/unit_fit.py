@@ -10,9 +10,10 @@ from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["UnitFit"]
@@ -88,6 +89,7 @@ _STEMS = (
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
     "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
+_STEM = re.compile("|".join(_STEMS))
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -108,20 +110,33 @@ _AFTER = re.compile(
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
+def _before_units(skeleton: str) -> Iterator[re.Match[str]]:
+    """Matches right before the quantities with a unit; the words before each are looked at first."""
+    at = skeleton.find(UNIT)
+    while at >= 0:
+        begin = max(0, at - 70)
+        if _STEM.search(skeleton, begin, at):
+            yield from _BEFORE.finditer(skeleton, begin, at + 2)
+        at = skeleton.find(UNIT, at + 2)
+
+
 @rules.register("unit")
 class UnitFit(Rule):
     """The unit of a weight, height, speed, ... must measure that."""
 
-    least = 1
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A quantity with a unit."""
+        return tally.units > 0
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares nouns, verbs and adjectives with the unit beside them."""
         skeleton = sentence.skeleton
         if UNIT not in skeleton:
             return
-        for match in matches(skeleton, ((_STEMS, _BEFORE),)):
+        for match in _before_units(skeleton):
             name = next(key for key, value in match.groupdict().items() if value is not None and key != "q")
             _, allowed, what = _WHAT[name.replace("_", "-")]
             yield from self._compared(sentence, match, allowed, what)
