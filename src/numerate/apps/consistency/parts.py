@@ -81,6 +81,7 @@ class PartsAndTotal(NamedTuple):
         parts: Its parts, in order.
         words: The skeleton from the first to the last of them.
         named: The words of the parts only.
+        head: The words between the total and the first part behind it.
         how: `before` if the parts stand before the total, `behind` otherwise.
         certain: Whether the words say that these are all parts.
     """
@@ -89,6 +90,7 @@ class PartsAndTotal(NamedTuple):
     parts: list[Quantity]
     words: str
     named: str
+    head: str
     how: str
     certain: bool
 
@@ -156,7 +158,9 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
         if len(parts) > 1 and is_whole and (_REST.search(gap) or _NOT.match(behind)):
             words = skeleton[slots.starts[at] : slots.ends[index]]
             named = skeleton[slots.starts[parts[0]] : slots.ends[index]]
-            yield PartsAndTotal(total, [sentence.quantities[each] for each in parts], words, named, "completed", True)
+            head = skeleton[slots.ends[at] : slots.starts[parts[0]]]
+            some = [sentence.quantities[each] for each in parts]
+            yield PartsAndTotal(total, some, words, named, head, "completed", True)
             return
 
 
@@ -199,7 +203,8 @@ def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool, h
     if step > 0 and _UNNAMED.search(_tail(after)):
         return
     quantities = [sentence.quantities[each] for each in parts]
-    yield PartsAndTotal(total, quantities, words, named, how or ("before" if step < 0 else "behind"), certain)
+    head = skeleton[slots.ends[at] : slots.starts[parts[0]]] if step > 0 else ""
+    yield PartsAndTotal(total, quantities, words, named, head, how or ("before" if step < 0 else "behind"), certain)
 
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:

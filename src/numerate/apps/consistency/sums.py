@@ -146,7 +146,7 @@ class Sums(Rule):
         if sum(skeleton.count(each) for each in _NUMBER) < 3:
             return
         for each in totals_of(sentence):
-            if not each.certain and not _exclusive(each.named, each.words[: -len(each.named)]):
+            if not each.certain and not _exclusive(each.named, each.head):
                 continue
             most = each.how == "most"
             if most and sum(part.value for part in each.parts) <= each.total.value:
