@@ -1,4 +1,4 @@
-"""Averages, ratios and counts of lists: `6, 7, 8 and 9, a mean of 8.5`, `2:1 (40 and 30)`, `four titles (1998, 2001)`."""
+"""Averages, ratios and counts of lists: `6, 7 and 8, a mean of 8.5`, `2:1 (40 and 30)`, `four titles (1998, 2001)`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,47 @@ _Q = one(_VALUE)
 _GAP = r"[^.;\ue000-\uf8ff]"
 _LIST = rf"(?P<list>{_Q}(?:(?:, | and |, and ){_Q}){{1,9}})"
 _MEAN_BEHIND = re.compile(
-    rf"{_LIST}(?P<gap>{_GAP}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of| is| was| being|:|,)?) ?{slot('z', _VALUE)}"
+    rf"{_LIST}(?P<gap>{_GAP}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
+    rf"| is| was| being|:|,)?) ?{slot('z', _VALUE)}"
 )
 _MEAN_BEFORE = re.compile(
-    rf"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){{0,2}}?(?: of| is| was|:)?) {slot('z', _VALUE)}(?P<far>{_GAP}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
+    r"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){0,2}?(?: of| is| was"
+    rf"|:)?) {slot('z', _VALUE)}(?P<far>{_GAP}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
 )
 _MEAN_OF = re.compile(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', _VALUE)}")
 _EACH = re.compile(
-    rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a-z'’-]+){{0,4}}?),? (?:or |for |with |giving )?(?:on average|an average of|average|averaging|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece|per (?P<per>[a-z]+))"
+    rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a"
+    r"-z'’-]+){0,4}?),? (?:or |for |with |giving )?(?:on average|an average of|average|averaging"
+    rf"|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece"
+    r"|per (?P<per>[a-z]+))"
 )
-_NOT_THESE = re.compile(r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous|respectively|versus|vs|per|state|world)\b")
+_NOT_THESE = re.compile(
+    r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
+    r"|respectively|versus|vs|per|state|world)\b"
+)
 _RATIO = re.compile(
-    rf"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? |: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
+    r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
+    rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
+    rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
+    rf"|: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?"
+    rf"|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
-_COLON = re.compile(rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$")
-_YEARS = re.compile(rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?:(?:, | and |, and ){one(YEAR)})+)\)")
-_LOOSE = re.compile(r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b")
-_LOOSE_LEAD = re.compile(r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following|with (?:the|an?|his|her|its|their))\b")
+_COLON = re.compile(
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P"
+    r"<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$"
+)
+_YEARS = re.compile(
+    rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
+    rf":(?:, | and |, and ){one(YEAR)})+)\)"
+)
+_LOOSE = re.compile(
+    r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
+    r"|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
+)
+_LOOSE_LEAD = re.compile(
+    r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
+    r"|with (?:the|an?|his|her|its|their))\b"
+)
 
 
 @rules.register("average")
@@ -61,10 +85,10 @@ class Averages(Rule):
             for match in pattern.finditer(skeleton):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):
-            yield from _shared_out(sentence, *(sentence.get(match, name) for name in "xyz"), match["one"] + match["other"])
+            yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
         if len(values) == len(sentence.quantities) == 3 and _PER.match(skeleton):
-            yield from _shared_out(sentence, *values, skeleton)
+            yield from _shared_out(values, skeleton)
 
 
 def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -72,15 +96,27 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     # `4.1, 4.3 and 4.5 V`: a unit at the end holds for all.
     if len({part.unit for part in parts} - {None}) > 1 or len({part.group == "percent" for part in [*parts, z]}) > 1:
         return
-    if _NOT_THESE.search(match["gap"]) or z.hedge in ("over", "under") or (z.unit and parts[-1].unit not in (None, z.unit)):
+    if (
+        _NOT_THESE.search(match["gap"])
+        or z.hedge in ("over", "under")
+        or (z.unit and parts[-1].unit not in (None, z.unit))
+    ):
         return
     if len(parts) < 2 or any(part.value <= 0 for part in parts):
         return
     low, high = min(part.value for part in parts), max(part.value for part in parts)
     mean = sum(part.value for part in parts) / len(parts)
-    slack = max(part.half for part in parts if part.half != 0.5 or part.unit) if any(part.half != 0.5 or part.unit for part in parts) else 0.0
+    slack = (
+        max(part.half for part in parts if part.half != 0.5 or part.unit)
+        if any(part.half != 0.5 or part.unit for part in parts)
+        else 0.0
+    )
     slack += z.half
-    if abs(z.value - mean) <= slack or not low / 2 <= z.value <= high * 2 or len(parts) < 3 and not low <= z.value <= high:
+    if (
+        abs(z.value - mean) <= slack
+        or not low / 2 <= z.value <= high * 2
+        or (len(parts) < 3 and not low <= z.value <= high)
+    ):
         return
     middle = sorted(part.value for part in parts)[len(parts) // 2]
     if abs(z.value - middle) <= z.half:
@@ -92,8 +128,14 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 _PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
 
 
-def _shared_out(sentence: Sentence, x: Quantity, y: Quantity, z: Quantity, words: str) -> Iterator[Finding]:
-    if min(x.value, y.value, z.value) <= 0 or any(each.hedge == "over" for each in (x, y, z)) or _NOT_THESE.search(words.replace(" per ", " ")):
+def _shared_out(values: list[Quantity], words: str) -> Iterator[Finding]:
+    """The last value must be the quotient of the two others."""
+    x, y, z = values
+    if (
+        min(x.value, y.value, z.value) <= 0
+        or any(each.hedge == "over" for each in (x, y, z))
+        or _NOT_THESE.search(words.replace(" per ", " "))
+    ):
         return
     quotients = [x.value / y.value, y.value / x.value]
     real = max(quotients)
@@ -141,11 +183,15 @@ class ListCounts(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A count and a list."""
-        return tally.small and tally.values > 0 and (
-            ": " in text
-            or " : " in text
-            or (tally.times > 1 and "(" in text)
-            or ("," in text and (" are " in text or " were " in text))
+        return (
+            tally.small
+            and tally.values > 0
+            and (
+                ": " in text
+                or " : " in text
+                or (tally.times > 1 and "(" in text)
+                or ("," in text and (" are " in text or " were " in text))
+            )
         )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
@@ -161,11 +207,21 @@ class ListCounts(Rule):
             last = items[-1].split(" and ")
             if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
-            if len(items) == 1 and len(last) < 2 or any(not each or len(each.split()) > 4 for each in items[:-1] + last):
+            if (len(items) == 1 and len(last) < 2) or any(
+                not each or len(each.split()) > 4 for each in items[:-1] + last
+            ):
                 continue
-            if _LOOSE.search(match["items"]) or _LOOSE_LEAD.search(match["noun"] + match["gap"]) or match["items"].count(" and ") > 1:
+            if (
+                _LOOSE.search(match["items"])
+                or _LOOSE_LEAD.search(match["noun"] + match["gap"])
+                or match["items"].count(" and ") > 1
+            ):
                 continue
-            counts = {len(items)} if len(last) == 1 else {len(items) - 1 + len(last)} | ({len(items)} if ", and " in match["items"] else set())
+            counts = (
+                {len(items)}
+                if len(last) == 1
+                else {len(items) - 1 + len(last)} | ({len(items)} if ", and " in match["items"] else set())
+            )
             yield from _counted(sentence, match, counts)
 
 
@@ -181,7 +237,9 @@ def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iter
     if n.hedge or n.value not in range(2, 13) or n.value in counts or n.value != int(n.value):
         return
     nouns = match["noun"].split()
-    if n.unit is None and not any(each.endswith("s") for each in nouns) or (n.unit is not None and not n.text.endswith("s")):
+    if (n.unit is None and not any(each.endswith("s") for each in nouns)) or (
+        n.unit is not None and not n.text.endswith("s")
+    ):
         return
     real = min(counts, key=lambda each: abs(each - n.value))
     if abs(real - n.value) > 2:

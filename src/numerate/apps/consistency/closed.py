@@ -18,30 +18,51 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_added", "closed_difference", "closed_factor", "closed_percent", "closed_product", "closed_rest", "closed_span"]
+__all__ = [
+    "blur_of",
+    "closed_difference",
+    "closed_factor",
+    "closed_percent",
+    "closed_span",
+    "context_of",
+    "values_of",
+]
 
 _RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
-_DROP = r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge|slide|markdown"
+_DROP = (
+    r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge"
+    r"|slide|markdown"
+)
 _MOVED = (
-    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded|went up|up|raised|lifted"
-    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut|went down|down|lost|dipped"
-    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing|reducing|cutting|raising"
+    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
+    r"|went up|up|raised|lifted"
+    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
+    r"|went down|down|lost|dipped"
+    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
+    r"|reducing|cutting|raising"
 )
 _MORE = (
-    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less|lower|fewer|smaller|below"
+    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
+    r"|lower|fewer|smaller|below"
     r"|shorter|lighter|cheaper|younger|slower|narrower|up|down"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
-_BEFORE = re.compile(rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \(|,) {_HEDGE})[+−-]?$")
-_BEHIND = re.compile(rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b")
+_BEFORE = re.compile(
+    rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
+    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \(|,) {_HEDGE})[+−-]?$"
+)
+_BEHIND = re.compile(
+    rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
+)
 _OTHER = re.compile(
-    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|year-to-date|annual|annually|forecast|expected"
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|year-to-date"
+    r"|annual|annually|forecast|expected"
     r"|rates|yield|interest|another|further|both|including|for every|every)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
 
-def _context(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
+def context_of(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
     """The words before and behind a quantity, up to the next quantity or mark."""
     text = sentence.text
     start, end = quantity.start - sentence.offset, quantity.end - sentence.offset
@@ -49,17 +70,18 @@ def _context(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
 
 
 def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
-    before, behind = _context(sentence, quantity)
+    before, behind = context_of(sentence, quantity)
     return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
 
 
-def _values(sentence: Sentence) -> list[Quantity]:
+def values_of(sentence: Sentence) -> list[Quantity]:
+    """The quantities of a sentence that are no times and no ordinals."""
     return [each for each in sentence.quantities if each.group not in _TIMES]
 
 
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     """One change in percent, two values, and maybe their difference."""
-    values = _values(sentence)
+    values = values_of(sentence)
     if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton) or _TWO_BASES.search(sentence.skeleton):
         return
     percents = [each for each in values if each.group == "percent"]
@@ -70,7 +92,11 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         return
     p = percents[0]
     is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
-    if not (is_rate or _is_change(sentence, p)) or min(each.value for each in others) <= 0 or p.hedge in ("over", "under"):
+    if (
+        not (is_rate or _is_change(sentence, p))
+        or min(each.value for each in others) <= 0
+        or p.hedge in ("over", "under")
+    ):
         return
     if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
         return
@@ -80,7 +106,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         for b in others:
             if a is b:
                 continue
-            blur = _blur(a) / a.value + _blur(b) / b.value
+            blur = blur_of(a) / a.value + blur_of(b) / b.value
             real = b.value / a.value - 1
             for each in (real, real + 1, *((1 - real,) if is_rate else ())):
                 if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
@@ -98,21 +124,25 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
 
 
-_CHARGE = re.compile(r"\b(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)\b")
+_CHARGE = re.compile(
+    r"\b(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)\b"
+)
 _TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
 
 _TIMES_WORD = re.compile(
-    r"\b(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |not |some |around |less than |only |up to )*"
-    r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
+    r"\b(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |not |some "
+    r"|around |less than |only |up to )*"
+    r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving"
+    r"|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
 )
 _TIMES_VALUE = {"twice": 2.0, "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadr": 4.0, "halve": 0.5, "halvi": 0.5}
 
 
 def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     """Two values, of which one is said to be twice, three times or half of the other."""
-    values = _values(sentence)
+    values = values_of(sentence)
     if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
         return
     found = list(_TIMES_WORD.finditer(sentence.skeleton))
@@ -122,32 +152,41 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     word = found[0]["word"]
     factor = _TIMES_VALUE.get(word[:5])
     verb = word.endswith(("ed", "ing"))
-    if factor is None or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"]) or _OTHER.search(sentence.skeleton):
+    if (
+        factor is None
+        or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"])
+        or _OTHER.search(sentence.skeleton)
+    ):
         return
     if (a.unit is None and not verb) or _NOT_TIMES.search(sentence.skeleton):
         return
     ratio = max(a.value, b.value) / min(a.value, b.value)
     factor = max(factor, 1 / factor)
-    blur = (_blur(a) / a.value + _blur(b) / b.value) * ratio
+    blur = (blur_of(a) / a.value + blur_of(b) / b.value) * ratio
     if abs(ratio - factor) <= 0.12 * factor + blur or not factor / 2.5 < ratio < factor * 2.5:
         return
     message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, which is not {word!r}."
     yield finding_at("percent", b, message, others=[a], probability=0.9)
 
 
-_NOT_TIMES = re.compile(r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*|aim\w*|target|expected|won|game|time)\b")
+_NOT_TIMES = re.compile(
+    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*"
+    r"|aim\w*|target|expected|won|game|time)\b"
+)
 
 
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
     """Two percentages and how many points lie between them."""
-    _, behind = _context(sentence, points)
+    _, behind = context_of(sentence, points)
     if points.unit is not None or not _POINTS.match(behind) or not _is_change(sentence, points):
         return
     real = 100 * abs(percents[0].value - percents[1].value)
     slack = points.slack + 100 * (percents[0].half + percents[1].half)
     if abs(real - points.value) <= slack + 1e-9 or not 0.2 < points.value / max(real, 1e-9) < 5:
         return
-    message = f"From {percents[0].text} to {percents[1].text} are {written_like(points, real)} points, not {points.text}."
+    message = (
+        f"From {percents[0].text} to {percents[1].text} are {written_like(points, real)} points, not {points.text}."
+    )
     yield finding_at("percent", points, message, meant=real, others=percents, probability=0.9)
 
 
@@ -156,17 +195,20 @@ _POINTS = re.compile(r"[ -](?:percentage[ -])?points?\b")
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:
     """Whether two values may be of one thing: the same unit, or a unit that is left out once."""
-    return one.comparable(other) or (one.unit is None) != (other.unit is None) and min(one.value, other.value) >= 10_000
+    return one.comparable(other) or (
+        (one.unit is None) != (other.unit is None) and min(one.value, other.value) >= 10_000
+    )
 
 
-def _blur(quantity: Quantity) -> float:
+def blur_of(quantity: Quantity) -> float:
+    """How far a value may be off by rounding; counts are exact."""
     exact = quantity.unit is None and quantity.half == 0.5 and not quantity.hedge
     return 0.0 if exact else quantity.slack
 
 
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     """One change in units and two values; the largest of three values less the other is the third."""
-    values = _values(sentence)
+    values = values_of(sentence)
     if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
         return
     sizes = _in_one_unit(values)
@@ -182,7 +224,12 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     (a, x), (b, y) = [(each, size) for each, size in zip(values, sizes, strict=True) if each is not d]
     slack = sum(each.slack * size / each.value for each, size in zip(values, sizes, strict=True))
     real, said = abs(x - y), sizes[at]
-    fits = abs(real - said) <= slack or abs(x + y - said) <= slack or abs(x + said - y) <= slack or abs(y + said - x) <= slack
+    fits = (
+        abs(real - said) <= slack
+        or abs(x + y - said) <= slack
+        or abs(x + said - y) <= slack
+        or abs(y + said - x) <= slack
+    )
     if fits or real == 0 or not 0.3 < said / real < 3 or said > max(x, y):
         return
     meant = real * d.value / said
@@ -210,110 +257,18 @@ def _in_one_unit(values: list[Quantity]) -> list[float] | None:
     return sizes
 
 
-_LEFT_BEFORE = re.compile(r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$")
-_LEFT_BEHIND = re.compile(r"(?: [a-z'’-]+){0,2}? (?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|in|to)\b)")
-_ADDED = re.compile(r"\b(?:more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than|behind|first|last)\b")
-
-
-def closed_rest(sentence: Sentence) -> Iterator[Finding]:
-    """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
-    values = _values(sentence)
-    if not 3 <= len(values) <= 5 or any(each.group != values[0].group or not each.comparable(values[0]) for each in values):
-        return
-    z = values[-1]
-    before, behind = _context(sentence, z)
-    if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
-        return
-    whole, taken = values[0], values[1:-1]
-    real = whole.value - sum(each.value for each in taken)
-    slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
-    if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
-        return
-    if any(abs(whole.value - each.value - z.value) <= slack for each in taken) or abs(real - z.value) <= slack:
-        return
-    terms = " - ".join(plain(each.value) for each in (whole, *taken))
-    yield finding_at("sum", z, f"{terms} = {plain(real)}, not {z.text}.", meant=real, others=values[:-1], probability=0.9)
-
-
-_PLUS_BEFORE = re.compile(r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$")
-_PLUS_BEHIND = re.compile(r"(?: [a-z]+)? (?:more|further|additional|new|extra)\b|(?: [a-z'’-]+){1,3} (?:were|was) (?:added|bought|built|acquired)")
-_NOW = re.compile(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
-_NOT_ADDED = re.compile(r"\b(?:than|per|each|percent|average|between|before|ago|minutes?|while|but|respectively|of which|of whom|of these|of them|won|beat|from)\b|;")
-
-
-def closed_added(sentence: Sentence) -> Iterator[Finding]:
-    """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
-    values = _values(sentence)
-    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
-        return
-    if values[0].group == "percent" or not _NOW.search(sentence.skeleton) or _NOT_ADDED.search(sentence.skeleton):
-        return
-    contexts = [_context(sentence, each) for each in values]
-    added = [each for each, (before, behind) in zip(values, contexts, strict=True) if _PLUS_BEFORE.search(before) or _PLUS_BEHIND.match(behind)]
-    total = max(values, key=lambda each: each.value)
-    if len(added) != 1 or added[0] is total or any(each.hedge or each.value <= 0 for each in values):
-        return
-    others = [each for each in values if each is not total]
-    whole = sum(each.value for each in others)
-    slack = sum(_blur(each) for each in values)
-    if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25:
-        return
-    terms = " + ".join(plain(each.value) for each in others)
-    yield finding_at("sum", total, f"{terms} = {plain(whole)}, not {total.text}.", meant=whole, others=others, probability=0.85)
-
-
-_EACH = re.compile(r"\b(?:(?:an?|one|the) [a-z]+ costs?|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b")
-_MAKES = re.compile(
-    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
-    r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
-)
-_NOT_PRODUCT = re.compile(
-    r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average|between|from|to the|rose|fell|up to|bonus"
-    r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only)\b|, and\b|;|%"
-)
-
-
-def closed_product(sentence: Sentence) -> Iterator[Finding]:
-    """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
-    values = [each for each in sentence.quantities if each.group != "ordinal"]
-    skeleton = sentence.skeleton
-    if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
-        return
-    if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):
-        return
-    yield from _factors(values)
-
-
-def _factors(values: list[Quantity]) -> Iterator[Finding]:
-    """The last number is the product of the others, or the quotient of the larger and the smaller."""
-    a, b, t = values
-    scale = 1.0
-    kin = [each for each in (a, b) if each.comparable(t) and each.unit is not None]
-    cents = [each for each in (a, b) if each.unit == "cent" and t.unit in ("USD", "EUR", "AUD", "CAD")]
-    if cents:
-        kin, scale = cents, 0.01
-    if t.unit is not None and len(kin) != 1:
-        return
-    if t.unit is None and (a.unit is not None or b.unit is not None):
-        return
-    expected = a.value * b.value * scale
-    slack = t.half if t.half != 0.5 or t.unit is not None else 0.0
-    slack += sum(each.half * (expected / each.value) for each in (a, b) if each.half < 0.4)
-    quotients = [max(a.value, b.value) / min(a.value, b.value)]
-    if abs(t.value - expected) <= slack or not 0.5 < t.value / expected < 2 or any(abs(t.value - each) <= t.half for each in quotients):
-        return
-    message = f"{a.text} x {b.text} = {plain(expected)}, not {t.text}."
-    yield finding_at("product", t, message, meant=expected, others=[a, b], probability=0.9)
-
-
 _SPAN_CUE = re.compile(
-    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
+    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
+    r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
     r"|after|i\.e\.,?|that is,?|or|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
 _NOT_SPAN = re.compile(
-    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of"
+    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
+    r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
+    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
+    r"|hours? of"
     r"|years? of (?!age|service|war|work))\b|;"
 )
 
@@ -325,9 +280,13 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if len(times) != 2 or len(spans) != 1 or len(sentence.quantities) > 4:
         return
     d, (a, b) = spans[0], times
-    before, behind = _context(sentence, d)
+    before, behind = context_of(sentence, d)
     if not (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) or _NOT_SPAN.search(sentence.skeleton):
         return
-    if (a.group == "clock") != (b.group == "clock") or d.hedge or sentence.text[: a.start - sentence.offset].rstrip().endswith("("):
+    if (
+        (a.group == "clock") != (b.group == "clock")
+        or d.hedge
+        or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
+    ):
         return
     yield a, b, d

@@ -32,7 +32,9 @@ _OR = re.compile(
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
 _MONEY = re.compile(
-    rf"{slot('a', MONEY)}(?P<how> |, or |, i\.e\.,? |, that is,? | = | or )(?:\()?{slot('b', MONEY)}(?=[).,;]| (?:was|were|is|are|for|in (?!the|20|19)|has|had|and|to)\b|$)"
+    rf"{slot('a', MONEY)}(?P<how> |, or |, i\.e\.,? |, that is,? | = "
+    rf"| or )(?:\()?{slot('b', MONEY)}(?=[).,;]| (?:was|were|is|are|for|in (?!the|20|19)|has|had|and|to)\b"
+    r"|$)"
 )
 _EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
 _LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
@@ -136,7 +138,7 @@ def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) 
 
 
 def _same_money(sentence: Sentence) -> Iterable[Finding]:
-    """`$1.2 million ($1,500,000)`: one amount in two notations. Another amount has words beside it, or the same scale."""
+    """`$1.2 million ($1,500,000)`: one amount in two notations. Another amount has words beside it."""
     for match in _MONEY.finditer(sentence.skeleton):
         one_, other = sentence.get(match, "a"), sentence.get(match, "b")
         if not one_.comparable(other) or one_.hedge == "over" or other.hedge == "over":

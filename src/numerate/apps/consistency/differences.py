@@ -14,7 +14,7 @@ from numerate.apps.consistency.difference_patterns import (
     LIVES,
     SCORES,
 )
-from numerate.apps.consistency.quantities import CLOCK, DATED, UNIT, YEAR
+from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
@@ -36,7 +36,23 @@ _SPAN_WORD = re.compile(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
-_SPANS = (" year", " month", " day", " week", " hour", " minute", " decade", " centur", "-year", "aged", "age ", "born", "died", "founded", "established")
+_SPANS = (
+    " year",
+    " month",
+    " day",
+    " week",
+    " hour",
+    " minute",
+    " decade",
+    " centur",
+    "-year",
+    "aged",
+    "age ",
+    "born",
+    "died",
+    "founded",
+    "established",
+)
 _YEAR_DAYS = 365.2425
 
 

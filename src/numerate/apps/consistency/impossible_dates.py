@@ -37,7 +37,8 @@ _MONTHS = [
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _NUMERIC = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
 _CODE = re.compile(
-    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code|file|docket)[ :#]+$",
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code"
+    r"|file|docket)[ :#]+$",
     re.IGNORECASE,
 )
 """Words before a code that only looks like a date."""
@@ -49,7 +50,9 @@ _CLOCK = re.compile(
 )
 _ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
 _TODAY = re.compile(
-    r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens|closes|begins|starts)\b", re.IGNORECASE
+    r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens"
+    r"|closes|begins|starts)\b",
+    re.IGNORECASE,
 )
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
@@ -77,7 +80,12 @@ class ImpossibleDate(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""
-        return (tally.late and tally.times > 0) or ":" in text or (tally.times > 0 and "day" in text) or tally.times + tally.values > 2 and _NUMERIC.search(text) is not None
+        return (
+            (tally.late and tally.times > 0)
+            or ":" in text
+            or (tally.times > 0 and "day" in text)
+            or (tally.times + tally.values > 2 and _NUMERIC.search(text) is not None)
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""

@@ -1,4 +1,4 @@
-"""A part, its whole and the share: `45 of 120 (37.5 %)`, in any order, with percentages, fractions and `one in four`."""
+"""A part, its whole and the share: `45 of 120 (37.5 %)`, in any order, with percentages and fractions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,22 @@ __all__ = ["share_findings"]
 _VALUE = COUNT + MONEY + UNIT
 _A, _B, _P = slot("a", _VALUE), slot("b", _VALUE), slot("p", PERCENT)
 _F = slot("f", COUNT)
-_THE = r"(?:(?:the|a total of|an? (?:estimated|initial)|its|their|his|her|all|all the|these|those|our|a sample of|some|every|a group of|[a-z]+['’]s) )*"
+_THE = (
+    r"(?:(?:the|a total of|an? (?:estimated|initial)|its|their|his|her|all|all the|these|those|our|a sample of"
+    r"|some|every|a group of|[a-z]+['’]s) )*"
+)
 _WORD = r"[a-z'’/.-]+"
 _NOUN = rf"(?: {_WORD}){{0,6}}?"
 _FEW = rf"(?: {_WORD}){{0,4}}?"
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some|exactly|a total of|i\.e\.,?|or) )*"
 _NAMED = (
-    r"an? (?:[a-z-]+ ){0,3}?(?:rate|percentage|share|proportion|accuracy|average|efficiency|yield|turnout|incidence|prevalence"
+    r"an? (?:[a-z-]+ ){0,3}?(?:rate|percentage|share|proportion|accuracy|average|efficiency|yield|turnout"
+    r"|incidence|prevalence"
     r"|frequency|record|ratio|success)s? of"
 )
 _LINK = (
-    rf"(?: ?\((?:{_NAMED} )?|, (?:or|i\.e\.,?|that is,?|that was|which is|which was|equal to|equivalent to|representing|corresponding to|making|giving|for|being|meaning|which represents"
+    rf"(?: ?\((?:{_NAMED} )?|, (?:or|i\.e\.,?|that is,?|that was|which is|which was|equal to|equivalent to"
+    r"|representing|corresponding to|making|giving|for|being|meaning|which represents"
     rf"|{_NAMED}|for {_NAMED}|giving {_NAMED})(?: {_NAMED})? | for {_NAMED} |: | [–—-] | ?= ?)"
 )
 _END = r"(?=[),.;:\]]|$| [a-z]| \()"
@@ -41,37 +46,71 @@ _PATTERNS = [
     re.compile(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
     re.compile(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
     # The share, then the pair.
-    re.compile(rf"{_P}{_NOT_CI}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|: ?| [–—-] |, (?:or|with|i\.e\.,?|that is,?) ){_HEDGE}{_PAIR}{_END}"),
+    re.compile(
+        rf"{_P}{_NOT_CI}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|: ?| [–—-] |, (?:or|with|i\.e\.,?"
+        rf"|that is,?) ){_HEDGE}{_PAIR}{_END}"),
     # `Of 120 patients, 45 (37.5 %) ...`
-    re.compile(rf"\b(?:of|among|from|in) {_THE}{_B}(?P<far>{_NOUN}),? {_HEDGE}{_A}(?P<counted>{_FEW}) ?\({_P}{_NOT_CI}(?=[);,])"),
-    re.compile(rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI} ?\((?:n ?= ?)?{_A}(?P<counted>{_FEW})[);,]"),
-    re.compile(rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_A}(?P<counted>{_FEW}), or {_HEDGE}{_P}{_NOT_CI}{_END}"),
+    re.compile(
+        rf"\b(?:of|among|from|in) {_THE}{_B}(?P<far>{_NOUN}),? {_HEDGE}{_A}(?P<counted>{_FEW}) ?\({_P}{_NOT_CI}"
+        r"(?=[);,])"),
+    re.compile(
+        rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI} ?\((?:n ?= ?)?{_A}(?P<counted>"
+        rf"{_FEW})[);,]"),
+    re.compile(
+        rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_A}(?P<counted>{_FEW}), or {_HEDGE}{_P}{_NOT_CI}"
+        rf"{_END}"),
     # `37.5 % of the 120 patients (45)`, `45 (37.5 %) of 120 patients`.
-    re.compile(rf"{_P}(?P<counted>) of {_THE}{_B}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|, (?:or|that is,?|i\.e\.,?|which is) ){_HEDGE}{_A}(?=[),.;:]|$| [a-z])"),
+    re.compile(
+        rf"{_P}(?P<counted>) of {_THE}{_B}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|, (?:or|that is,?|i\.e\.,?"
+        rf"|which is) ){_HEDGE}{_A}(?=[),.;:]|$| [a-z])"),
     re.compile(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
     re.compile(rf"{_P} \({_A}(?P<counted>{_FEW})\) of {_THE}{_B}(?P<far>)(?=[ ,.;)]|$)"),
     re.compile(
-        rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was|equals|makes|comes to|amounts to|=|gives|would be"
+
+            rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was"
+            r"|equals|makes|comes to|amounts to|=|gives|would be"
         rf"|are|were|means|will be|costs?) {_HEDGE}{_A}(?=[ .,;)]|$)"
     ),
-    re.compile(rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
-    re.compile(rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
+    re.compile(
+        rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year"
+        rf"|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
+    re.compile(
+        rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for"
+        rf"|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
     # `rose 6 %, or $60, from $1,000`
-    re.compile(rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? |[a-z-]+ ){{0,4}}?{_B}"),
+    re.compile(
+        rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? "
+        rf"|[a-z-]+ ){{0,4}}?{_B}"),
     # Profit on revenue: `a margin of 12 %, with income of $30 million on revenue of $200 million`.
     re.compile(
-        rf"\bmargin (?:was|is|of|reached|came to) {_P}(?P<far>{_NOUN}),?(?: [a-z]+){{0,5}}? {_A}(?P<counted>) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}"
+
+            rf"\bmargin (?:was|is|of|reached|came to) {_P}(?P<far>{_NOUN}),?(?: [a-z]+){{0,5}}? {_A}(?P<counted"
+            rf">) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}"
     ),
 ]  # fmt: skip
-_FRACTION = rf"(?:{_F}|(?P<half>\bhalf|a half|one half|a quarter|one quarter)|{slot('i', COUNT)} (?:in|out of) (?:every )?{slot('n', COUNT)})"
+_FRACTION = (
+    rf"(?:{_F}|(?P<half>\bhalf|a half|one half|a quarter|one quarter)|{slot('i', COUNT)} (?:in"
+    rf"|out of) (?:every )?{slot('n', COUNT)})"
+)
 _FRACTIONS = re.compile(
-    rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_FEW})(?:, (?:or |that is,? |i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
+    rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_FEW})(?:, (?:or |that is,? "
+    rf"|i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
     rf"(?=[),.;:]| (?:in all|in total|in number|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
 )
-_OVER = re.compile(rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed|said|agreed|voted|showed|reported)\b")
-_WHOLE_PERCENT = re.compile(rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people|respondents|participants|voters|members|children|men|women|subjects|employees|residents|households|adults|users|customers|cases|samples)\b")
+_OVER = re.compile(
+    rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women"
+    r"|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed"
+    r"|said|agreed|voted|showed|reported)\b"
+)
+_WHOLE_PERCENT = re.compile(
+    rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people"
+    r"|respondents|participants|voters|members|children|men|women|subjects|employees|residents|households"
+    r"|adults|users|customers|cases|samples)\b"
+)
 _OPEN = re.compile(
-    r"\b(?:per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
+    r"\b(?:per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
+    r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
+    r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
 )
 _CUES = (" of ", "/", " in ", "of ", "among ", " on ", " from ")
 
@@ -103,7 +142,10 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
                 yield from _too_much(sentence, match)
 
 
-_SWITCH = re.compile(r"\b(?:rose|fell|increase\w*|decrease\w*|up|down|while|whereas|but|than|grew|gained|lost|interest|yield\w*|mortgage|respectively|vs|versus|compared)\b")
+_SWITCH = re.compile(
+    r"\b(?:rose|fell|increase\w*|decrease\w*|up|down|while|whereas|but|than|grew|gained|lost|interest"
+    r"|yield\w*|mortgage|respectively|vs|versus|compared)\b"
+)
 
 
 def _share(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity, is_off: bool) -> Finding | None:
@@ -133,7 +175,11 @@ def _fits_another(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity) -> 
         for other in values:
             if one_ is other or other.value <= 0 or (one_ is a and other is b) or not one_.comparable(other):
                 continue
-            if one_.value <= other.value and abs(one_.value / other.value - p.value) <= 1.01 * p.half and other.value > 9:
+            if (
+                one_.value <= other.value
+                and abs(one_.value / other.value - p.value) <= 1.01 * p.half
+                and other.value > 9
+            ):
                 return True
     return False
 
@@ -152,8 +198,23 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         share, word, hedge = one_.value / many.value, f"{one_.text} in {many.text}", one_.hedge
     else:
         share, word = (0.5 if "half" in match["half"] else 0.25), match["half"]
-        hedge = "about" if re.search(r"\b(?:about|nearly|almost|over|than|roughly|around|some|approximately|only)\s*$", sentence.skeleton[: match.start()]) else ""
-    if not a.comparable(b) or a.value > b.value or b.value < 8 or a.value <= 0 or a.hedge or b.hedge or _SWITCH.search(match["far"]):
+        hedge = (
+            "about"
+            if re.search(
+                r"\b(?:about|nearly|almost|over|than|roughly|around|some|approximately|only)\s*$",
+                sentence.skeleton[: match.start()],
+            )
+            else ""
+        )
+    if (
+        not a.comparable(b)
+        or a.value > b.value
+        or b.value < 8
+        or a.value <= 0
+        or a.hedge
+        or b.hedge
+        or _SWITCH.search(match["far"])
+    ):
         return
     real = a.value / b.value
     if abs(real - share) <= (0.12 * share if hedge else 0.03 * share) + 1 / b.value:
@@ -166,7 +227,14 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _too_many(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     a, b = sentence.get(match, "a"), sentence.get(match, "b")
-    if a.value <= b.value or b.value < 2 or a.value > 20 * b.value or a.group == "year" or a.half != b.half or a.before.rstrip().endswith(("-", "–")):
+    if (
+        a.value <= b.value
+        or b.value < 2
+        or a.value > 20 * b.value
+        or a.group == "year"
+        or a.half != b.half
+        or a.before.rstrip().endswith(("-", "–"))
+    ):
         return
     message = f"{a.text} is more than the {b.text} {match['noun']} that it is a part of."
     yield finding_at("percent", a, message, others=[b], probability=0.9)

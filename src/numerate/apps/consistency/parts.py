@@ -27,23 +27,33 @@ _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some
 _NOUNS = r"(?: [a-z'’-]+){0,3}?"
 # Words before a total that the numbers before it add up to.
 _SUM_BEFORE = re.compile(
-    rf"\b(?:(?:for|with|or|making|giving|gives?|gave|to give|and|in|an?|the|is|was|to|which is|grand|combined|overall|joint|reaching|brings?|brought|bringing|has|have|had|his|her|its|their|is) )*"
+    r"\b(?:(?:for|with|or|making|giving|gives?|gave|to give|and|in|an?|the|is|was|to|which is|grand"
+    r"|combined|overall|joint|reaching|brings?|brought|bringing|has|have|had|his|her|its|their|is) )*"
     rf"(?:(?:total|sum|aggregate|tally)(?:s|led|ed|ling|ing)?(?: [a-z]+){{0,3}}?(?: of| to| is| was| at| by|:|,)?"
-    rf"|add(?:s|ed|ing)? (?:up )?to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to|together(?: [a-z]+){{0,4}}|combined (?:for|to|of)|between them(?: [a-z]+){{0,4}}|altogether|in all|in total|all told"
-    rf"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){{0,4}}?(?: of| to)?"
-    rf"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)"
+    r"|add(?:s|ed|ing)? (?:up )?to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to"
+    r"|together(?: [a-z]+){0,4}|combined (?:for|to|of)|between them(?: [a-z]+){0,4}|altogether|in all"
+    r"|in total|all told"
+    r"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising"
+    r"|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){0,4}?(?: of| to)?"
+    r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?"
+    r"|complete[d]?|stand|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+"
+    r"| [a-z]+ season)? (?:with|on|at)"
     rf"|to (?:obtain|get|yield|produce|form|reach|give)|yielding|producing|obtaining),? {_HEDGE}$"
 )
 # Words behind a total.
 _SUM_BEHIND = re.compile(
-    rf"(?: [a-z'’-]+){{0,3}}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b|(?:combined|overall|together)(?=[.,;)]|$))"
-    rf"(?! (?:the|an?|with|by|they)\b)"
+    r"(?: [a-z'’-]+){0,3}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b"
+    r"|(?:combined|overall|together)(?=[.,;)]|$))"
+    r"(?! (?:the|an?|with|by|they)\b)"
 )
 # What stands between a total and the parts behind it.
 _MADE_OF = re.compile(
-    rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been|had been)(?: [a-z-]+){{1,4}}?)?,?"
-    rf"(?P<how>:| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)"
-    rf"|consist(?:s|ed|ing)? of|compris(?:e|es|ed|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?|formed by|formed of|being|divided|split))"
+    rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been"
+    r"|had been)(?: [a-z-]+){1,4}?)?,?"
+    r"(?P<how>:| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken"
+    r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)"
+    r"|consist(?:s|ed|ing)? of|compris(?:e|es|ed|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?"
+    r"|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
 _IN_ALL = re.compile(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of|\btotall?ed) {_HEDGE}$")
@@ -53,21 +63,35 @@ _APPOSED = re.compile(r"^(?: [a-z'’-]+){1,5}?,(?: the)? $")
 _REST = re.compile(r"\b(?:remaining|other|rest|remainder|others)(?: \(| being)? ?$")
 """The words before the part that completes the whole."""
 _NOT = re.compile(r"(?: [a-z]+)? (?:were|was|did|had|have|are|do|does|has) not(?=[.,;)]|$)")
-_UNNAMED = re.compile(r"(?:,|\band\b|\bplus\b) (?:the|an?|his|her|its|their|several|many|some|others?|numerous|various)\b")
+_UNNAMED = re.compile(
+    r"(?:,|\band\b|\bplus\b) (?:the|an?|his|her|its|their|several|many|some|others?|numerous|various)\b"
+)
 """A further part without a number: `and the mayor`."""
-_INCLUDES = re.compile(rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for|pays for|went on|goes on) (?:the |an? |some )?$")
-_HAS = re.compile(r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with|holds?) (?:a total of |its )?$")
+_INCLUDES = re.compile(
+    rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for"
+    r"|pays for|went on|goes on) (?:the |an? |some )?$"
+)
+_HAS = re.compile(
+    r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with"
+    r"|holds?) (?:a total of |its )?$"
+)
 """`the committee (6 men, 4 women) has 10 members`"""
-_OF_TOTAL = re.compile(r"\b(?:of|among|out of|from) (?:(?:the|these|those|all|our|its|their|his|her|a total of|original|initial) )*$")
+_OF_TOTAL = re.compile(
+    r"\b(?:of|among|out of|from) (?:(?:the|these|those|all|our|its|their|his|her|a total of|original|initial) )*$"
+)
 _JOIN = re.compile(
-    r"(?:,|;|\band\b|\bplus\b|\bwhile\b|\bwith\b|\+|\bas well as\b|\bin addition to\b|\badded to\b|\bon top of\b|\bto the\b|\()"
+    r"(?:,|;|\band\b|\bplus\b|\bwhile\b|\bwith\b|\+|\bas well as\b|\bin addition to\b|\badded to\b"
+    r"|\bon top of\b|\bto the\b|\()"
 )
 _STOP = re.compile(
-    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against|per|each|between|average|respectively|to|"
-    r"until|rose|fell|ranked|aged|out of|times|up|down|but|if|by|at least|more|another|further|additional|over|record)\b|\. "
+    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
+    r"|per|each|between|average|respectively|to|"
+    r"until|rose|fell|ranked|aged|out of|times|up|down|but|if|by|at least|more|another|further|additional"
+    r"|over|record)\b|\. "
 )
 _STOP_LINK = re.compile(
-    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against|per|each|average|but|if|out of|"
+    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
+    r"|per|each|average|but|if|out of|"
     r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest|year)\b|;|\. "
 )
 MAX_PARTS = 12
@@ -108,7 +132,8 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         >>> from numerate.apps.consistency.quantities import Sentence
         >>> from numerate.reading import find
         >>> text = "He scored 14 in the first half and 17 in the second to finish with 33 points."
-        >>> [(each.total.value, [part.value for part in each.parts]) for each in totals_of(Sentence(text, 0, find(text)))]
+        >>> found = totals_of(Sentence(text, 0, find(text)))
+        >>> [(each.total.value, [part.value for part in each.parts]) for each in found]
         [(33.0, [14.0, 17.0])]
     """
     skeleton = sentence.skeleton
@@ -154,7 +179,9 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
             return
         parts.append(index)
         behind = skeleton[slots.ends[index] : slots.ends[index] + 24]
-        is_whole = is_whole or (len(parts) == 1 and behind.startswith((" of them", " of which", " of these", " of whom")))
+        is_whole = is_whole or (
+            len(parts) == 1 and behind.startswith((" of them", " of which", " of these", " of whom"))
+        )
         if len(parts) > 1 and is_whole and (_REST.search(gap) or _NOT.match(behind)):
             words = skeleton[slots.starts[at] : slots.ends[index]]
             named = skeleton[slots.starts[parts[0]] : slots.ends[index]]
@@ -169,7 +196,9 @@ def total_is_amount(total: Quantity) -> bool:
     return total.unit is not None
 
 
-def _run(sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool, how: str = "") -> Iterator[PartsAndTotal]:
+def _run(
+    sentence: Sentence, slots: _Slots, at: int, step: int, certain: bool, how: str = ""
+) -> Iterator[PartsAndTotal]:
     """The run of numbers of the total's kind on one of its sides."""
     skeleton = sentence.skeleton
     total = sentence.quantities[at]

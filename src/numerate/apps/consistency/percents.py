@@ -19,8 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Percents"]
 
-_FACTORS = ("doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third", "fifth")
+_FACTORS = (
+    "doubl",
+    "tripl",
+    "trebl",
+    "quadrupl",
+    "halv",
+    "fold",
+    "half",
+    "Half",
+    "quarter",
+    "twice",
+    "times",
+    "third",
+    "fifth",
+)
 _PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of ")
+
 
 @rules.register("percent")
 class Percents(Rule):
@@ -31,7 +46,11 @@ class Percents(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A percentage, or a word such as `doubled`, and two values."""
-        return (tally.values > 1 and (tally.percents > 0 or any(word in text for word in _FACTORS) or " of " in text and _PART.search(text) is not None))
+        return tally.values > 1 and (
+            tally.percents > 0
+            or any(word in text for word in _FACTORS)
+            or (" of " in text and _PART.search(text) is not None)
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -41,9 +41,14 @@ _BETWEEN = re.compile(
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
 _YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
-_FROM_YEARS = re.compile(rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)")
+_FROM_YEARS = re.compile(
+    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
+)
 _SHARED = re.compile(rf"(?<!from )(?<!by ){slot('a', UNIT)} (?:to|or) {slot('b', UNIT)}(?! (?:from|by))")
-_NORMAL = re.compile(rf"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])")
+_NORMAL = re.compile(
+    r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
+    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
+)
 _BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
@@ -76,12 +81,17 @@ _ENDED = re.compile(
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 _OF = r"(?: (?:of|is|was|at|being|to)|:)?"
-_LEAST = re.compile(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
-_MOST = re.compile(rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
+_LEAST = re.compile(
+    rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
+_MOST = re.compile(
+    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
 _MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
 _DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
 _DAYS = re.compile(
-    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—|-) ?(?:the )?{slot('b', DATED)}"
+    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
+    rf"|-) ?(?:the )?{slot('b', DATED)}"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
@@ -102,7 +112,23 @@ class Ranges(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A number before a smaller one, or a value and its range."""
-        return tally.falls or (tally.times > 3 and "from " in text) or (tally.values > 2 and ("ange" in text or "CI" in text or "nterval" in text or "IQR" in text or "iqr" in text or "verage" in text or "ean" in text or "edian" in text))
+        return (
+            tally.falls
+            or (tally.times > 3 and "from " in text)
+            or (
+                tally.values > 2
+                and (
+                    "ange" in text
+                    or "CI" in text
+                    or "nterval" in text
+                    or "IQR" in text
+                    or "iqr" in text
+                    or "verage" in text
+                    or "ean" in text
+                    or "edian" in text
+                )
+            )
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
@@ -128,11 +154,17 @@ class Ranges(Rule):
                 continue  # `the 1970-90s`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
-        for match in _SHARED.finditer(skeleton) if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton) else ():
+        for match in (
+            _SHARED.finditer(skeleton)
+            if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton)
+            else ()
+        ):
             a = sentence.get(match, "a")
             if a.numerals[0].shared and a.value > 0 and not a.hedge and not _is_year(a):
                 yield from self._order(sentence, match, least=1.2)
-        for match in matches(skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), _NORMAL),)):
+        for match in matches(
+            skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), _NORMAL),)
+        ):
             if sentence.get(match, "a").value > 0 and not _REVERSED.search(skeleton):
                 yield from self._order(sentence, match)
         for match in matches(skeleton, ((("age", "pp."), _AGED),)):
@@ -150,7 +182,9 @@ class Ranges(Rule):
             for match in _CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
         if ("low" in skeleton or "min" in skeleton) and ("high" in skeleton or "max" in skeleton):
-            low, high = ([sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST))
+            low, high = (
+                [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
+            )
             if len(low) == len(high) == 1 and _same(low[0], high[0]) and low[0].value > high[0].value > 0:
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
@@ -158,7 +192,9 @@ class Ranges(Rule):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             if a.value > b.value and all(re.search(r"[12]\d{3}", each.text) for each in (a, b)):
                 yield from self._order(sentence, match)
-        if len(sentence.quantities) > 2 and ("aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton):
+        if len(sentence.quantities) > 2 and (
+            "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
+        ):
             yield from self._extremes(sentence)
         for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():
             yield from self._days(sentence, match)
@@ -185,11 +221,16 @@ class Ranges(Rule):
 
     def _extremes(self, sentence: Sentence) -> Iterable[Finding]:
         """A mean below the minimum, or above the maximum."""
-        named = [[sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)] for pattern in (_LEAST, _MEAN, _MOST)]
+        named = [
+            [sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)]
+            for pattern in (_LEAST, _MEAN, _MOST)
+        ]
         if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] and named[2]):
             return
         low, mean, high = (each[0] for each in named)
-        if not (_same(low, mean) and _same(mean, high)) or any(each.hedge in ("over", "under") for each in (low, mean, high)):
+        if not (_same(low, mean) and _same(mean, high)) or any(
+            each.hedge in ("over", "under") for each in (low, mean, high)
+        ):
             return
         if low.value - low.half - mean.half <= mean.value <= high.value + high.half + mean.half:
             return

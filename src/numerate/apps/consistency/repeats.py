@@ -22,7 +22,10 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
-_ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
+_ADJECTIVE = re.compile(
+    rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
+    r"|deep|high)\b"
+)
 _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
@@ -31,12 +34,14 @@ _DONE = re.compile(
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
-    rf"\b(?P<noun>[a-z]{{3,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
+    r"\b(?P<noun>[a-z]{3,}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing"
+    r"|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
     rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers|covered|(?:is|was) home to)"
+    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers"
+    r"|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
@@ -201,7 +206,26 @@ _VAGUE = frozenset(
     ]
 )
 _ATTRIBUTE = (*sorted(_BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
-_BEGUN = ("completed", "Completed", "founded", "Founded", "established", "Established", "built", "Built", "opened", "Opened", "incorporated", "born", "Born", "founding", "completion", "opening", "establishment", "birth")
+_BEGUN = (
+    "completed",
+    "Completed",
+    "founded",
+    "Founded",
+    "established",
+    "Established",
+    "built",
+    "Built",
+    "opened",
+    "Opened",
+    "incorporated",
+    "born",
+    "Born",
+    "founding",
+    "completion",
+    "opening",
+    "establishment",
+    "birth",
+)
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
@@ -250,7 +274,7 @@ class Repeats(Rule):
 
 
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
-    """Sentences near each other with numbers of the same digits, or with the same attribute: others cannot contradict."""
+    """Sentences near each other with numbers of the same digits, or with the same attribute."""
     seen: dict[str, list[tuple[int, float]]] = {}
     found: set[int] = set()
     for index, sentence in enumerate(sentences):

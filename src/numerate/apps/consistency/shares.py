@@ -22,7 +22,8 @@ _LIST = re.compile(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
 _WHOLE = re.compile(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
+    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure"
+    r"|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
     r"|owned by|voted|vote |votes|"
     r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
     r"|market share|"
@@ -39,14 +40,19 @@ _REST = re.compile(
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
 _PLAIN = re.compile(
-    rf"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
-    rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
+    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*"
+    rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
+    rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
+    rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
 )
 _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
-_SPLIT = re.compile(rf"\b(?:split|divided|voted|vote|approved|passed|won|lost|led|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])")
+_SPLIT = re.compile(
+    r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
+    rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
+)
 _SEVERAL = re.compile(
     r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
     r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"

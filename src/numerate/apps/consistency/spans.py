@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,39 +22,61 @@ _TIME = YEAR + DATED
 _A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
-    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built|appointed|elected|commenced|introduced"
-    r"|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released|issued|planted|moved in|born|left)"
+    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built"
+    r"|appointed|elected|commenced|introduced"
+    r"|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released|issued|planted"
+    r"|moved in|born|left)"
 )
 _END = (
-    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded|abolished|discontinued|retired|left|resigned"
-    r"|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted|continued|ran|stayed|served|finally|broken up|scrapped|sold|merged)"
+    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded"
+    r"|abolished|discontinued|retired|left|resigned"
+    r"|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted|continued|ran|stayed"
+    r"|served|finally|broken up|scrapped|sold|merged)"
 )
 _PAIRS = [
-    re.compile(rf"\b(?:from|between) (?:[a-z]+ ){{0,3}}?{_A}(?P<gap>{_GAP}{{0,30}}?)(?:\b(?:to|until|till|through|and)\b|–|—|-) ?(?:[a-z]+ ){{0,3}}?{_B}"),
+    re.compile(
+        rf"\b(?:from|between) (?:[a-z]+ ){{0,3}}?{_A}(?P<gap>{_GAP}{{0,30}}?)(?:\b(?:to|until|till|through"
+        rf"|and)\b|–|—|-) ?(?:[a-z]+ ){{0,3}}?{_B}"),
     re.compile(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
-    re.compile(rf"\b{_BEGIN}\b{_GAP}{{0,30}}?\b(?:in|on|since|from) (?:[a-z]+ )?{_A}(?P<gap>{_GAP}{{0,40}}?\b{_END}\b{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
+    re.compile(
+        rf"\b{_BEGIN}\b{_GAP}{{0,30}}?\b(?:in|on|since|from) (?:[a-z]+ )?{_A}(?P<gap>{_GAP}{{0,40}}?\b{_END}\b"
+        rf"{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
 ]  # fmt: skip
 _LEAD = (
-    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all|period|span|reign|career|tenure|term"
-    r"|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run|altogether|making|a total of|whole|is|was) )*"
+    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all"
+    r"|period|span|reign|career|tenure|term"
+    r"|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run|altogether"
+    r"|making|a total of|whole|is|was) )*"
 )
 _TAIL = (
     r"(?=[.,;)]|$| (?:(?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power)\b"
-    r"|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch|spell|run|term|war|journey)\b)"
+    r"|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch"
+    r"|spell|run|term|war|journey)\b)"
 )
 _AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
 _BEFORE = re.compile(
-    rf"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
+    r"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
+    r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
     rf"{_D}(?P<far>{_GAP}{{0,45}}?),? ?$"
 )
-_LATER = re.compile(rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)(?<!\balmost)(?<!\bsome)(?:,| –|\(| and)? ?(?:just |only |exactly )?{_D} (?:later|afterwards)(?:,| –|\)|\(| \()? ?(?:in|on|until)? ?{_B}")
-_LATER_BEHIND = re.compile(rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)\b(?:in|on|until) {_B}(?:,| –| \(| -)? ?(?:just |only |exactly |a full )?{_D} (?:later|afterwards)\b")
+_LATER = re.compile(
+    rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)(?<!\balmost)(?<!\bsome)(?:,| –|\(| and)? ?(?:just |only "
+    rf"|exactly )?{_D} (?:later|afterwards)(?:,| –|\)|\(| \()? ?(?:in|on|until)? ?{_B}"
+)
+_LATER_BEHIND = re.compile(
+    rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)\b(?:in|on|until) {_B}(?:,| –| \(| -)? ?(?:just |only "
+    rf"|exactly |a full )?{_D} (?:later|afterwards)\b"
+)
 _SINCE = re.compile(
-    rf"{slot('b', _TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only |exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
+    rf"{slot('b', _TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
+    rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
+    rf"|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
 _BREAK = re.compile(
-    r"\b(?:while|whereas|but|although|which|who|whose|when|again|first|second|then|ago|every|each|per|or|experience|last|next|another|previous|more than"
-    r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison|contract|including|warranty|covered|follow|older|younger)\b"
+    r"\b(?:while|whereas|but|although|which|who|whose|when|again|first|second|then|ago|every|each|per|or"
+    r"|experience|last|next|another|previous|more than"
+    r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
+    r"|contract|including|warranty|covered|follow|older|younger)\b"
 )
 
 
@@ -99,7 +121,9 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
         for pattern in (_LATER, _LATER_BEHIND):
             for match in pattern.finditer(skeleton):
                 if not _BREAK.search(match["far"]):
-                    yield Span(sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"])
+                    yield Span(
+                        sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"]
+                    )
     if " after" in skeleton or " before" in skeleton:
         for match in _SINCE.finditer(skeleton):
             if not _BREAK.search(match["far"]):
@@ -109,9 +133,12 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                 yield Span(a, b, d, match["far"])
 
 
-_BORN = re.compile(rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}")
+_BORN = re.compile(
+    rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}"
+)
 _OF_AGE = re.compile(
-    rf"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
+    r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
+    rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
     rf"(?:[ -]years?[ -](?:old|of age))?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
 )
 _OTHER_EVENT = re.compile(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")

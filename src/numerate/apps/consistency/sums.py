@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
-from numerate.apps.consistency.closed import closed_added, closed_rest
+from numerate.apps.consistency.closed_counts import closed_added, closed_rest
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -172,7 +172,9 @@ class Sums(Rule):
     def _sum(
         self, sentence: Sentence, total: Quantity, parts: list[Quantity], words: str, named: str, share_unit: bool
     ) -> Iterable[Finding]:
-        if not _may_add(parts, total, share_unit=share_unit) or total.value < max(_value(part, total) or part.value for part in parts):
+        if not _may_add(parts, total, share_unit=share_unit) or total.value < max(
+            _value(part, total) or part.value for part in parts
+        ):
             return
         if _OPEN.search(_COMPLETE.sub("", named)):
             return

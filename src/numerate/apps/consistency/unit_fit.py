@@ -68,9 +68,13 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "frequency": (r"\bfrequency" + _IS, frozenset({"frequency", "time", "energy", "length"}), "a frequency"),
     "storage": (
         r"\bcapacity" + _IS,
-        frozenset({"volume", "mass", "energy", "power", "data", "time", "current", "speed", "force", "area"}), "a capacity",
+        frozenset({"volume", "mass", "energy", "power", "data", "time", "current", "speed", "force", "area"}),
+        "a capacity",
     ),
-    "rain": (r"\b(?:rainfall|precipitation|snowfall)" + _IS, frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain"),
+    "rain": (
+        r"\b(?:rainfall|precipitation|snowfall)" + _IS,
+        frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
+    ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -154,7 +158,9 @@ class UnitFit(Rule):
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
-        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(sentence.skeleton, match.end(slot_name)):
+        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(
+            sentence.skeleton, match.end(slot_name)
+        ):
             return
         message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
         yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)
