@@ -44,7 +44,7 @@ _MOVED = (
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
     r"|lower|fewer|smaller|below"
-    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down"
+    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
@@ -57,7 +57,7 @@ _BEHIND = re.compile(
 _OTHER = re.compile(
     r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
-    r"|rates|yield|interest|another|further|both|including|for every|every)\b|;"
+    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|for every|every)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -237,7 +237,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
-_THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below)\b")
+_THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
 
 def _in_one_unit(values: list[Quantity]) -> list[float] | None:
@@ -260,7 +260,8 @@ def _in_one_unit(values: list[Quantity]) -> list[float] | None:
 _SPAN_CUE = re.compile(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
     r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
-    r"|after|i\.e\.,?|that is,?|or|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+    r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
+    r"|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
 _NOT_SPAN = re.compile(

@@ -15,7 +15,8 @@ _DASHED = rf"\({_A} ?[–—-] ?{_B}\)"
 _AGED = r"(?:at the age of|aged|at age|at)"
 LIVES = [
     (("turned",), re.compile(
-        rf"\bborn in {_A}(?P<between>{_NO_TIME}{{0,40}}?)\bturned {slot('d', COUNT)} in {_B}")),
+        rf"\b(?:born|released|founded|opened|built|launched|established|formed|made) in {_A}"
+        rf"(?P<between>{_NO_TIME}{{0,40}}?)\bturn(?:ed|s) {slot('d', COUNT)} in {_B}")),
     (("dying", "died", "dies"), re.compile(
         rf"\bfrom {_A} to {_B},? (?:and |when [a-z]+ )?(?:dying|died|dies) {_AGED} {slot('d', COUNT)}")),
     (("founded", "established"), re.compile(

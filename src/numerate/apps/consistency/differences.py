@@ -50,6 +50,7 @@ _SPANS = (
     "age ",
     "born",
     "died",
+    "turn",
     "founded",
     "established",
 )

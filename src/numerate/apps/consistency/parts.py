@@ -32,7 +32,7 @@ _SUM_BEFORE = re.compile(
     rf"(?:(?:total|sum|aggregate|tally)(?:s|led|ed|ling|ing)?(?: [a-z]+){{0,3}}?(?: of| to| is| was| at| by|:|,)?"
     r"|add(?:s|ed|ing)? (?:up )?to|sum(?:s|med|ming)? (?:up )?to|amount(?:s|ed|ing)? to"
     r"|together(?: [a-z]+){0,4}|combined (?:for|to|of)|between them(?: [a-z]+){0,4}|altogether|in all"
-    r"|in total|all told"
+    r"|in total|all told|all"
     r"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising"
     r"|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){0,4}?(?: of| to)?"
     r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?"
@@ -71,6 +71,7 @@ _INCLUDES = re.compile(
     rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for"
     r"|pays for|went on|goes on) (?:the |an? |some )?$"
 )
+_ALL = re.compile(r"; (?=together\b|all $)")
 _HAS = re.compile(
     r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with"
     r"|holds?) (?:a total of |its )?$"
@@ -214,8 +215,10 @@ def _run(
         each = sentence.quantities[index]
         if slots.kinds[index] not in _NUMBER or not (each.comparable(total) or _is_kin(each, total)):
             break
+        if parts and (sentence.quantities[parts[-1]].unit is None) != (each.unit is None):
+            break  # `two sons, who got 300 acres and 450 acres`
         if last == at:
-            if step < 0 and _STOP_LINK.search(gap.replace("; together", ", together")):
+            if step < 0 and _STOP_LINK.search(_ALL.sub(", ", gap)):
                 break
         elif _STOP.search(gap) or not _JOIN.search(gap):
             break

@@ -45,9 +45,10 @@ _PER = re.compile(
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
 )
 _GROUPS = re.compile(
-    rf"{slot('n', COUNT)}(?: equal| full| whole)? (?P<thing>[a-z-]+s) of {slot('m', COUNT)}(?P<item> [a-z]+"
-    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', COUNT)}(?P<noun> [a-z]+)?(?P<tail> in all| in total"
-    r"| altogether| all told)?"
+    rf"{slot('n', COUNT)}(?: equal| full| whole)? (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    r"k|giv|hold|contain|or |that )[a-z]+"
+    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
+    r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
 _INTO = re.compile(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
@@ -118,7 +119,7 @@ class Products(Rule):
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
                     yield from _sized(sentence, match)
-        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed")) or any(
+        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")) or any(
             "/" in (each.unit or "") for each in quantities
         ):
             for match in _PER.finditer(skeleton):
@@ -185,7 +186,8 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     n, m, t = (sentence.get(match, name) for name in "nmt")
     cue = match["tail"] is not None or re.search(
-        r"\b(?:make|makes|making|hold|holds|give|gives|giving|total\w*|or|i\.e\b|that is)\b|=|\($", match["gap"]
+        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is)\b|=|\($",
+        match["gap"],
     )
     same = match["item"] is None or match["noun"] is None or _stem(match["item"]) == _stem(match["noun"])
     if (
@@ -193,13 +195,14 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or not same
         or _MORE.search(match["gap"])
         or n.value < 2
-        or m.value < 2
+        or (m.unit is None and m.value < 2)
+        or not m.comparable(t)
         or n.hedge
         or m.hedge
-        or t.value < max(n.value, m.value)
+        or t.value < (m.value if m.unit is not None else max(n.value, m.value))
     ):
         return
-    yield from _found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {plain(m.value)}", [n, m])
+    yield from _found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -281,7 +284,7 @@ def _quotient(x: Quantity, y: Quantity, z: Quantity, match: re.Match[str]) -> fl
         return None
     if z.unit and z.unit.endswith("/(100*km)") and y.unit == "km" and x.unit == z.unit.split("/")[0]:
         return 100 * x.value / y.value
-    whole, _, part = (z.unit or "").partition("/")
+    whole, _, part = ("", "", "min") if z.unit == "wpm" else (z.unit or "").partition("/")
     if part and y.unit == part and (x.unit or "") == whole:
         return x.value / y.value
     per = _UNIT_OF_Z.match(match.string, match.end("z"))

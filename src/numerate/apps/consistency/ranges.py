@@ -53,7 +53,7 @@ _BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
     rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
-    rf"(?:an? )?)?[{PERCENT}][\ue100-\uf8ff] )?{_INTERVAL}"
+    rf"(?:an? )?)?(?:[{PERCENT}][\ue100-\uf8ff] )?)?{_INTERVAL}"
 )
 _CENTRE = re.compile(
     rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "

@@ -19,7 +19,9 @@ from numerate.apps.consistency.formulas import (
     quotient_of,
     running_total,
     scaled_by,
+    sum_from_top,
     sum_of,
+    weighted,
 )
 from numerate.apps.consistency.table_numbers import header_unit
 from numerate.numerals.unit_factors import converted
@@ -34,28 +36,37 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = re.compile(
-    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|born|first|departure|founded|established)\b",
+    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = re.compile(
-    r"\b(?:high|upper|max|maximum|to|end|until|closed|close|died|last|arrival|dissolved)\b", re.IGNORECASE
+    r"\b(?:high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
+    re.IGNORECASE,
 )
 _PAIRS = [
     ("low", "high"), ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
     ("start", "end"), ("begin", "end"), ("opened", "closed"), ("open", "close"), ("born", "died"), ("first", "last"),
     ("founded", "dissolved"), ("established", "dissolved"),
 ]  # fmt: skip
+_ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
+"""Ends that have a difference, of which either may be the larger."""
 _CHANGE = re.compile(
     r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
 )
 _LENGTH = re.compile(
-    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread)\b", re.IGNORECASE
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken)\b",
+    re.IGNORECASE,
 )
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
 _RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
 _TAKEN = re.compile(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
 _GIVEN = re.compile(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_WON = re.compile(r"w|won|wins", re.IGNORECASE)
+_DRAWN = re.compile(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
+_LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
+_DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
+_PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
@@ -95,13 +106,14 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = {name[a]} x {name[b]}"
                 yield Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
     yield from _down_the_rows(table, likely, columns)
+    yield from _known_by_name(table, columns)
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
             blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
             wrap = 1440.0 if table.is_clock(a) and table.is_clock(b) else 0.0
             text = f"{name[target]} = {name[b]} - {name[a]}"
             if not (table.is_year(target) and not blur):
-                told = _LENGTH.search(name[target]) is not None and is_span(name[a], name[b])
+                told = _LENGTH.search(name[target]) is not None and is_span(name[a], name[b], ordered=False)
                 told = told or _is_profit(name[a], name[b], name[target])
                 formula = difference_of(a, b, blur, wrap)
                 yield Candidate("difference", target, (a, b), text, formula, blur, told)
@@ -124,10 +136,38 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
             yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
 
 
-def is_span(one: str, other: str) -> bool:
-    """Whether two columns are the begin and the end of something."""
+def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Relations that only the names tell: points of a league table, and percentages of a number in the name."""
+    name = table.header
+    won = [each for each in columns if _WON.fullmatch(name[each].strip())]
+    drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
+    for target in columns:
+        # Points may be taken off or given as a bonus: the caption says so.
+        is_league = _LEAGUE.fullmatch(name[target].strip()) and not _DEDUCTED.search(table.document.caption)
+        if is_league and len(won) == len(drawn) == 1:
+            for worth in (3.0, 2.0):
+                text = f"{name[target]} = {worth:.0f} x {name[won[0]]} + {name[drawn[0]]}"
+                yield Candidate(
+                    "points", target, (won[0], drawn[0]), text, weighted(won[0], worth, drawn[0]), is_told=True
+                )
+        share = _PERCENT_OF.search(name[target])
+        if share is None or float(share[1]) == 0:
+            continue
+        for source in columns:
+            if source != target and not table.is_percent(source) and not table.is_year(source):
+                text = f"{name[target]} = 100 x {name[source]} / {share[1]}"
+                exact = weighted(source, 100 / float(share[1]), None)
+                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
+
+
+def is_span(one: str, other: str, *, ordered: bool = True) -> bool:
+    """Whether two columns are the begin and the end of something; `ordered`: the begin is never above the end."""
     low, high = _LOW.search(one), _HIGH.search(other)
-    return low is not None and high is not None and (low[0].lower(), high[0].lower()) in _PAIRS
+    return (
+        low is not None
+        and high is not None
+        and (low[0].lower(), high[0].lower()) in (_PAIRS if ordered else _PAIRS + _ENDS)
+    )
 
 
 def _is_profit(less: str, whole: str, target: str) -> bool:
@@ -165,6 +205,8 @@ def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) ->
             if running:
                 text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
                 yield Candidate("running", target, (source,), text, running_total(source, target), is_told=True)
+                # A wrong running total breaks two steps, but only one sum from the top.
+                yield Candidate("running", target, (source,), text, sum_from_top(source, target), is_told=True)
                 continue
             for back in (1, -1):
                 row = "last" if back == 1 else "next"

@@ -349,7 +349,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
             # A word far away speaks of something else.
-            contrast = any(match.start() - 45 <= at <= match.end() + 35 for at in contrasts)
+            contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts)
             key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])

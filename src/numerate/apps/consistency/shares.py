@@ -49,6 +49,7 @@ _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
+_FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
 _SPLIT = re.compile(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
@@ -89,9 +90,11 @@ class Shares(Rule):
         slack = sum(2 * part.half for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
+        # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.
         # `60% go by car, 45% by bus and the rest on foot`: the rest is less than nothing.
         is_whole = (
             _REST.search(skeleton, match.start()) is not None
+            or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
             or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
         )
