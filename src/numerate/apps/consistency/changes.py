@@ -97,7 +97,7 @@ def _blur(quantity: Quantity) -> float:
         return quantity.slack
     if quantity.unit is None:
         return 0.0 if quantity.value < 1000 else min(quantity.last_place / 2, 0.005 * quantity.value)
-    return 0.25 if quantity.group == "money" else 0.5
+    return min(0.25, 0.01 * quantity.value) if quantity.group == "money" else 0.5
 
 
 def _explained(sentence: Sentence, change: Change, fits: Callable[[Quantity, Quantity], bool]) -> bool:

@@ -49,7 +49,7 @@ _MORE = (
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
     rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
-    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \(|,) {_HEDGE})[+−-]?$"
+    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
 )
 _BEHIND = re.compile(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"

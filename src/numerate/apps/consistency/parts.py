@@ -153,8 +153,9 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         if cued and at > 1:
             yield from _run(sentence, slots, at, -1, True)
         if at + 2 < len(kinds):
-            if _OF_TOTAL.search(before) or _APPOSED.match(behind):
-                yield from _completed(sentence, slots, at, _OF_TOTAL.search(before) is not None)
+            includes = _INCLUDES.match(behind) is not None
+            if _OF_TOTAL.search(before) or _APPOSED.match(behind) or includes:
+                yield from _completed(sentence, slots, at, includes or _OF_TOTAL.search(before) is not None)
             made = _MADE_OF.match(behind)
             if made is not None:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)

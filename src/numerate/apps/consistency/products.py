@@ -31,7 +31,7 @@ _EACH = re.compile(
 )
 _SUM_CUE = re.compile(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|="
+    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|="
     r"|^, $|^: $|^ \($"
 )
 _MORE = re.compile(

@@ -36,7 +36,8 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = re.compile(
-    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure|founded|established)\b",
+    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
+    r"|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = re.compile(

@@ -73,7 +73,8 @@ _SINCE = re.compile(
     rf"|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
 _BREAK = re.compile(
-    r"\b(?:while|whereas|but|although|which|who|whose|when|again|first|second|then|ago|every|each|per|or"
+    r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
+    r"|first|second|then|ago|every|each|per|or"
     r"|experience|last|next|another|previous|more than"
     r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
     r"|contract|including|warranty|covered|follow|older|younger)\b"

@@ -106,6 +106,8 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
+_SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
+_PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
 _ADJECTIVES = re.compile(rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)")
 _PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
@@ -262,6 +264,13 @@ def _rounding(total: Quantity, slacks: list[float]) -> float:
     return _slack(total) + min(sum(slacks), 1.7 * math.sqrt(sum(each * each for each in slacks)))
 
 
+def _is_placed(parts: str) -> bool:
+    """Whether three or more parts each are from, in or at something: a thing comes from one place only."""
+    words = _SLOT.split(parts)[1:]
+    places = [_PLACE.match(each) for each in words]
+    return len(words) > 2 and all(places) and len({each[1] for each in places if each}) == 1
+
+
 def _exclusive(parts: str, whole: str | None = None) -> bool:
     """Whether the parts exclude each other by their words: men and women, correct and incorrect.
 
@@ -275,7 +284,7 @@ def _exclusive(parts: str, whole: str | None = None) -> bool:
     others = set(re.findall(r"[a-z]+", whole or ""))
     if any(len(words & some) > 1 and not others & some for some in _CLASSES):
         return True
-    if whole is None and _SAME_PLACE.search(parts):
+    if whole is None and (_SAME_PLACE.search(parts) or _is_placed(parts)):
         return True
     # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
     if whole and _ADJECTIVES.fullmatch(parts.strip()) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
