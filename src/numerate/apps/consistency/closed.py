@@ -6,6 +6,7 @@ not matter: the three numbers belong together. So these tests look at the words 
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,14 @@ def context_of(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
     text = sentence.text
     start, end = quantity.start - sentence.offset, quantity.end - sentence.offset
     return text[max(0, start - 40) : start].lower(), text[end : end + 40].lower()
+
+
+def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:
+    """Whether two of the values are a range: `may buy 140 to 190 more`."""
+    for one, other in itertools.pairwise(values):
+        if sentence.between(one, other).strip() in ("to", "-", "–", "—", "or") and "from" not in one.before:
+            return True
+    return False
 
 
 def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
@@ -211,6 +220,8 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     values = values_of(sentence)
     if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
         return
+    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
+        return
     sizes = _in_one_unit(values)
     if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
         return
@@ -237,6 +248,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_SIZES = re.compile(r"\b(?:wide|long|length|width)\b")
 _THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
 

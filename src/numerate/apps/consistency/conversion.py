@@ -79,6 +79,8 @@ class Conversion(Rule):
 def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
         return None
+    if "nm" in (one_.unit, other.unit) and {one_.unit, other.unit} & {"km", "mi", "m"}:
+        return None  # nautical miles
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
     if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.numerals[0].power == 0:
         return None  # `3 250 metres` may be two numbers

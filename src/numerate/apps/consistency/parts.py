@@ -50,13 +50,15 @@ _SUM_BEHIND = re.compile(
 _MADE_OF = re.compile(
     rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been"
     r"|had been)(?: [a-z-]+){1,4}?)?,?"
-    r"(?P<how>:| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken"
+    r"(?P<how>:(?= )| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken"
     r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)"
     r"|consist(?:s|ed|ing)? of|compris(?:e|es|ed|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?"
     r"|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
-_IN_ALL = re.compile(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of|\btotall?ed) {_HEDGE}$")
+_UNCOUNTED = re.compile(r"(?:,|\band) an? [a-z]+")
+_IN_ALL = re.compile(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")
+_PLURAL = re.compile(r"[a-z]{2,}s\b|\b(?:people|men|women|children)\b")
 _ITEM = re.compile(r"\b(?:including|and|with|plus|as well as|or) $|, $")
 _APPOSED = re.compile(r"^(?: [a-z'’-]+){1,5}?,(?: the)? $")
 """`15 people, 9 women and 6 men`: only the words of the parts tell that they are all."""
@@ -161,7 +163,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)
             elif total_is_amount(sentence.quantities[at]) and _INCLUDES.match(behind):
                 yield from _run(sentence, slots, at, 1, True, "most")
-            elif _IN_ALL.search(before) and "," in behind:
+            elif _IN_ALL.search(before) and "," in behind and _PLURAL.search(behind) and not _STOP_LINK.search(behind):
                 yield from _run(sentence, slots, at, 1, True)
             elif _APPOSED.match(behind) and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
@@ -223,6 +225,8 @@ def _run(
                 break
         elif _STOP.search(gap) or not _JOIN.search(gap):
             break
+        elif _UNCOUNTED.search(gap):
+            return  # a part without a number
         parts.append(index)
         last = index
         index += step

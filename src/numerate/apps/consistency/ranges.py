@@ -150,8 +150,8 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
-            if _is_year(a):
-                continue  # `the 1970-90s`
+            if _is_year(a) or _BC.search(skeleton):
+                continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
         for match in (

@@ -50,6 +50,7 @@ _OPPOSED = re.compile(
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
 _FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
+_OF_WHAT = re.compile(rf"{_P} of ")
 _SPLIT = re.compile(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
@@ -98,6 +99,8 @@ class Shares(Rule):
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
             or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
         )
+        if len(_OF_WHAT.findall(skeleton)) > 1:
+            return  # each is a share of something else
         if not is_whole or _SEVERAL.search(skeleton):
             return
         # A total among the parts, or a part of a part.
