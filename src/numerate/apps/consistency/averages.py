@@ -87,7 +87,7 @@ class Averages(Rule):
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
-        if len(values) == len(sentence.quantities) == 3 and _PER.match(skeleton):
+        if len(values) == len(sentence.quantities) == 3 and " to " not in skeleton and _PER.match(skeleton):
             yield from _shared_out(values, skeleton)
 
 
@@ -102,7 +102,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or (z.unit and parts[-1].unit not in (None, z.unit))
     ):
         return
-    if len(parts) < 2 or any(part.value <= 0 for part in parts):
+    if len(parts) < 2 or any(part.value <= 0 for part in parts) or (parts[0].unit and not parts[-1].unit):
         return
     low, high = min(part.value for part in parts), max(part.value for part in parts)
     mean = sum(part.value for part in parts) / len(parts)
@@ -205,6 +205,8 @@ class ListCounts(Rule):
         for match in _COLON.finditer(sentence.skeleton):
             items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
             last = items[-1].split(" and ")
+            if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
+                continue  # something else stands behind the last comma
             if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(
@@ -217,11 +219,8 @@ class ListCounts(Rule):
                 or match["items"].count(" and ") > 1
             ):
                 continue
-            counts = (
-                {len(items)}
-                if len(last) == 1
-                else {len(items) - 1 + len(last)} | ({len(items)} if ", and " in match["items"] else set())
-            )
+            # `Trinidad and Tobago` may be one item.
+            counts = {len(items), len(items) - 1 + len(last)} if len(items) > 1 else {len(last)}
             yield from _counted(sentence, match, counts)
 
 

@@ -96,7 +96,7 @@ _LEAD_IN = (
     r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by) )*"
 )
 _AFTER = re.compile(
-    rf"(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|:)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
+    rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
     rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
     r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all)))"
 )
@@ -147,8 +147,10 @@ _BREAK = re.compile(
     r"|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
     r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among"
     r"|each"
-    r"|on sales|in line|index|ahead|expected|forecast)\b|\. "
+    r"|on sales|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead"
+    r"|expected|forecast)\b|\. "
 )
+_BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = re.compile(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
     r"|respectively|than)\b|\. "
@@ -223,6 +225,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
     a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
     before = skeleton[max(0, pair.start() - 110) : pair.start()]
     found, is_way = False, pair[0].startswith(("from", "to"))
+    if not is_way and _BASE.search(before):
+        return  # `rose 9 % from 10 in December, compared with 13`
     if not is_way and a.group == "percent":
         return  # `growth of 2 %, against 5 % and 1.5 %`
     for pattern in () if only_after else (_BEFORE, _BEFORE_BARE):
@@ -238,7 +242,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
         change = _change(sentence, match, a, b)
-        if match["bare"] != ", " or (change.c is not None and change.c.group == "percent"):
+        joined = match["bare"] == ", " or (match["bare"] == "or " and match[0].startswith(" or "))
+        if not joined or (change.c is not None and change.c.group == "percent"):
             yield change
     if only_after:
         return

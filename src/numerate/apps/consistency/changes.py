@@ -29,6 +29,8 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if a.start == b.start or (c is not None and c.start in (a.start, b.start)) or not _alike(a, b):
         return None
+    if any(_is_joined(sentence, each) for each in (a, b)):
+        return None  # scores and fractions: `5-3`, `11/32`
     if change.factor is not None:
         return _factor(change)
     if c is None:
@@ -42,6 +44,14 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     if c.unit is None and 0 < c.value < 1 and c.text[:1].isalpha():
         return _percent(sentence, change)
     return _difference(sentence, change)
+
+
+def _is_joined(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether a dash or slash joins it to another number."""
+    text, start, end = sentence.text, quantity.start - sentence.offset, quantity.end - sentence.offset
+    before, behind = text[max(0, start - 2) : start], text[end : end + 2]
+    is_after = before[-1:] in ("-", "–", "/") and before[:1].isdecimal()
+    return is_after or (behind[:1] in ("-", "–", "/") and behind[1:].isdecimal()) or "/" in quantity.numerals[0].text
 
 
 def _alike(a: Quantity, b: Quantity) -> bool:
@@ -183,7 +193,7 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
     if exact and a.unit is None and b.unit is None:
         slack = max(each.last_place for each in (a, b, d)) / 2 if min(a.value, b.value) >= 1000 else 0.0
         slack = 0.0 if slack < 50 else slack / 1.01
-    if abs(real - d.value) <= slack * 1.0001 or real == 0:
+    if abs(real - d.value) <= slack * 1.0001 or real == 0 or not 0.05 < a.value / b.value < 20:
         return None
     if d.value > 4 * real or real > 5 * d.value:
         return None  # it is about something else

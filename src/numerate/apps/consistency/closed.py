@@ -56,7 +56,8 @@ _BEHIND = re.compile(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
 )
 _OTHER = re.compile(
-    r"\b(?:while|whereas|but|although|respectively|per|same-store|excluding|adjusted|each|year-to-date"
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
+    r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
     r"|highest|lowest|record|rates|yield|interest|another|further|both|including|for every|every)\b|;"
 )
@@ -248,7 +249,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
-_SIZES = re.compile(r"\b(?:wide|long|length|width)\b")
+_SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
 _THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
 
@@ -275,6 +276,7 @@ _SPAN_CUE = re.compile(
     r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
     r"|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
+_SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
 _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"

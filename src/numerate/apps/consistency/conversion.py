@@ -94,6 +94,8 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     # `6 weeks (42 days)` is a conversion, `3 days (12 hours)` says how long each took.
     if dimension_name(one_.unit) == "time" and not mixed and values and not 0.6 < other.value / values[0] < 1.7:
         return None
+    if one_.hedge == "over" and values and 1 <= other.value / values[0] < 1.25 and dimension_name(one_.unit) == "time":
+        return None  # `over four hours (288 minutes)`
     temperature = dimension_name(one_.unit) == "temperature"
     if temperature:
         values += converted(one_.value, one_.unit, other.unit, difference=True)

@@ -136,7 +136,11 @@ class Differences(Rule):
     def _age(self, sentence: Sentence, a: Quantity, b: Quantity, d: Quantity) -> Iterable[Finding]:
         days, blur = _days_between(a, b)
         years = days / _YEAR_DAYS
-        if not 0 < years < 2000 or d.hedge or abs(years - d.value) <= 1.01 + blur / _YEAR_DAYS / 400:
+        if (
+            not 0 < years < 2000
+            or d.hedge
+            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
+        ):
             return
         meant = int(years) if blur < 40 else round(years)
         message = f"From {a.text} to {b.text} are {meant} years, not {d.text}."

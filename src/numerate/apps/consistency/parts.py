@@ -163,7 +163,13 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)
             elif total_is_amount(sentence.quantities[at]) and _INCLUDES.match(behind):
                 yield from _run(sentence, slots, at, 1, True, "most")
-            elif _IN_ALL.search(before) and "," in behind and _PLURAL.search(behind) and not _STOP_LINK.search(behind):
+            elif (
+                _IN_ALL.search(before)
+                and not _has_larger(sentence, at)
+                and "," in behind
+                and _PLURAL.search(behind)
+                and not _STOP_LINK.search(behind)
+            ):
                 yield from _run(sentence, slots, at, 1, True)
             elif _APPOSED.match(behind) and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
@@ -195,6 +201,15 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
             return
 
 
+def _has_larger(sentence: Sentence, at: int) -> bool:
+    """Whether a larger number of the same kind stands before: then the total is a part itself."""
+    total = sentence.quantities[at]
+    return any(
+        each.comparable(total) and each.value > total.value and each.group == total.group
+        for each in sentence.quantities[:at]
+    )
+
+
 def total_is_amount(total: Quantity) -> bool:
     """Whether the total is an amount of money or has a unit: its parts cannot overlap, as those of people can."""
     return total.unit is not None
@@ -220,10 +235,12 @@ def _run(
             break
         if parts and (sentence.quantities[parts[-1]].unit is None) != (each.unit is None):
             break  # `two sons, who got 300 acres and 450 acres`
+        if each.unit is None and each.value < 1:
+            return  # `one third-level college`
         if last == at:
             if step < 0 and _STOP_LINK.search(_ALL.sub(", ", gap)):
                 break
-        elif _STOP.search(gap) or not _JOIN.search(gap):
+        elif "×" in gap or (")" in gap and "(" not in gap and step > 0) or _STOP.search(gap) or not _JOIN.search(gap):
             break
         elif _UNCOUNTED.search(gap):
             return  # a part without a number

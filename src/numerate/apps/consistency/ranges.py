@@ -44,7 +44,7 @@ _YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b
 _FROM_YEARS = re.compile(
     rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
 )
-_SHARED = re.compile(rf"(?<!from )(?<!by ){slot('a', UNIT)} (?:to|or) {slot('b', UNIT)}(?! (?:from|by))")
+_SHARED = re.compile(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
 _NORMAL = re.compile(
     r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
     rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
@@ -150,7 +150,7 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
-            if _is_year(a) or _BC.search(skeleton):
+            if _is_year(a) or a.unit == "s" or _BC.search(skeleton):
                 continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
@@ -174,7 +174,9 @@ class Ranges(Rule):
                 yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
             for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
-                if len(sentence.get(match, "b").text) == len(sentence.get(match, "a").text):  # no `1998–99`
+                if " back " not in skeleton and len(sentence.get(match, "b").text) == len(
+                    sentence.get(match, "a").text
+                ):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
