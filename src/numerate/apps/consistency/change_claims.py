@@ -150,6 +150,7 @@ _BREAK = re.compile(
     r"|on sales|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead"
     r"|expected|forecast)\b|\. "
 )
+_OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
 _BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = re.compile(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
@@ -241,6 +242,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             break
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        if match["w4"] and _OTHER_BASE.match(skeleton, match.end()):
+            return  # `fell from 18 to 7, 5 below normal`
         change = _change(sentence, match, a, b)
         joined = match["bare"] == ", " or (match["bare"] == "or " and match[0].startswith(" or "))
         if not joined or (change.c is not None and change.c.group == "percent"):

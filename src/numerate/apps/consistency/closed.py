@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.quantities import PERCENT, one
 from numerate.numerals.unit_factors import converted, dimension_name
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ _OTHER = re.compile(
     r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
     r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
-    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|for every|every)\b|;"
+    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
+    r"|normal|usual|for every|every)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -73,8 +75,8 @@ def context_of(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
 
 def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:
     """Whether two of the values are a range: `may buy 140 to 190 more`."""
-    for one, other in itertools.pairwise(values):
-        if sentence.between(one, other).strip() in ("to", "-", "–", "—", "or") and "from" not in one.before:
+    for first, second in itertools.pairwise(values):
+        if sentence.between(first, second).strip() in ("to", "-", "–", "—", "or") and "from" not in first.before:
             return True
     return False
 
@@ -134,8 +136,9 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
 
 
+_CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)"
 _CHARGE = re.compile(
-    r"\b(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)\b"
+    rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
 _TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""

@@ -37,7 +37,7 @@ LIVES = [
 CLOCKS = [
     re.compile(
         rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
-        rf"(?! (?:before|ago|earlier|break|away|notice|delay|late\b))"
+        rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     re.compile(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "
