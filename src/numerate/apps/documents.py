@@ -154,7 +154,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     for match in _END.finditer(text):
         end = match.end()
         mark = match.start() + 1
-        if text[match.start()] == "." and _ABBREVIATION.search(text[max(0, mark - 12) : mark]) and end < len(text):
+        # Abbreviations are short: most sentences end with a longer word.
+        word = text[max(0, mark - 7) : mark - 1]
+        may_be_short = text[match.start()] == "." and end < len(text) and not (len(word) == 6 and word.isalpha())
+        if may_be_short and _ABBREVIATION.search(text[max(0, mark - 12) : mark]):
             continue
         spans.append((start, end))
         start = end

@@ -23,7 +23,10 @@ MIN_TEXT = 4096
 # Items have one or two digits: three may be a group of thousands, four a year. Letters as separators make codes. The
 # separators `(`, `e+` and `+-` hardly occur in real lists; they limit the cost of adversarial texts. Dense text that is
 # not regular is read by the loop in `standard`.
-_RUN = re.compile(r"(?<![\d.,:/'])(?<!(?<!\+)-)[0-9]{1,2}+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?>[0-9]{1,2}+\1){62,}+")
+# It begins with a digit, and looks back from behind it, so that the search jumps from digit to digit.
+_RUN = re.compile(
+    r"[0-9](?<![\d.,:/'][0-9])(?<!(?<!\+)-[0-9])[0-9]?+([ (%]|\+-|e\+?|[a-df-rt-uwyz])(?>[0-9]{1,2}+\1){62,}+"
+)
 
 
 def next_run(text: str, position: int) -> tuple[int, int, str]:

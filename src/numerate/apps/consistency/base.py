@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
@@ -25,14 +26,16 @@ class Rule:
     """A rule of consistency; each method has findings of its own.
 
     Attributes:
-        least: Numerals that a sentence must have.
         title: A few words for reports.
         help: One sentence that says what the rule compares.
     """
 
-    least: ClassVar[int] = 2
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Whether a sentence with these numbers may have a finding; looked at before anything is made of it."""
+        return tally.values > 1
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Findings of one sentence."""

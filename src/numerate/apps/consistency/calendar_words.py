@@ -23,6 +23,7 @@ _NAMES = [
     "november",
     "december",
 ]
+_NUMBERS = {name[:3]: index for index, name in enumerate(_NAMES, 1)}
 MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?"
     r"|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"
@@ -60,7 +61,7 @@ def month_number(name: str) -> int:
         >>> month_number("Sept."), month_number("May")
         (9, 5)
     """
-    return next(index for index, each in enumerate(_NAMES, 1) if each[:3] == name[:3].lower())
+    return _NUMBERS[name[:3].lower()]
 
 
 def days_in_month(month: int, year: int | None) -> int:

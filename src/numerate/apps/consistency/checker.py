@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ class ConsistencyChecker:
     def __init__(self, ignore: Iterable[str] = ()) -> None:
         left_out = {rules.name_of(name) for name in ignore if name in rules}
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
-        some = self._with("sentence")
-        self._by_count = [[rule for rule in some if rule.least <= count] for count in range(4)]
+        self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
 
     def check(self, document: Document) -> list[Finding]:
@@ -53,10 +53,17 @@ class ConsistencyChecker:
     def _of_text(self, document: Document) -> Iterator[Finding]:
         sentences = list(sentences_of(document))
         for sentence in sentences:
-            for rule in self._by_count[min(len(sentence.numerals), 3)]:
-                yield from rule.sentence(sentence)
+            yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
             yield from rule.passage(sentences)
+
+    def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
+        tally, text = tally_of(sentence.numerals), sentence.text
+        if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
+            return  # a lone year: most sentences
+        for rule in self._sentence_rules:
+            if rule.wants(tally, text):
+                yield from rule.sentence(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
         from numerate.apps.consistency.table_numbers import table_of
@@ -70,10 +77,9 @@ class ConsistencyChecker:
                 if len(cell) < 25 or not _DIGIT.search(cell) or not _WORDY.search(cell):
                     continue
                 sentence = Sentence(cell[:MAX_SENTENCE], 0, reader.find(cell[:MAX_SENTENCE]))
-                for rule in self._by_count[min(len(sentence.numerals), 3)]:
-                    for found in rule.sentence(sentence):
-                        key = document.header[index] if index < len(document.header) else None
-                        yield replace(found, cell=(row + document.first_row, index), key=key)
+                for found in self._of_sentence(sentence):
+                    key = document.header[index] if index < len(document.header) else None
+                    yield replace(found, cell=(row + document.first_row, index), key=key)
 
     def _with(self, method: str) -> list[Rule]:
         return [rule for rule in self.rules.values() if getattr(type(rule), method) is not getattr(Rule, method)]

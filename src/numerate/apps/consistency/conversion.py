@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
-from numerate.apps.consistency.quantities import ANY, UNIT, one
+from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Conversion"]
@@ -29,6 +31,12 @@ _OR = re.compile(
     rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
+_MONEY = re.compile(
+    rf"{slot('a', MONEY)}(?P<how> |, or |, i\.e\.,? |, that is,? | = "
+    rf"| or )(?:\()?{slot('b', MONEY)}(?=[).,;]| (?:was|were|is|are|for|in (?!the|20|19)|has|had|and|to)\b"
+    r"|$)"
+)
+_EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
 _LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
@@ -43,9 +51,15 @@ class Conversion(Rule):
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
 
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two quantities with units, or two amounts of money."""
+        return tally.units > 1 or tally.money > 1
+
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""
         skeleton = sentence.skeleton
+        if skeleton.count(MONEY) > 1:
+            yield from _same_money(sentence)
         if skeleton.count(UNIT) < 2:
             return
         for pattern, is_bracket in ((_BRACKET, True), (_OR, False)):
@@ -57,14 +71,16 @@ class Conversion(Rule):
                 if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
                     continue
                 for one_, other in zip(left, right, strict=True):
-                    found = _compare(one_, other)
+                    found = _compare(one_, other, _EQUAL.search(match[0]) is not None)
                     if found is not None:
                         yield found
 
 
-def _compare(one_: Quantity, other: Quantity) -> Finding | None:
+def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if one_.unit is None or other.unit is None or one_.unit == other.unit or one_.value == 0 or other.value == 0:
         return None
+    if "nm" in (one_.unit, other.unit) and {one_.unit, other.unit} & {"km", "mi", "m"}:
+        return None  # nautical miles
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
     if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.numerals[0].power == 0:
         return None  # `3 250 metres` may be two numbers
@@ -72,12 +88,14 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
         return None
     mixed = len(other.numerals) > 1 or len(one_.numerals) > 1
-    if not _is_conversion(one_.unit, other.unit):
-        return None
     values = converted(one_.value, one_.unit, other.unit)
+    if not _is_conversion(one_.unit, other.unit) and not (values and _same_amount(one_, other, values[0], is_equal)):
+        return None
     # `6 weeks (42 days)` is a conversion, `3 days (12 hours)` says how long each took.
     if dimension_name(one_.unit) == "time" and not mixed and values and not 0.6 < other.value / values[0] < 1.7:
         return None
+    if one_.hedge == "over" and values and 1 <= other.value / values[0] < 1.25 and dimension_name(one_.unit) == "time":
+        return None  # `over four hours (288 minutes)`
     temperature = dimension_name(one_.unit) == "temperature"
     if temperature:
         values += converted(one_.value, one_.unit, other.unit, difference=True)
@@ -89,6 +107,8 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
     place = min(other.last_place, 5.0) if temperature else other.last_place
+    # A round number may have been rounded, but not by a quarter of itself.
+    place = max(min(place, 0.25 * abs(other.value)), 2 * other.half)
     allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
@@ -100,6 +120,45 @@ def _compare(one_: Quantity, other: Quantity) -> Finding | None:
     meant = written_like(other, values[0])
     message = f"{one_.text} are {meant}, not {other.text}."
     return finding_at("conversion", other, message, meant=values[0], others=[one_])
+
+
+def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) -> bool:
+    """Whether two units of one system give one amount: `1.5 g (150 mg)` has the same digits, `12 km (300 m)` has not.
+
+    Args:
+        one_: The first quantity.
+        other: The second.
+        value: The first in the unit of the second.
+        is_equal: Whether words say that they are equal.
+    """
+    if value <= 0 or other.value <= 0:
+        return False
+    power = math.log10(other.value / value)
+    factor = math.log10(abs(value / one_.value))
+    is_decimal = abs(factor - round(factor)) < 1e-6
+    if abs(power - round(power)) < 0.003 and 1 <= abs(round(power)) <= 6:
+        return True
+    return (is_equal or not is_decimal) and abs(power) < 0.4
+
+
+def _same_money(sentence: Sentence) -> Iterable[Finding]:
+    """`$1.2 million ($1,500,000)`: one amount in two notations. Another amount has words beside it."""
+    for match in _MONEY.finditer(sentence.skeleton):
+        one_, other = sentence.get(match, "a"), sentence.get(match, "b")
+        if not one_.comparable(other) or one_.hedge == "over" or other.hedge == "over":
+            continue
+        if other.text[:1] != "(" and not match["how"].strip():
+            continue
+        first, second = one_.numerals[0], other.numerals[0]
+        value, real = abs(other.value), abs(one_.value)
+        if first.power == second.power or not value or not real:
+            continue
+        power = math.log10(value / real)
+        slip = abs(power - round(power)) < 0.003 and 1 <= abs(round(power)) <= 6
+        if abs(value - real) <= one_.slack + other.slack or not (slip or 0.5 < value / real < 2):
+            continue
+        meant = written_like(other, real).strip("()")
+        yield finding_at("conversion", other, f"{one_.text} are {meant}, not {other.text.strip('()')}.", others=[one_])
 
 
 def _is_rounder(one_: Quantity, other: Quantity) -> bool:

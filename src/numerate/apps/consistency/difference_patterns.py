@@ -4,58 +4,19 @@ from __future__ import annotations
 
 import re
 
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, MONEY, ORDINAL, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, ORDINAL, UNIT, YEAR, slot
 
-__all__ = ["BEGUN_AND_ENDED", "CHANGES", "CLOCKS", "DURATIONS", "LIVES", "SCORES"]
+__all__ = ["CLOCKS", "LIVES", "SCORES"]
 
 _TIME = YEAR + DATED
 _A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
-_UNTIL = r"(?:to|until|till|through|–|-|—)"
-_SPAN = rf"(?:from|between) (?:the )?{_A} (?:{_UNTIL}|and) (?:the )?{_B}"
 _NO_TIME = rf"[^{YEAR}{DATED}.;]"
 _DASHED = rf"\({_A} ?[–—-] ?{_B}\)"
-DURATIONS = [
-    (("(",), re.compile(rf"{_DASHED} (?:lasted|ran|took|reigned|ruled)(?: for)? {_D}")),
-    # `from 1990 to 2005, 25 years in all`: the words behind the number say that it is the whole span.
-    (("from ", "between "), re.compile(
-        rf"{_SPAN},? (?:or |a total of |a period of |a span of |a reign of "
-        rf"|for a total of ){{0,2}}{_D}(?P<tail> in all| in total| altogether|(?=[.;)]|$))")),
-    (("from ", "between "), re.compile(
-        rf"{_SPAN}(?:,| [a-z ]{{0,30}}?) (?:a period of|a total of|a span of|for a total of) {_D}")),
-    (("from ", "between "), re.compile(
-        rf"{_SPAN}(?:,| [a-z ,]{{0,30}}?) (?:lasted|lasting|an? [a-z]+ of|an? (?:[a-z]+ )?{_D} (?:reign|period|span"
-        rf"|career|tenure|stretch|spell|run|term))(?: for)? ?{slot('d2', UNIT)}?(?=[ .,;)]|$)")),
-    (("from ",), re.compile(
-        rf"\b(?:lasted|lasting|ruled|reigned|ran|runs|served|serving|period of|spanned|spanning|after|took|spent|for"
-        rf"|worked|lived|term of|career of|reign of|tenure of|span of)(?: for)? {_D}(?: [a-z]+){{0,4}}?,? "
-        rf"from {_A} {_UNTIL} {_B}")),
-    (("(",), re.compile(
-        rf"\b(?:for|lasted|reigned|ruled|spent|served|took|(?:career|reign|tenure|span|term|period) of) "
-        rf"{_D},? {_DASHED}")),
-    (("(",), re.compile(rf"\ban? {_D} (?:[a-z]+ )?(?:career|reign|tenure|span|term|period|run|war) {_DASHED}")),
-    ((" later",), re.compile(rf"\b(?:in|on) {_A}(?P<between>{_NO_TIME}{{0,60}}?) {_D} later,? (?:in|on) {_B}")),
-]  # fmt: skip
-# Two times, each with a verb of its own, and how long it was: `began in 1902 and ended in 1911, eleven years later`.
-BEGUN_AND_ENDED = [
-    ((" later", " afterwards", " after "), re.compile(
-        rf"\b(?:in|on|since|from) {_A}(?P<between>{_NO_TIME}{{0,60}}?)\b(?:in|on|until) {_B}(?:,| -| –|\(| \()?"
-        rf" ?(?:(?:only|just|exactly|some|fully) )?{_D} (?:later|afterwards)\b")),
-    ((" after ",), re.compile(
-        rf"\b(?:opened|founded|began|started|joined|established|launched|built|born|appointed|elected)(?:"
-        rf" [a-z]+){{0,4}}?"
-        rf" (?:in|on) {_A}(?P<between>{_NO_TIME}{{0,40}}?)\b(?:closed|ended|left|retired|finished|dissolved|resigned"
-        rf"|stepped down|completed|demolished)(?: [a-z]+){{0,2}}? (?:in|on) {_B},? after {_D}(?=[.,;)]|$| of| in)")),
-    (("began", "started", "opened", "begun", "founded"), re.compile(
-        rf"\b(?:began|started|opened|begun|founded|commenced)(?: [a-z]+){{0,3}}? (?:in|on) {_A}"
-        rf"(?P<between>{_NO_TIME}{{0,40}}?)\b(?:ended|finished|completed|closed|concluded|dissolved|lasted"
-        rf"|continued|ran|stayed|served)(?: [a-z]+){{0,2}}? (?:in|on|until|till) {_B},? (?:(?:and |which"
-        rf" )?(?:took|lasted|lasting|taking|a (?:span|period|total) of"
-        rf"|having (?:lasted|taken)|after) )?{_D}(?=[.,;)]|$| in all| in total| altogether)")),
-]  # fmt: skip
 _AGED = r"(?:at the age of|aged|at age|at)"
 LIVES = [
     (("turned",), re.compile(
-        rf"\bborn in {_A}(?P<between>{_NO_TIME}{{0,40}}?)\bturned {slot('d', COUNT)} in {_B}")),
+        rf"\b(?:born|released|founded|opened|built|launched|established|formed|made) in {_A}"
+        rf"(?P<between>{_NO_TIME}{{0,40}}?)\bturn(?:ed|s) {slot('d', COUNT)} in {_B}")),
     (("dying", "died", "dies"), re.compile(
         rf"\bfrom {_A} to {_B},? (?:and |when [a-z]+ )?(?:dying|died|dies) {_AGED} {slot('d', COUNT)}")),
     (("founded", "established"), re.compile(
@@ -76,46 +37,13 @@ LIVES = [
 CLOCKS = [
     re.compile(
         rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
-        rf"(?! (?:before|ago|earlier|break|away|notice|delay|late\b))"
+        rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     re.compile(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "
         rf"{slot('a', CLOCK)}(?P<between> (?:to|until|till|and) |[–-]){slot('b', CLOCK)}"
     ),
 ]
-_VALUE = COUNT + MONEY + UNIT
-_X, _Y, _C = slot("a", _VALUE), slot("b", _VALUE), slot("d", _VALUE)
-# Words of the things that are counted, and when that was: `from 12 members in 1990 to 15 members`.
-_WORDS = rf"(?: (?:[a-z/]+|{one(YEAR + DATED)})){{0,4}}?"
-_KIND = (
-    r"(?:increase|rise|gain|jump|improvement|growth|decline|drop|decrease|fall|reduction|loss|cut|difference"
-    r"|swing|widening|gap|climb|dip|surge|change|saving|advance|slide|shift)"
-)
-_MOVED = (
-    r"(?:fell|fallen|dropped|drops?|declined|rose|risen|grew|grown|increased|climbed|decreased|gained|lost|jumped|sank"
-    r"|slipped|advanced|shrank|shed|added|improved|up|down|plunged|raised|lowered|cut|reduced|warmed|cooled)"
-)
-_POINTS = r"(?: (?:percentage )?[a-z]+){0,2}?"
-CHANGES = [
-    (("from ",), re.compile(
-        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}(?:,| \() ?(?:or )?(?:an? )?(?:[a-z]+ )?(?:{_KIND} of|{_MOVED}(?: by)?)"
-        rf" {_C}(?! (?:%|per ?cent|percent))")),
-    (("from ",), re.compile(
-        rf"\bfrom {_X}{_WORDS} to {_Y}{_WORDS}(?:,| \() ?an? {_C}[ -](?:[a-z]+ )?{_KIND}\b")),
-    (("from ",), re.compile(rf"\b(?:by|{_KIND} of) {_C}{_POINTS},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    (("from ",), re.compile(rf"\b{_MOVED}(?: by)? {_C}{_POINTS},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    (("from ",), re.compile(rf"\ban? {_C}[ -](?:[a-z]+ )?{_KIND},? from {_X}{_WORDS} to {_Y}(?=[ ,.;)]|$)")),
-    ((" from ",), re.compile(rf"\b{_MOVED}(?: by)? {_C}{_POINTS},? to {_Y}{_WORDS},? from {_X}")),
-    ((" from ",), re.compile(rf"{_Y}{_WORDS}, (?:up|down) (?:by )?{_C}{_POINTS} from (?:the )?{_X}")),
-    ((" than ",), re.compile(
-        rf"{_Y}{_WORDS}, (?:which is |that is |or )?{_C} (?:[a-z]+ )?(?:more|fewer|less|higher|lower|longer|shorter"
-        rf"|taller|heavier|lighter|larger|smaller|older|younger)(?: [a-z]+)? than (?:the |its )?(?:[a-z'"
-        rf" ]{{0,20}} )?{_X}")),
-    (("between ",), re.compile(
-        rf"\b(?:difference|gap|distance|spread) between (?:the |an? )?{_X}{_WORDS} and (?:the |an?"
-        rf" )?{_Y}{_WORDS} (?:is|was|equals|of"
-        rf"|amounts to) {_C}")),
-]  # fmt: skip
 _S, _T, _M = slot("a", COUNT), slot("b", COUNT), slot("d", COUNT)
 _SCORE = rf"(?<![–—-]){_S} ?[–—-] ?{_T}(?! ?[–—-])"
 _UNITS = r"(?:points?|goals?|runs?|votes?|seats?|strokes?|shots?|games?|sets?|frames?|wickets?)"

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
+import datetime
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
+from numerate.apps.consistency.changes import change_findings
+from numerate.apps.consistency.closed import closed_difference, closed_span
 from numerate.apps.consistency.difference_patterns import (
-    BEGUN_AND_ENDED,
-    CHANGES,
     CLOCKS,
-    DURATIONS,
     LIVES,
     SCORES,
 )
-from numerate.apps.consistency.quantities import CLOCK, DATED, UNIT, YEAR
+from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
+from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Differences"]
@@ -34,8 +35,25 @@ _OTHER_TIME = re.compile(
 _SPAN_WORD = re.compile(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
 )
-_FALSE_START = re.compile(r"\b(?:again|first|second|then|ago|every|each|per|or)\b")
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
+_SPANS = (
+    " year",
+    " month",
+    " day",
+    " week",
+    " hour",
+    " minute",
+    " decade",
+    " centur",
+    "-year",
+    "aged",
+    "age ",
+    "born",
+    "died",
+    "turn",
+    "founded",
+    "established",
+)
 _YEAR_DAYS = 365.2425
 
 
@@ -43,47 +61,56 @@ _YEAR_DAYS = 365.2425
 class Differences(Rule):
     """A difference or duration must fit the two values or dates beside it."""
 
-    least = 3
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values, or two times and a value."""
+        return (
+            tally.values > 2
+            or (tally.times + tally.values > 2 and tally.values > 0 and any(word in text for word in _SPANS))
+            or (tally.times > 1 and ("anniversary" in text or "birthday" in text))
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for spans of years, dates and times of the day, for ages, and for changes with both values."""
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
+        has_time = any(each.unit is not None and dimension_name(each.unit) == "time" for each in sentence.quantities)
         if skeleton.count(YEAR) + skeleton.count(DATED) > 1:
-            if UNIT in skeleton:
-                for match in matches(skeleton, DURATIONS):
-                    yield from self._duration(sentence, match)
-                for match in matches(skeleton, BEGUN_AND_ENDED):
-                    yield from self._duration(sentence, match)
+            if has_time:
+                yield from self._spans(sentence)
+            for age in ages_of(sentence):
+                yield from self._age(sentence, *age)
             for match in matches(skeleton, LIVES):
-                yield from self._age(sentence, match)
+                yield from self._age(sentence, *(sentence.get(match, name) for name in "abd"))
+        elif has_time and skeleton.count(CLOCK) > 1:
+            yield from self._spans(sentence)
         if skeleton.count(CLOCK) > 1:
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
-        if any(word in skeleton for word in ("from ", " than ", "between ")):
-            for match in matches(skeleton, CHANGES):
-                yield from self._change(sentence, match)
+        yield from list(change_findings(sentence, "difference")) or closed_difference(sentence)
         if any(word in skeleton for word in _MARGINS):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):
-                    yield from self._change(sentence, match, exact=True)
+                    yield from self._score(sentence, match)
 
-    def _duration(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
-        name = "d" if match["d"] else "d2"
-        if match[name] is None:
-            return
-        d = sentence.get(match, name)
-        if a.group != b.group and "year" not in (a.group, b.group):
+    def _spans(self, sentence: Sentence) -> Iterable[Finding]:
+        told = list(spans_of(sentence))
+        for span in told:
+            yield from self._duration(sentence, span)
+        if not told:
+            for a, b, d in closed_span(sentence):
+                yield from self._duration(sentence, Span(a, b, d, ""))
+
+    def _duration(self, sentence: Sentence, span: Span) -> Iterable[Finding]:
+        a, b, d = span.a, span.b, span.d
+        if a.group != b.group and ("year" not in (a.group, b.group) or "clock" in (a.group, b.group)):
             return
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or d.hedge in ("over", "under"):
-            return
-        if _FALSE_START.search(match.groupdict().get("between") or ""):
             return
         unit_days = measure.factors[0] / 86400
         days, blur = _days_between(a, b)
@@ -91,8 +118,14 @@ class Differences(Rule):
             return
         expected = days / unit_days
         # Both ends may count, and the first may be left out: one unit on either side, and the blur of bare years.
-        slack = max(1.0, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
-        if unit_days < 20 and blur > 40:
+        # Dates leave no more than the rounding of months and years.
+        least = 0.6 if a.group == b.group == "date" and unit_days > 20 else 1.0
+        if a.group == b.group == "year" and unit_days < 300:
+            blur = _YEAR_DAYS
+        if a.group == "clock":
+            least = 2 / 1440 / unit_days
+        slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
+        if (unit_days < 20 and blur > 40) or not d.value / 4 <= expected <= d.value * 4:
             return
         if abs(expected - d.value) <= slack + 0.02 * expected or _fits_others(sentence, d, unit_days, slack):
             return
@@ -100,11 +133,14 @@ class Differences(Rule):
         message = f"From {a.text} to {b.text} are {written_like(d, meant)}, not {d.text}."
         yield finding_at("difference", d, message, meant=meant, others=[a, b])
 
-    def _age(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+    def _age(self, sentence: Sentence, a: Quantity, b: Quantity, d: Quantity) -> Iterable[Finding]:
         days, blur = _days_between(a, b)
         years = days / _YEAR_DAYS
-        if not 0 < years < 2000 or d.hedge or abs(years - d.value) <= 1.01 + blur / _YEAR_DAYS / 400:
+        if (
+            not 0 < years < 2000
+            or d.hedge
+            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
+        ):
             return
         meant = int(years) if blur < 40 else round(years)
         message = f"From {a.text} to {b.text} are {meant} years, not {d.text}."
@@ -134,30 +170,13 @@ class Differences(Rule):
         message = f"From {a.text} to {b.text} are {hours} h {rest:02} min, not {d.text}."
         yield finding_at("difference", d, message, meant=minutes * 60 / measure.factors[0], others=[a, b])
 
-    def _change(self, sentence: Sentence, match: re.Match[str], exact: bool = False) -> Iterable[Finding]:
+    def _score(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         a, b, d = (sentence.get(match, name) for name in "abd")
-        if not a.comparable(b) or not _same_money(b, d) or d.value <= 0:
-            return
-        if " than " in match[0]:
-            a = dataclasses.replace(a, before="")  # `80 more than the 1,250` is no hedge
         real = abs(b.value - a.value)
-        slack = 0.0 if exact else a.slack + b.slack + d.slack
-        if not exact and all(each.unit is None and each.half == 0.5 and not each.hedge for each in (a, b, d)):
-            slack = max(each.last_place for each in (a, b, d)) / 2 if min(a.value, b.value) >= 1000 else 0.0
-            slack = 0.0 if slack < 50 else slack / 1.01
-        if abs(real - d.value) <= slack * 1.0001 or real == 0:
-            return
+        if d.value in (0, real) or real == 0 or d.value > 3 * real or real > 12 * d.value:
+            return  # the last ones are about something else
         message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-        if d.value > 3 * real or real > 12 * d.value:
-            return  # it is about something else
         yield finding_at("difference", d, message, meant=real, others=[a, b])
-
-
-def _same_money(b: Quantity, d: Quantity) -> bool:
-    """Whether the difference has the unit of the values; a plain `points` has none, and degrees are degrees."""
-    if d.unit == "°" and dimension_name(b.unit or "") == "temperature":
-        return True
-    return b.comparable(d) and b.group != "percent"
 
 
 def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:
@@ -177,6 +196,8 @@ def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float
 
 def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
     """Days from a to b, and how much bare years blur that."""
+    if a.group == b.group == "clock":
+        return (b.value - a.value) % 1440 / 1440, 0.0
     days = []
     blur = 0.0
     for each in (a, b):
@@ -185,11 +206,25 @@ def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
             blur = 0.0 if a.group == b.group else _YEAR_DAYS
         else:
             days.append(each.value)
-    if a.group == b.group == "date" and _has_year(b) != _has_year(a):
-        return 0.0, 0.0
+    if a.group == b.group == "date":
+        if _has_year(b) and not _has_year(a) and _has_day(a) and _has_day(b):
+            return _within_year(a, b), 0.0
+        if _has_year(b) != _has_year(a):
+            return 0.0, 0.0
+        if not _has_year(a) and days[1] < days[0]:
+            days[1] += 365  # from November to January
     if a.group == b.group == "year":
         return days[1] - days[0], 0.0
     return days[1] - days[0], blur + (31.0 if not (_has_day(a) and _has_day(b)) and blur == 0 else 0.0)
+
+
+def _within_year(a: Quantity, b: Quantity) -> float:
+    """Days from a date without a year to one with a year: `from 3 March to 5 May 1990`."""
+    first, second = (datetime.date.fromordinal(int(each.value)) for each in (a, b))
+    try:
+        return float((second - first.replace(year=second.year)).days)
+    except ValueError:
+        return 0.0  # 29 February
 
 
 def _has_year(each: Quantity) -> bool:

@@ -16,7 +16,9 @@ __all__ = [
     "quotient_of",
     "running_total",
     "scaled_by",
+    "sum_from_top",
     "sum_of",
+    "weighted",
 ]
 
 Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -62,6 +64,30 @@ def running_total(source: int, target: int) -> Formula:
         expected = _shifted(values[:, target], 1) + values[:, source]
         half = halves[:, source] + halves[:, target]
         return expected, np.where(half < 1.0, half, 0.0)
+
+    return formula
+
+
+def sum_from_top(source: int, target: int) -> Formula:
+    """The sum of a column from the first row on, with whatever was there before it."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        sums = np.nancumsum(values[:, source])
+        before = values[:, target] - sums
+        known = before[np.isfinite(before)]
+        half = np.nancumsum(halves[:, source]) + halves[:, target]
+        expected = sums + (float(np.median(known)) if len(known) else np.nan)
+        return expected, np.where(halves[:, source] < 0.5, half, 0.0)
+
+    return formula
+
+
+def weighted(a: int, worth: float, b: int | None) -> Formula:
+    """A column of counts times a number, with another one added."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = worth * values[:, a] + (values[:, b] if b is not None else 0.0)
+        return expected, np.where(halves[:, a] < 0.5, worth * halves[:, a], 0.0)
 
     return formula
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["ImpossibleDate", "impossible_cell"]
@@ -34,11 +35,24 @@ _MONTHS = [
     "December",
 ]
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_NUMERIC = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
+_CODE = re.compile(
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code"
+    r"|file|docket)[ :#]+$",
+    re.IGNORECASE,
+)
+"""Words before a code that only looks like a date."""
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
 _HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
 _CLOCK = re.compile(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
+)
+_ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
+_TODAY = re.compile(
+    r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens"
+    r"|closes|begins|starts)\b",
+    re.IGNORECASE,
 )
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
@@ -61,19 +75,30 @@ _BEFORE_DATE = re.compile(
 class ImpossibleDate(Rule):
     """A day that its month does not have, or a minute that no hour has."""
 
-    least = 1
     title = "impossible date"
     help = "There is no such day or time of the day."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A late day of a month, a weekday, a numeric date or a time of the day."""
+        return (
+            (tally.late and tally.times > 0)
+            or ":" in text
+            or (tally.times > 0 and "day" in text)
+            or (tally.times + tally.values > 2 and _NUMERIC.search(text) is not None)
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""
         text = sentence.text
         # The reader sees dates wherever a month stands beside a number.
-        for pattern in (DATE, _HIGH_DAY) if any(each.kind == "date" for each in sentence.numerals) else ():
-            for match in pattern.finditer(text):
-                found = _named(text, match)
-                if found is not None:
-                    yield _finding(sentence.offset, match.span(), match[0], found)
+        is_dated = any(each.kind == "date" for each in sentence.numerals)
+        if is_dated and any(28 < each.value < 100 for each in sentence.numerals):
+            for pattern in (DATE, _HIGH_DAY):
+                for match in pattern.finditer(text):
+                    found = _named(text, match)
+                    if found is not None:
+                        yield _finding(sentence.offset, match.span(), match[0], found)
+        if is_dated and "day" in text:
             for match in _WEEKDAY.finditer(text):
                 date = read_date(match)
                 # Before that, other calendars were in use.
@@ -88,10 +113,10 @@ class ImpossibleDate(Rule):
             for start, end, message in _numeric(text):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)
         if ":" in text and not _SCORE.search(text):
-            for match in _CLOCK.finditer(text):
+            for match in (_ANY_CLOCK if _TODAY.search(text) else _CLOCK).finditer(text):
                 hours, minutes = int(match[1]), int(match[2])
                 if (24 < hours < 30 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
-                    span = match.start(1) + 1, match.end()
+                    span = match.start(1) + (match[1][0] == " "), match.end()
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
@@ -174,6 +199,8 @@ def _days(month: int, year: int | None) -> str:
 
 def _numeric(text: str) -> Iterable[tuple[int, int, str]]:
     for match in _ISO.finditer(text) if text.count("-") > 1 else ():
+        if _CODE.search(text, max(0, match.start() - 24), match.start()):
+            continue
         year, month, day = (int(match[group]) for group in (1, 2, 3))
         if not 1 <= month <= 12:
             if 1 <= day <= 31 and 1800 <= year <= 2100 and 12 < month <= 31:

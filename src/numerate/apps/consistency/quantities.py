@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.calendar_words import DATE, read_date
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numerate.numerals.numeral import Numeral
 
@@ -24,6 +24,7 @@ __all__ = [
     "Sentence", "one", "slot",
 ]  # fmt: skip
 
+_Kept = TypeVar("_Kept")
 _FIRST = 0xE100
 MAX_QUANTITIES = 400
 _CLASSES = {
@@ -52,6 +53,7 @@ _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
+_SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
               r"up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
@@ -168,7 +170,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_quantities", "_skeleton", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
         self.text = text
@@ -177,6 +179,13 @@ class Sentence:
         """With offsets in the document."""
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
+        self._kept: dict[str, Any] = {}
+
+    def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
+        """What several rules need of a sentence, made once."""
+        if name not in self._kept:
+            self._kept[name] = made(self)
+        return self._kept[name]
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -200,6 +209,11 @@ class Sentence:
         """The quantities whose slots stand in a part of the skeleton."""
         return [self.quantities[ord(char) - _FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
 
+    def between(self, one: Quantity, other: Quantity) -> str:
+        """The text between two quantities, in lower case."""
+        first, second = sorted((one, other), key=lambda each: each.start)
+        return self.text[first.end - self.offset : second.start - self.offset].lower()
+
     def _merged(self) -> list[Quantity]:
         merged: list[Quantity] = []
         for each in self._raw():
@@ -213,6 +227,17 @@ class Sentence:
                 last.end, last.numerals = each.end, last.numerals + each.numerals
                 last.text = self.text[last.start - self.offset : last.end - self.offset]
             else:
+                # `between 1520 and 1545`: what follows a year as the end of a span is one.
+                if (
+                    last is not None
+                    and last.group == "year"
+                    and each.group == "plain"
+                    and each.unit is None
+                    and len(each.text) == 4
+                    and 1000 <= each.value <= 2100
+                    and _SPAN.fullmatch(self.text, last.end - self.offset, each.start - self.offset)
+                ):
+                    each.group = "year"
                 merged.append(each)
         return merged[:MAX_QUANTITIES]
 
@@ -263,10 +288,21 @@ class Sentence:
                 group = "year"
             elif group == "year" and numeral.unit is not None:
                 group = "unit"
+            if (
+                numeral.shared
+                and group == "unit"
+                and len(numeral.text) == 4
+                and 1500 <= numeral.value <= 2100
+                and numeral.text.isdecimal()
+                and self.text[: start - self.offset].endswith((" in ", " In "))
+            ):
+                group, unit = "year", None  # `from 40 t in 1990 to 10 t`: the year has no unit
+            else:
+                unit = numeral.unit
             taken = end
             before = self.text[max(0, start - self.offset - 26) : start - self.offset]
             text = self.text[start - self.offset : end - self.offset]
-            yield Quantity(text, start, end, numeral.value, numeral.unit, group, (numeral,), before=before)
+            yield Quantity(text, start, end, numeral.value, unit, group, (numeral,), before=before)
         yield from waiting
 
     def _dates_and_times(self) -> list[Quantity]:

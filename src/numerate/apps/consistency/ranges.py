@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Ranges"]
@@ -39,14 +40,20 @@ _BETWEEN = re.compile(
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
-_YEARS = re.compile(
-    rf"(?P<open>\(|\bin |\bfrom )(?:born )?{slot('a', YEAR)} ?(?:–|—|-| to ) ?{slot('b', YEAR)}(?P<close>\)|[.,;]|$)"
+_YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
+_FROM_YEARS = re.compile(
+    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
+)
+_SHARED = re.compile(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
+_NORMAL = re.compile(
+    r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
+    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
 )
 _BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
 _CI = re.compile(
     rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
-    rf"(?:an? )?)?[{PERCENT}][\ue100-\uf8ff] )?{_INTERVAL}"
+    rf"(?:an? )?)?(?:[{PERCENT}][\ue100-\uf8ff] )?)?{_INTERVAL}"
 )
 _CENTRE = re.compile(
     rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
@@ -73,6 +80,19 @@ _ENDED = re.compile(
     rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
+_OF = r"(?: (?:of|is|was|at|being|to)|:)?"
+_LEAST = re.compile(
+    rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
+_MOST = re.compile(
+    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
+_MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
+_DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
+_DAYS = re.compile(
+    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
+    rf"|-) ?(?:the )?{slot('b', DATED)}"
+)
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
@@ -89,6 +109,26 @@ class Ranges(Rule):
 
     title = "range"
     help = "A range begins above its end, or a value lies outside of its interval."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A number before a smaller one, or a value and its range."""
+        return (
+            tally.falls
+            or (tally.times > 3 and "from " in text)
+            or (
+                tally.values > 2
+                and (
+                    "ange" in text
+                    or "CI" in text
+                    or "nterval" in text
+                    or "IQR" in text
+                    or "iqr" in text
+                    or "verage" in text
+                    or "ean" in text
+                    or "edian" in text
+                )
+            )
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
@@ -110,23 +150,56 @@ class Ranges(Rule):
                     yield from self._order(sentence, match, least=1.2)
         for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
+            if _is_year(a) or a.unit == "s" or _BC.search(skeleton):
+                continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
+        for match in (
+            _SHARED.finditer(skeleton)
+            if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton)
+            else ()
+        ):
+            a = sentence.get(match, "a")
+            if a.numerals[0].shared and a.value > 0 and not a.hedge and not _is_year(a):
+                yield from self._order(sentence, match, least=1.2)
+        for match in matches(
+            skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), _NORMAL),)
+        ):
+            if sentence.get(match, "a").value > 0 and not _REVERSED.search(skeleton):
+                yield from self._order(sentence, match)
         for match in matches(skeleton, ((("age", "pp."), _AGED),)):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):
                 yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
-            for match in _YEARS.finditer(skeleton):
-                short = len(sentence.get(match, "b").text) < len(sentence.get(match, "a").text)  # `1998–99`
-                if not short and (match["open"] == "(") == (match["close"] == ")"):
+            for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
+                if " back " not in skeleton and len(sentence.get(match, "b").text) == len(
+                    sentence.get(match, "a").text
+                ):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in _CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
+        if ("low" in skeleton or "min" in skeleton) and ("high" in skeleton or "max" in skeleton):
+            low, high = (
+                [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
+            )
+            if len(low) == len(high) == 1 and _same(low[0], high[0]) and low[0].value > high[0].value > 0:
+                message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
+                yield finding_at("range", low[0], message, others=high, probability=0.9)
+        for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
+            a, b = sentence.get(match, "a"), sentence.get(match, "b")
+            if a.value > b.value and all(re.search(r"[12]\d{3}", each.text) for each in (a, b)):
+                yield from self._order(sentence, match)
+        if len(sentence.quantities) > 2 and (
+            "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
+        ):
+            yield from self._extremes(sentence)
+        for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():
+            yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:
             for pattern in (_CENTRE, *_CENTRES):
                 for match in pattern.finditer(skeleton):
@@ -138,6 +211,33 @@ class Ranges(Rule):
             return
         message = f"The range begins with {a.text}, which is more than its end {b.text}."
         yield finding_at("range", a, message, others=[b], probability=0.92)
+
+    def _days(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
+        """`from 18 to 14 October`: two days of one month."""
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        day = re.match(r"\d{1,2}(?!\d)", b.text)
+        if day is None or not 1 <= a.value <= 31 or a.value <= int(day[0]) or a.half != 0.5:
+            return
+        message = f"The range begins with {a.text}, which is after its end {b.text}."
+        yield finding_at("range", a, message, others=[b], probability=0.9)
+
+    def _extremes(self, sentence: Sentence) -> Iterable[Finding]:
+        """A mean below the minimum, or above the maximum."""
+        named = [
+            [sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)]
+            for pattern in (_LEAST, _MEAN, _MOST)
+        ]
+        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] and named[2]):
+            return
+        low, mean, high = (each[0] for each in named)
+        if not (_same(low, mean) and _same(mean, high)) or any(
+            each.hedge in ("over", "under") for each in (low, mean, high)
+        ):
+            return
+        if low.value - low.half - mean.half <= mean.value <= high.value + high.half + mean.half:
+            return
+        message = f"The average {mean.text} does not lie between {low.text} and {high.text}."
+        yield finding_at("range", mean, message, others=[low, high], probability=0.9)
 
     def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
@@ -160,6 +260,10 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _is_year(quantity: Quantity) -> bool:
+    return len(quantity.numerals[0].text) == 4 and 1500 <= quantity.value <= 2100
 
 
 def _same(a: Quantity, b: Quantity) -> bool:

@@ -22,7 +22,10 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
-_ADJECTIVE = re.compile(rf"\b(?:is|was|stands|the|this) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide|deep|high)\b")
+_ADJECTIVE = re.compile(
+    rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
+    r"|deep|high)\b"
+)
 _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
@@ -31,12 +34,14 @@ _DONE = re.compile(
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
-    rf"\b(?P<noun>[a-z]{{4,}}) (?:(?:is|was|were|are|worth|valued|priced|estimated) )+(?:at"
+    r"\b(?P<noun>[a-z]{3,}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing"
+    r"|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
     rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    rf"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|lasts|lasted|covers|covered|(?:is|was) home to)"
+    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers"
+    r"|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
@@ -46,7 +51,7 @@ _OWNED = re.compile(
 _COUNTED = re.compile(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
-_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{4,}})\b")
+_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
 _NOUNS = {
     "covers": "area",
     "covered": "area",
@@ -63,6 +68,9 @@ _NOUNS = {
     "was home to": "population",
     "people": "population",
     "seats": "capacity",
+    "holds": "capacity",
+    "accommodates": "capacity",
+    "can seat": "capacity",
     "seated": "capacity",
     "seat": "capacity",
     "spectators": "capacity",
@@ -90,7 +98,7 @@ _CONTRAST = re.compile(
     r"|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
     r"|fourth|model|types?|"
-    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|total|both|versus|vs"
+    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|(?<!a )total|both|versus|vs"
     r"|against|ago|prior|only)\b"
 )
 _PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
@@ -98,6 +106,7 @@ _STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
 _DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset(
     [
+        "sample",
         "net",
         "operating",
         "gross",
@@ -196,6 +205,27 @@ _VAGUE = frozenset(
         "runs",
     ]
 )
+_ATTRIBUTE = (*sorted(_BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
+_BEGUN = (
+    "completed",
+    "Completed",
+    "founded",
+    "Founded",
+    "established",
+    "Established",
+    "built",
+    "Built",
+    "opened",
+    "Opened",
+    "incorporated",
+    "born",
+    "Born",
+    "founding",
+    "completion",
+    "opening",
+    "establishment",
+    "birth",
+)
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
@@ -244,27 +274,41 @@ class Repeats(Rule):
 
 
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
-    """Sentences with a number whose digits come again in another order or size, or with an attribute that does."""
-    by_digits: dict[str, dict[float, set[int]]] = {}
-    by_word: dict[str, set[int]] = {}
+    """Sentences near each other with numbers of the same digits, or with the same attribute."""
+    seen: dict[str, list[tuple[int, float]]] = {}
+    found: set[int] = set()
     for index, sentence in enumerate(sentences):
-        for each in sentence.quantities:
-            digits = "".join(sorted(f"{abs(each.value):.10g}".partition("e")[0].replace(".", "").strip("0")))
-            by_digits.setdefault(digits.lstrip("0"), {}).setdefault(each.value, set()).add(index)
-        for word in _BOUND:
-            if word in sentence.text:
-                by_word.setdefault(word, set()).add(index)
-    found = {index for values in by_digits.values() if len(values) > 1 for some in values.values() for index in some}
-    found |= {index for some in by_word.values() if len(some) > 1 for index in some}
-    for word, stems in (
-        ("height", ("tall", "high")),
-        ("length", ("long",)),
-        ("width", ("wide",)),
-        ("depth", ("deep",)),
-    ):
-        if word in by_word:
-            found |= by_word[word]
-            found |= {i for i, each in enumerate(sentences) if any(stem in each.text for stem in stems)}
+        is_begun = None
+        for numeral in sentence.numerals:
+            kind, value = numeral.kind, numeral.value
+            if kind in ("date", "time", "ordinal"):
+                continue
+            if kind == "year":
+                if is_begun is None:
+                    is_begun = any(word in sentence.text for word in _BEGUN)
+                if not is_begun:
+                    continue
+            digits = f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")
+            if len(digits) < 2 and not numeral.power:
+                continue
+            earlier = seen.setdefault("".join(sorted(digits)), [])
+            for at, other in earlier:
+                if other != value and index - at <= WINDOW:
+                    found |= {at, index}
+            earlier.append((index, value))
+    last: dict[str, list[int]] = {}
+    for index, sentence in enumerate(sentences):
+        if all(numeral.kind in ("year", "date", "time", "ordinal") for numeral in sentence.numerals):
+            continue
+        text = sentence.text
+        for word in _ATTRIBUTE:
+            if word not in text:
+                continue
+            places = last.setdefault(_NOUNS.get(word, word), [])
+            for at in places[-3:]:
+                if at != index and index - at <= WINDOW:
+                    found |= {at, index}
+            places.append(index)
     return found
 
 
@@ -299,11 +343,13 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     skeleton = sentence.skeleton
     quantities = sentence.quantities
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
-    contrast = _CONTRAST.search(skeleton) is not None
+    contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
     elsewhere = _PLACES.search(skeleton) is not None
     for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
+            # A word far away speaks of something else.
+            contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts)
             key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
@@ -314,7 +360,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
                 )
                 contrast_ = contrast and not (is_same and _CONTRAST.search(skeleton, 6) is None)
                 yield _Mention(key, quantity, index, frozenset(), contrast_, True, False, elsewhere)
-            elif key.split()[-1] not in _VAGUE and not (
+            elif (key.split()[-1] not in _VAGUE or key.startswith("sample ")) and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
                 # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Shares"]
@@ -21,8 +22,9 @@ _LIST = re.compile(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
 _WHOLE = re.compile(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
-    r"|owned|voted|vote |votes|"
+    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure"
+    r"|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
+    r"|owned by|voted|vote |votes|"
     r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
     r"|market share|"
     r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
@@ -35,14 +37,27 @@ _WHOLE = re.compile(
 _REST = re.compile(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest|remainder|remaining \w+)\b(?! of the (?:year|day|time|season))"
 )
-_PLAIN = re.compile(rf"(?:is|are|was|were|:) {_P} [a-z]+, {_P} [a-z]+(?:, {_P} [a-z]+)*,? and {_P} [a-z]+\.?$")
+_NAME = r"(?: [a-z'’-]+){1,3}"
+# One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
+_PLAIN = re.compile(
+    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*"
+    rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
+    rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
+    rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
+)
 _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
+_FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
+_OF_WHAT = re.compile(rf"{_P} of ")
+_SPLIT = re.compile(
+    r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
+    rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
+)
 _SEVERAL = re.compile(
     r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
-    r"|up from|rose|fell|"
+    r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
     r"|efficien\w*|rate|literacy|"
     r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
@@ -55,6 +70,10 @@ class Shares(Rule):
 
     title = "shares"
     help = "The shares of one whole add up to more than 100 %."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two percentages."""
+        return tally.percents > 1
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Adds the percentages of a list, if its words say that they are parts of one whole."""
@@ -72,18 +91,24 @@ class Shares(Rule):
         slack = sum(2 * part.half for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
+        # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.
         # `60% go by car, 45% by bus and the rest on foot`: the rest is less than nothing.
         is_whole = (
             _REST.search(skeleton, match.start()) is not None
+            or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and _OPPOSED.search(skeleton))
+            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
         )
+        if len(_OF_WHAT.findall(skeleton)) > 1:
+            return  # each is a share of something else
         if not is_whole or _SEVERAL.search(skeleton):
             return
         # A total among the parts, or a part of a part.
         values = sorted(part.value for part in parts)
         half = slack / 2
-        if abs(sum(values[:-1]) - values[-1]) <= half or any(abs(whole - value - 1) <= half for value in values):
+        if _PLAIN.search(skeleton) is None and abs(sum(values[:-1]) - values[-1]) <= half:
+            return
+        if any(abs(whole - value - 1) <= half for value in values):
             return
         message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
         yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
+from numerate.apps.consistency.closed_counts import closed_added, closed_rest
+from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Sums"]
@@ -30,34 +35,6 @@ _TOTAL = slot("total", _NUMBER)
 _REST_Q = rf" ?{_Q}"
 
 _AFTER = [
-    (("total of", "sum of"), re.compile(rf"\b(?:total|sum) of {_PARTS} (?:is|was|equals|=|makes|comes to) {_TOTAL}")),
-    (('total', 'sum'), re.compile(
-        rf"{_PARTS},? (?:for|with|or|making|made|and|giving|i\.e\.,?|an?|to give|which is|in)?(?: an?)?"
-               rf"(?: grand| combined| overall)? ?(?:total(?:s|ed|led|ing|ling)?|sum)(?: of)? {_TOTAL}")),
-    (('in all', 'in total', 'altogether', 'all told', 'combined'), re.compile(
-        rf"{_PARTS}, (?:or |making |that is |i\.e\. |for )?{_TOTAL}(?: [a-z]+){{0,2}} (?:in all|in total"
-        rf"|altogether|all told|combined)\b")),
-    # `brought his total to 18`, `which add up to 18`, `for 18 overall`: the verb says that these are the parts.
-    (('total', 'up to', 'sum to', 'amount'), re.compile(
-        rf"{_PARTS},? (?:which |that |and |together |thus |in ){{0,2}}(?P<sure>br(?:ought|ings?|inging)|ma(?:de"
-        rf"|kes?|king)"
-        rf"|t(?:akes?|ook|aking)|g(?:ave|ives?|iving)|rais(?:ed|es|ing)|lift(?:ed|s|ing)|for|add(?:s|ed|ing)?"
-        rf"|sum(?:s|med|ming)?|amount(?:s|ed|ing)?)(?: (?:up|the|his|her|its|their|our|an?|overall|combined"
-        rf"|grand|{one(COUNT + UNIT)}"
-        rf"|season|career|final|[a-z]+['’]s?)){{0,3}}?(?: total| totals| tally)?(?: up)? (?:to|of|at)"
-        rf" {_TOTAL}(?! (?:more|other))")),
-    (('in all', 'in total', 'altogether', 'all told', 'combined', 'overall', 'together'), re.compile(
-        rf"{_PARTS}(?:,|;|:| -| –)? (?:so |or |making |makes? |for |that is |i\.e\. |altogether |together |in"
-        rf" all |in total )"
-        rf"{{1,2}}{_TOTAL}(?: [a-z]+){{0,2}}(?: in all| in total| altogether| all told| combined|"
-        rf" overall)?(?=[.,;)]|$)")),
-    (('make up', 'made up', 'form', 'constitute', 'compris'), re.compile(
-        rf"{_PARTS} (?P<sure>make up|made up|formed|forms?|constitutes?|constituted|compris(?:e|es|ed)) (?:the"
-        rf"|an?|its|their)"
-        rf"(?: [a-z]+){{1,3}}? of {_TOTAL}")),
-    (('in all', 'in total', 'altogether'), re.compile(
-        rf"{_ITEMS}, (?:playing |from |in |for |out of )?{_TOTAL}(?: [a-z]+){{0,2}} (?P<sure>in all|in total"
-        rf"|altogether)\b")),
     (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
     (('wins',), re.compile(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
@@ -69,27 +46,10 @@ _AFTER = [
                rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
 ]  # fmt: skip
 _BEFORE = [
-    # A colon or bracket, then nothing but parts.
-    ((': ',), re.compile(rf"{_TOTAL}(?:{_NOUN})?(?: in (?:total|all))?(?: (?:in|of|for|at|on)(?: [a-z]+){{1,3}})?:"
-        rf" {_PARTS}(?=[.;)]|$)")),
-    # The remaining ones complete the whole.
-    (('remaining', 'other', 'rest', 'remainder'), re.compile(
-        rf"\bof (?:the |its |their |these |all |his |her )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, (?P<parts>{_Q}(?:"
-        rf" {_WORD}){{1,7}}?"
-        rf"(?:,| and|;|, and|, while)(?: the)? (?P<sure>remaining|other|rest \(|remainder \(){_REST_Q})(?=[ .;),]|$)")),
     (('leaving', ' left', 'remain'), re.compile(
         rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
         rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
         rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
-    ((' (',), re.compile(rf"{_TOTAL}(?:{_NOUN})? \({_ITEMS}\)")),
-    (('a total of',), re.compile(rf"a total of {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|,? (?:were|was)\b|$)")),
-    (('in all', 'in total'), re.compile(rf"^in (?:all|total),? {_TOTAL}{_NOUN}(?: \w+){{0,3}}, {_PARTS}(?=[.;)]|$)")),
-    (('randomi', 'assigned', 'allocated', 'divided', 'split'), re.compile(
-        rf"{_TOTAL}{_NOUN} (?:was|were)? ?(?:randomi[sz]ed|randomly assigned|assigned|allocated|divided"
-        rf"|split),? ?(?:into )?{_PARTS}(?=[.;)]|$)")),
-    (('consist', 'compris', 'composed', 'made up'), re.compile(
-        rf"{_TOTAL}(?:{_NOUN})? (?:consist(?:s|ed|ing) of|compris(?:es|ed|ing)|(?:is |was |are "
-        rf"|were )?(?:composed|made up) of) {_PARTS}(?=[.;)]|$)")),
     (('split',), re.compile(
         rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
         rf"|was) split (?P<parts>{_Q} to {_Q})")),
@@ -146,7 +106,12 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
+_SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
+_PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
+_ADJECTIVES = re.compile(rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)")
+_PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
+_NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = re.compile(
     r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
@@ -168,9 +133,12 @@ _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 class Sums(Rule):
     """The parts that a sentence names must add up to the total that it names."""
 
-    least = 3
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values."""
+        return tally.values > 2
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""
@@ -179,9 +147,16 @@ class Sums(Rule):
         skeleton = sentence.skeleton
         if sum(skeleton.count(each) for each in _NUMBER) < 3:
             return
-        for match in matches(skeleton, _AFTER):
-            yield from self._equal(sentence, match)
-        for match in matches(skeleton, _BEFORE):
+        for each in totals_of(sentence):
+            if not each.certain and not _exclusive(each.named, each.head):
+                continue
+            most = each.how == "most"
+            if most and sum(part.value for part in each.parts) <= each.total.value:
+                continue
+            yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
+        yield from closed_rest(sentence)
+        yield from closed_added(sentence)
+        for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
             if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
@@ -192,16 +167,25 @@ class Sums(Rule):
     def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
         parts = [part for part in parts if part is not total]
-        if not _may_add(parts, total, share_unit=": " in match[0]):
-            return
         # Verbs that complete the whole speak for themselves; then only the words of the parts are looked at.
-        named = _COMPLETE.sub("", match["parts"]) if "sure" in match.groupdict() else match[0]
-        if _OPEN.search(named) or total.value < max(part.value for part in parts):
+        named = match["parts"] if "sure" in match.groupdict() else match[0]
+        yield from self._sum(sentence, total, parts, match[0], named, ": " in match[0])
+
+    def _sum(
+        self, sentence: Sentence, total: Quantity, parts: list[Quantity], words: str, named: str, share_unit: bool
+    ) -> Iterable[Finding]:
+        if not _may_add(parts, total, share_unit=share_unit) or total.value < max(
+            _value(part, total) or part.value for part in parts
+        ):
             return
-        if _is_numbered(match["parts"]) or _REFERENCE.search(total.before.lower()[-14:]):
+        if _OPEN.search(_COMPLETE.sub("", named)):
             return
-        whole = sum(part.value for part in parts)
-        slack = _slack(total) + sum(map(_slack, parts))
+        if _is_numbered(named) or _REFERENCE.search(total.before.lower()[-14:]):
+            return
+        whole = sum(_value(part, total) or part.value for part in parts)
+        # The slack of a part in another unit is scaled as the part is.
+        scales = [(_value(part, total) or part.value) / part.value for part in parts]
+        slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
         if _another_sum(sentence, total, parts):
@@ -231,13 +215,21 @@ def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = F
     """Whether the parts are of one kind with the total, and could be parts of it by their size."""
     # `24 hours: 10 of theory and 12 of practice`: the parts share the unit of the total.
     bare = share_unit and total.unit is not None and all(part.unit is None for part in parts)
-    if len(parts) < 2 or (not bare and any(not part.comparable(total) for part in parts)):
+    if len(parts) < 2 or (not bare and any(_value(part, total) is None for part in parts)):
         return False
     if any(part.value <= 0 for part in parts) or total.value <= 0 or any(part.hedge == "over" for part in parts):
         return False
     # A total far away from the sum is another kind of number: `9 men and 3 women in 1,200 matches in total`.
-    whole = sum(part.value for part in parts)
+    whole = sum(part.value if bare else _value(part, total) or 0.0 for part in parts)
     return 0.6 * whole <= total.value <= 1.7 * whole and all(part.value != total.value for part in parts)
+
+
+def _value(part: Quantity, total: Quantity) -> float | None:
+    """The value of a part in the unit of the total; None if it has none."""
+    if part.comparable(total):
+        return part.value
+    values = converted(part.value, part.unit or "", total.unit or "") if part.unit and total.unit else ()
+    return values[0] if len(values) == 1 else None
 
 
 def _is_numbered(parts: str) -> bool:
@@ -250,7 +242,9 @@ def _slack(quantity: Quantity) -> float:
     """Counts are exact, unless they are hedged, or large and round."""
     if quantity.hedge or quantity.unit is not None or quantity.half != 0.5:
         return quantity.slack
-    return quantity.last_place / 2 if quantity.value >= 1000 and quantity.last_place >= 100 else 0.0
+    if quantity.value < 1000 or quantity.last_place < 100:
+        return 0.0
+    return min(quantity.last_place / 2, 0.02 * quantity.value)
 
 
 def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity]) -> bool:
@@ -260,14 +254,21 @@ def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity])
         return True
     for count in range(2, len(others) + 1):
         for some in itertools.combinations(others, count):
-            if (
-                abs(sum(each.value for each in some) - total.value)
-                <= total.half + sum(each.half for each in some) * 0.99 - 1
-            ):
-                return True
-            if sum(each.value for each in some) == total.value:
+            if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
                 return True
     return False
+
+
+def _rounding(total: Quantity, slacks: list[float]) -> float:
+    """How far rounding may move a sum: at worst all roundings add up, but those of many parts hardly do."""
+    return _slack(total) + min(sum(slacks), 1.7 * math.sqrt(sum(each * each for each in slacks)))
+
+
+def _is_placed(parts: str) -> bool:
+    """Whether three or more parts each are from, in or at something: a thing comes from one place only."""
+    words = _SLOT.split(parts)[1:]
+    places = [_PLACE.match(each) for each in words]
+    return len(words) > 2 and all(places) and len({each[1] for each in places if each}) == 1
 
 
 def _exclusive(parts: str, whole: str | None = None) -> bool:
@@ -283,8 +284,12 @@ def _exclusive(parts: str, whole: str | None = None) -> bool:
     others = set(re.findall(r"[a-z]+", whole or ""))
     if any(len(words & some) > 1 and not others & some for some in _CLASSES):
         return True
-    if whole is None and _SAME_PLACE.search(parts):
+    if whole is None and (_SAME_PLACE.search(parts) or _is_placed(parts)):
         return True
-    if any(match[1] in words or match[1].rstrip("d") in words for match in _NEGATED.finditer(parts)):
+    # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
+    if whole and _ADJECTIVES.fullmatch(parts.strip()) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
         return True
+    for match in _NEGATED.finditer(parts):
+        if match[1] not in others and (match[1] in words or match[1].rstrip("d") in words):
+            return True
     return parts.count(" of them") == 2 and not _SEX.search(parts)

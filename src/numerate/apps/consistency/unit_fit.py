@@ -10,9 +10,10 @@ from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["UnitFit"]
@@ -62,6 +63,18 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
     "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
+    "pressure": (r"\bpressure" + _IS, frozenset({"pressure", "length", "force"}), "a pressure"),
+    "voltage": (r"\bvoltage" + _IS, frozenset({"voltage"}), "a voltage"),
+    "frequency": (r"\bfrequency" + _IS, frozenset({"frequency", "time", "energy", "length"}), "a frequency"),
+    "storage": (
+        r"\bcapacity" + _IS,
+        frozenset({"volume", "mass", "energy", "power", "data", "time", "current", "speed", "force", "area"}),
+        "a capacity",
+    ),
+    "rain": (
+        r"\b(?:rainfall|precipitation|snowfall)" + _IS,
+        frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
+    ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -70,6 +83,7 @@ _BEFORE = re.compile(
     + slot("q", UNIT)
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air)\b(?! column)")
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
@@ -77,7 +91,9 @@ _STEMS = (
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
+    "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
+_STEM = re.compile("|".join(_STEMS))
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -98,20 +114,33 @@ _AFTER = re.compile(
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
+def _before_units(skeleton: str) -> Iterator[re.Match[str]]:
+    """Matches right before the quantities with a unit; the words before each are looked at first."""
+    at = skeleton.find(UNIT)
+    while at >= 0:
+        begin = max(0, at - 70)
+        if _STEM.search(skeleton, begin, at):
+            yield from _BEFORE.finditer(skeleton, begin, at + 2)
+        at = skeleton.find(UNIT, at + 2)
+
+
 @rules.register("unit")
 class UnitFit(Rule):
     """The unit of a weight, height, speed, ... must measure that."""
 
-    least = 1
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A quantity with a unit."""
+        return tally.units > 0
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares nouns, verbs and adjectives with the unit beside them."""
         skeleton = sentence.skeleton
         if UNIT not in skeleton:
             return
-        for match in matches(skeleton, ((_STEMS, _BEFORE),)):
+        for match in _before_units(skeleton):
             name = next(key for key, value in match.groupdict().items() if value is not None and key != "q")
             _, allowed, what = _WHAT[name.replace("_", "-")]
             yield from self._compared(sentence, match, allowed, what)
@@ -129,7 +158,9 @@ class UnitFit(Rule):
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
-        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)):
+        if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(
+            sentence.skeleton, match.end(slot_name)
+        ):
             return
         message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
         yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured)

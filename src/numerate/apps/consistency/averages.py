@@ -1,0 +1,247 @@
+"""Averages, ratios and counts of lists: `6, 7 and 8, a mean of 8.5`, `2:1 (40 and 30)`, `four titles (1998, 2001)`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.tally import Tally
+    from numerate.apps.findings import Finding
+
+__all__ = ["Averages", "ListCounts", "Ratios"]
+
+_VALUE = COUNT + MONEY + UNIT + PERCENT
+_Q = one(_VALUE)
+_GAP = r"[^.;\ue000-\uf8ff]"
+_LIST = rf"(?P<list>{_Q}(?:(?:, | and |, and ){_Q}){{1,9}})"
+_MEAN_BEHIND = re.compile(
+    rf"{_LIST}(?P<gap>{_GAP}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
+    rf"| is| was| being|:|,)?) ?{slot('z', _VALUE)}"
+)
+_MEAN_BEFORE = re.compile(
+    r"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){0,2}?(?: of| is| was"
+    rf"|:)?) {slot('z', _VALUE)}(?P<far>{_GAP}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
+)
+_MEAN_OF = re.compile(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', _VALUE)}")
+_EACH = re.compile(
+    rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a"
+    r"-z'’-]+){0,4}?),? (?:or |for |with |giving )?(?:on average|an average of|average|averaging"
+    rf"|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece"
+    r"|per (?P<per>[a-z]+))"
+)
+_NOT_THESE = re.compile(
+    r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
+    r"|respectively|versus|vs|per|state|world)\b"
+)
+_RATIO = re.compile(
+    r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
+    rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
+    rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
+    rf"|: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?"
+    rf"|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
+)
+_COLON = re.compile(
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P"
+    r"<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$"
+)
+_YEARS = re.compile(
+    rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
+    rf":(?:, | and |, and ){one(YEAR)})+)\)"
+)
+_LOOSE = re.compile(
+    r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
+    r"|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
+)
+_LOOSE_LEAD = re.compile(
+    r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
+    r"|with (?:the|an?|his|her|its|their))\b"
+)
+
+
+@rules.register("average")
+class Averages(Rule):
+    """An average must fit the numbers that it is the average of."""
+
+    title = "average"
+    help = "An average does not fit the numbers that it is said to be the average of."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Three values and a word for their average."""
+        return tally.values > 2 and ("verag" in text or "mean" in text or "Mean" in text)
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for lists with their mean, and for wholes that are shared out."""
+        skeleton = sentence.skeleton
+        if "averag" not in skeleton and "mean" not in skeleton:
+            return
+        for pattern in (_MEAN_BEHIND, _MEAN_BEFORE, _MEAN_OF):
+            for match in pattern.finditer(skeleton):
+                yield from _mean(sentence, match)
+        for match in _EACH.finditer(skeleton):
+            yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
+        values = [each for each in sentence.quantities if each.group in ("plain", "money")]
+        if len(values) == len(sentence.quantities) == 3 and " to " not in skeleton and _PER.match(skeleton):
+            yield from _shared_out(values, skeleton)
+
+
+def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
+    parts, z = sentence.within(match["list"]), sentence.get(match, "z")
+    # `4.1, 4.3 and 4.5 V`: a unit at the end holds for all.
+    if len({part.unit for part in parts} - {None}) > 1 or len({part.group == "percent" for part in [*parts, z]}) > 1:
+        return
+    if (
+        _NOT_THESE.search(match["gap"])
+        or z.hedge in ("over", "under")
+        or (z.unit and parts[-1].unit not in (None, z.unit))
+    ):
+        return
+    if len(parts) < 2 or any(part.value <= 0 for part in parts) or (parts[0].unit and not parts[-1].unit):
+        return
+    low, high = min(part.value for part in parts), max(part.value for part in parts)
+    mean = sum(part.value for part in parts) / len(parts)
+    slack = (
+        max(part.half for part in parts if part.half != 0.5 or part.unit)
+        if any(part.half != 0.5 or part.unit for part in parts)
+        else 0.0
+    )
+    slack += z.half
+    if (
+        abs(z.value - mean) <= slack
+        or not low / 2 <= z.value <= high * 2
+        or (len(parts) < 3 and not low <= z.value <= high)
+    ):
+        return
+    middle = sorted(part.value for part in parts)[len(parts) // 2]
+    if abs(z.value - middle) <= z.half:
+        return  # a median
+    message = f"The average of {', '.join(part.text for part in parts)} is {plain(mean)}, not {z.text}."
+    yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
+
+
+_PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
+
+
+def _shared_out(values: list[Quantity], words: str) -> Iterator[Finding]:
+    """The last value must be the quotient of the two others."""
+    x, y, z = values
+    if (
+        min(x.value, y.value, z.value) <= 0
+        or any(each.hedge == "over" for each in (x, y, z))
+        or _NOT_THESE.search(words.replace(" per ", " "))
+    ):
+        return
+    quotients = [x.value / y.value, y.value / x.value]
+    real = max(quotients)
+    # The average has its own place for rounding.
+    if any(abs(each - z.value) <= z.half + 0.01 * each for each in quotients) or not 0.4 < z.value / real < 2.5:
+        return
+    message = f"{plain(max(x.value, y.value))} / {plain(min(x.value, y.value))} = {plain(real)}, not {z.text}."
+    yield finding_at("average", z, message, meant=real, others=[x, y], probability=0.9)
+
+
+@rules.register("ratio")
+class Ratios(Rule):
+    """Two numbers must have the ratio that is said of them."""
+
+    title = "ratio"
+    help = "Two numbers do not have the ratio that the text gives them."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """Two values and their ratio."""
+        return tally.values > 3
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for a ratio and the two numbers behind it."""
+        if len(sentence.quantities) < 4:
+            return
+        for match in _RATIO.finditer(sentence.skeleton):
+            a, b, c, d = (sentence.get(match, name) for name in "abcd")
+            if min(a.value, b.value, c.value, d.value) <= 0 or not c.comparable(d) or c.hedge or d.hedge or a.hedge:
+                continue
+            real = c.value / d.value
+            given = a.value / b.value
+            near = 0.04 + (1 / c.value + 1 / d.value if c.unit is None else 0.0)
+            if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not given / 3 < real < given * 3:
+                continue
+            message = f"{c.text} and {d.text} are {plain(real)} to 1, not {a.text} to {b.text}."
+            yield finding_at("ratio", d, message, meant=c.value / given, others=[a, b, c], probability=0.9)
+
+
+@rules.register("count")
+class ListCounts(Rule):
+    """A list must have as many items as the number before it says."""
+
+    title = "count"
+    help = "A list has more or fewer items than the number before it says."
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A count and a list."""
+        return (
+            tally.small
+            and tally.values > 0
+            and (
+                ": " in text
+                or " : " in text
+                or (tally.times > 1 and "(" in text)
+                or ("," in text and (" are " in text or " were " in text))
+            )
+        )
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for lists behind a colon, and for years in brackets."""
+        text = sentence.text
+        if not any(cue in text for cue in (": ", " : ", "(", " are ", " were ")):
+            return
+        for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
+            years = len(sentence.within(match["years"]))
+            yield from _counted(sentence, match, {years})
+        for match in _COLON.finditer(sentence.skeleton):
+            items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
+            last = items[-1].split(" and ")
+            if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
+                continue  # something else stands behind the last comma
+            if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
+                continue
+            if (len(items) == 1 and len(last) < 2) or any(
+                not each or len(each.split()) > 4 for each in items[:-1] + last
+            ):
+                continue
+            if (
+                _LOOSE.search(match["items"])
+                or _LOOSE_LEAD.search(match["noun"] + match["gap"])
+                or match["items"].count(" and ") > 1
+            ):
+                continue
+            # `Trinidad and Tobago` may be one item.
+            counts = {len(items), len(items) - 1 + len(last)} if len(items) > 1 else {len(last)}
+            yield from _counted(sentence, match, counts)
+
+
+def _are_names(text: str, items: list[str]) -> bool:
+    """Whether all items begin with a capital letter in the text."""
+    lower = text.lower()
+    return all(text[at].isupper() for at in (lower.find(item) for item in items) if at >= 0)
+
+
+def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iterator[Finding]:
+    n = sentence.get(match, "n")
+    # Number words are counts; digits may be anything else.
+    if n.hedge or n.value not in range(2, 13) or n.value in counts or n.value != int(n.value):
+        return
+    nouns = match["noun"].split()
+    if (n.unit is None and not any(each.endswith("s") for each in nouns)) or (
+        n.unit is not None and not n.text.endswith("s")
+    ):
+        return
+    real = min(counts, key=lambda each: abs(each - n.value))
+    if abs(real - n.value) > 2:
+        return
+    message = f"The list has {real} items, not {n.text}."
+    yield finding_at("count", n, message, meant=float(real), probability=0.9)

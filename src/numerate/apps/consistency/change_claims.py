@@ -1,0 +1,287 @@
+"""Changes: two values and what is said about the way from one to the other, in percent, points, units or factors.
+
+A change has a pair (`from 50 to 65`, `to 65 from 50`, `65, compared with 50`) and a claim (`rose 10 %`, `a gain of 15`,
+`doubled`). Both are looked for on their own and joined if nothing but words stands between them, so that every claim
+may stand before, inside or behind every pair.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+
+__all__ = ["COMPARING", "PLAINLY", "Change", "changes_of"]
+
+_VALUE = COUNT + MONEY + UNIT + PERCENT
+_A, _B, _C = slot("a", _VALUE), slot("b", _VALUE), slot("c", _VALUE)
+_TIME = one(YEAR + DATED + ORDINAL)
+_GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\))"
+_LEAD = r"(?:[a-z$€£'’.-]+ ){0,6}?"
+
+_RISE = (
+    r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|widening|uptick|expansion|hike|addition"
+    r"|premium|raise|upturn|boost"
+)
+_DROP = (
+    r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|saving|savings|shrinkage|contraction"
+    r"|plunge|slide|downturn|markdown|shortfall"
+)
+_KIND = rf"{_RISE}|{_DROP}|change|difference|swing|gap|shift|margin|move"
+_UP = (
+    r"rose|risen|rising|rises|grew|grown|growing|grows|climb(?:ed|ing|s)|increas(?:ed|ing|es)|jump(?:ed|ing"
+    r"|s)|soar(?:ed|ing)"
+    r"|surg(?:ed|ing)|gain(?:ed|ing|s)|improv(?:ed|ing|es)|advanc(?:ed|ing)|expand(?:ed|ing)|went up"
+    r"|going up|up|rais(?:ed|ing)"
+    r"|lift(?:ed|ing)|widen(?:ed|ing)|add(?:ed|ing)|warmed|boost(?:ed|ing)|swell(?:ed|ing)|swelled|higher"
+)
+_DOWN = (
+    r"fell|fallen|falling|falls|drop(?:ped|ping|s)|declin(?:ed|ing|es)|decreas(?:ed|ing|es)|shrank|shrunk"
+    r"|shrinking|slid"
+    r"|sliding|plung(?:ed|ing)|tumbl(?:ed|ing)|sank|sunk|reduc(?:ed|ing|es)|cut|cutting|went down"
+    r"|going down|down|lost|losing"
+    r"|dipp(?:ed|ing)|slipp(?:ed|ing)|lower(?:ed|ing)|eas(?:ed|ing)|narrow(?:ed|ing)|cooled|shed"
+    r"|contract(?:ed|ing)|slashed"
+    r"|trimmed|shorten(?:ed|ing)|lower"
+)
+_MOVED = rf"{_UP}|{_DOWN}|changed|moved|went"
+_MORE = r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|hotter|warmer"
+_LESS = r"less|lower|fewer|smaller|below|shorter|lighter|cheaper|under|younger|slower|narrower|cooler|colder"
+_WORDS_UP = re.compile(rf"(?:{_RISE}|{_UP}|{_MORE})")
+_WORDS_DOWN = re.compile(rf"(?:{_DROP}|{_DOWN}|{_LESS})")
+# Words that say only that it became more or less, so that a change into the other direction is a slip.
+PLAINLY = re.compile(
+    r"(?:rose|risen|grew|grown|climbed|increased|jumped|soared|surged|rise|increase|growth)|"
+    r"(?P<down>fell|fallen|dropped|declined|decreased|shrank|plunged|tumbled|sank|decline|drop|decrease)"
+)
+COMPARING = frozenset(f"{_MORE}|{_LESS}".split("|"))
+"""Words that compare two values: `more`, `shorter`."""
+_HEDGE = (
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|some|only|just|more than|less than|at least|a|an|the"
+    r"|under|close to|well over|just over|just under|up to|as much as|another|a further|a total of|a whopping) )*"
+)
+_POINTS = r"(?P<points>[ -](?:percentage[ -])?points?\b| basis points?\b| pp\b)?"
+_FOLD = r"(?P<fold>-?fold\b| times\b)?"
+
+_PAIRS = [
+    ("from ", re.compile(rf"\bfrom {_LEAD}{_A}(?P<gap>{_GAP}{{0,45}}?)\b(?:to|into) {_LEAD}{_B}")),
+    (" from ", re.compile(rf"\bto {_LEAD}{_B}(?P<gap>{_GAP}{{0,45}}?)\b(?:from|compared (?:with|to)|against|versus"
+                          rf"|vs\.?) {_LEAD}{_A}")),
+    ("compared ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bcompared (?:with|to) {_LEAD}{_A}")),
+    ("against ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bagainst {_LEAD}{_A}")),
+    ("versus ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bversus {_LEAD}{_A}")),
+    (" vs", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bvs\.? {_LEAD}{_A}")),
+    ("up from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bup from {_LEAD}{_A}")),
+    ("down from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bdown from {_LEAD}{_A}")),
+]  # fmt: skip
+_AND = re.compile(rf"{_A}(?P<gap>{_GAP}{{0,50}}?\band {_GAP}{{0,40}}?){_B}(?=, an? (?:{_KIND}) of )")
+"""`was 82 kg on admission and 74 kg at discharge, a loss of 8 kg`."""
+
+_CLAIM = (
+    rf"(?:(?:an? |the )?(?:[a-z-]+ )?(?P<w1>{_KIND}) of {_HEDGE}{slot('c1', _VALUE)}"
+    rf"|an? (?:[a-z-]+ )?{slot('c2', _VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
+    rf"[ -]?(?:[a-z-]+ ){{0,2}}?(?P<w2>{_KIND})\b"
+    rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}"
+    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS})\b)"
+)
+_LEAD_IN = (
+    r"(?:(?:or|i\.e\.,?|that is,?|which is|which was|representing|equivalent to|corresponding to|meaning"
+    r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by) )*"
+)
+_AFTER = re.compile(
+    rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
+    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all)))"
+)
+_BEFORE = re.compile(
+    rf"{_CLAIM}{_POINTS}{_FOLD}(?P<far>(?:[^;:()\ue000-\uf8ff]|{_TIME}|(?<=the ){one(COUNT)}){{0,40}}?),? ?\(?$"
+)
+_BEFORE_BARE = re.compile(
+    rf"\b(?P<w3>{_MOVED})(?: [a-z]+){{0,2}} by {_HEDGE}{slot('c3', _VALUE)}{_POINTS}{_FOLD}(?P<far>(?:[^;:("
+    rf")\ue000-\uf8ff]|{_TIME}){{0,40}}?),? ?\(?$"
+)
+# `65, up 30 % from 50`, `65, or 30 % more than 50`, `65, a 30 % rise over 50`.
+_MIDDLE = re.compile(
+    rf"{_B}(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|\b(?:is|was|are"
+    rf"|were)) ?{_LEAD_IN}{_CLAIM}{_POINTS}{_FOLD}(?P<between>(?: [a-z]+){{0,2}}?)"
+    rf" (?:from|over|on|than|compared (?:with|to)|against|above|below|relative to) {_LEAD}{_A}"
+)
+_BETWEEN = re.compile(
+    rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}"
+    rf"{_B}{_GAP}{{0,40}}?"
+    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+)
+# `which stood at 4,000 in January, fell 25 % to 3,000`
+_STOOD = re.compile(
+    rf"\b(?:which|that|who) (?:was|were|stood at|had been|numbered|totall?ed) {_HEDGE}{_A}(?P<far>{_GAP}{{0,30}}?),"
+    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}{_POINTS} to {_LEAD}{_B}"
+)
+_FACTORS = {
+    "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadrupl": 4.0, "quintupl": 5.0, "halv": 0.5, "twofold": 2.0,
+    "threefold": 3.0, "fourfold": 4.0, "fivefold": 5.0, "tenfold": 10.0,
+}  # fmt: skip
+_FACTOR_WORD = (
+    r"(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |virtually "
+    r"|practically |not |some |around |well over |less than |only )*"
+    r"\b(?P<factor>doubl|tripl|trebl|quadrupl|quintupl|halv|twofold|threefold|fourfold|fivefold"
+    r"|tenfold)(?:ed|ing|es|s|e)?\b"
+)
+_FACTOR_BEFORE = re.compile(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
+_FACTOR_AFTER = re.compile(
+    rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |thus |i\.e\.,? |more or less )?{_FACTOR_WORD}"
+)
+_HALF = re.compile(
+    rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? "
+    r"|one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{0,40}?),? ?\(?$"
+)
+_BREAK = re.compile(
+    r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven"
+    r"|including|even|within"
+    r"|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
+    r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among"
+    r"|each"
+    r"|on sales|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead"
+    r"|expected|forecast)\b|\. "
+)
+_OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
+_BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
+_BREAK_PAIR = re.compile(
+    r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
+    r"|respectively|than)\b|\. "
+)
+
+
+class Change(NamedTuple):
+    """Two values of a sentence and a claim about the change from the first to the second.
+
+    Attributes:
+        a: The first value.
+        b: The second value.
+        c: What is claimed, in percent, points, units, or as a fraction; None for a word such as `doubled`.
+        sign: 1 for a rise, -1 for a drop, 0 if the words do not say.
+        points: Whether the claim is in points.
+        factor: What the second value is in terms of the first; None without such a claim.
+        word: The verb or noun of the claim.
+        hedge: The words before a factor.
+    """
+
+    a: Quantity
+    b: Quantity
+    c: Quantity | None
+    sign: int
+    points: bool = False
+    factor: float | None = None
+    word: str = ""
+    hedge: str = ""
+
+
+def changes_of(sentence: Sentence) -> Iterator[Change]:
+    """All changes that a sentence claims.
+
+    Example:
+        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.reading import find
+        >>> text = "Sales rose 10 % from 50 to 65 units."
+        >>> found = changes_of(Sentence(text, 0, find(text)))
+        >>> [(each.a.value, each.b.value, each.c.value, each.sign) for each in found]
+        [(50.0, 65.0, 0.1, 1)]
+    """
+    skeleton = sentence.skeleton
+    for cue, pattern in _PAIRS:
+        if cue not in skeleton:
+            continue
+        for match in pattern.finditer(skeleton):
+            if _BREAK_PAIR.search(match["gap"]):
+                continue
+            yield from _around(sentence, match)
+    if " of " in skeleton:
+        for match in _AND.finditer(skeleton):
+            yield from _around(sentence, match, only_after=True)
+    for cue, pattern in ((" between ", _BETWEEN), (", ", _STOOD)):
+        for match in pattern.finditer(skeleton) if cue in skeleton else ():
+            if not _BREAK.search(match["far"]):
+                yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+    for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
+        if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
+            yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+
+
+def _has_middle(skeleton: str) -> bool:
+    return any(
+        cue in skeleton
+        for cue in (" from ", " over ", " on ", " than ", " against ", " above ", " below ", "compared ")
+    )
+
+
+def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -> Iterator[Change]:
+    """Claims right before and right behind a pair."""
+    skeleton = sentence.skeleton
+    a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
+    before = skeleton[max(0, pair.start() - 110) : pair.start()]
+    found, is_way = False, pair[0].startswith(("from", "to"))
+    if not is_way and _BASE.search(before):
+        return  # `rose 9 % from 10 in December, compared with 13`
+    if not is_way and a.group == "percent":
+        return  # `growth of 2 %, against 5 % and 1.5 %`
+    for pattern in () if only_after else (_BEFORE, _BEFORE_BARE):
+        match = pattern.search(before)
+        if match is not None and not _BREAK.search(match["far"]):
+            # `fell by 7 %, resulting in a surge of imports from 5 to 9`: another thing changed.
+            behind = match["far"].rpartition(",")[2].split() if "," in match["far"] else []
+            if (not is_way and "," in match["far"]) or len(behind) > 2:
+                continue
+            found = True
+            yield _change(sentence, match, a, b)
+            break
+    match = _AFTER.match(skeleton, pair.end())
+    if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        if match["w4"] and _OTHER_BASE.match(skeleton, match.end()):
+            return  # `fell from 18 to 7, 5 below normal`
+        change = _change(sentence, match, a, b)
+        joined = match["bare"] == ", " or (match["bare"] == "or " and match[0].startswith(" or "))
+        if not joined or (change.c is not None and change.c.group == "percent"):
+            yield change
+    if only_after:
+        return
+    for match in (_FACTOR_BEFORE.search(before), _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
+        if match is not None and not _BREAK.search(match["far"]):
+            groups = match.groupdict()
+            if "part" in groups:
+                part = 0.5 if groups["part"] == "half" else 0.25
+                sign = -1 if _WORDS_DOWN.fullmatch(groups["w3"]) else 1
+                yield Change(
+                    a,
+                    b,
+                    None,
+                    sign,
+                    False,
+                    1 + sign * part,
+                    f"{groups['w3']} by a {groups['part']}",
+                    groups["hedge"] or "",
+                )
+            else:
+                factor = _FACTORS[groups["factor"]]
+                yield Change(
+                    a, b, None, 1 if factor > 1 else -1, False, factor, groups["factor"] + "ed", groups["hedge"] or ""
+                )
+
+
+def _change(sentence: Sentence, match: re.Match[str], a: Quantity, b: Quantity) -> Change:
+    groups = match.groupdict()
+    name = next(name for name in ("c1", "c2", "c3", "c4", "c5") if groups.get(name))
+    word = next((groups[key] for key in ("w1", "w2", "w3", "w4") if groups.get(key)), "")
+    sign = 1 if _WORDS_UP.fullmatch(word) else -1 if _WORDS_DOWN.fullmatch(word) else 0
+    points = any(groups.get(key) for key in ("points", "points2", "points3"))
+    c = sentence.get(match, name)
+    fold = groups.get("fold")
+    factor = c.value if fold else None
+    if " than " in match[0] or " over " in match[0]:
+        a = dataclasses.replace(a, before="", _hedge="")  # `20 % more than 500` is no hedge
+    return Change(a, b, c, sign, points, factor, word, match[0])

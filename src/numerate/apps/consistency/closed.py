@@ -1,0 +1,310 @@
+"""Sentences that have just the numbers of one relation: two values and a change, two times and a duration, a product.
+
+Where a sentence names a change and holds no more than two values that could have changed, the order of its words does
+not matter: the three numbers belong together. So these tests look at the words beside one number, and at the numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.numerals.unit_factors import converted, dimension_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = [
+    "blur_of",
+    "closed_difference",
+    "closed_factor",
+    "closed_percent",
+    "closed_span",
+    "context_of",
+    "values_of",
+]
+
+_RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
+_DROP = (
+    r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge"
+    r"|slide|markdown"
+)
+_MOVED = (
+    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
+    r"|went up|up|raised|lifted"
+    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
+    r"|went down|down|lost|dipped"
+    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
+    r"|reducing|cutting|raising"
+)
+_MORE = (
+    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
+    r"|lower|fewer|smaller|below"
+    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
+)
+_HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
+_BEFORE = re.compile(
+    rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
+    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
+)
+_BEHIND = re.compile(
+    rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
+)
+_OTHER = re.compile(
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
+    r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
+    r"|annual|annually|forecast|expected"
+    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
+    r"|normal|usual|for every|every)\b|;"
+)
+_TIMES = frozenset(("year", "date", "clock", "ordinal"))
+
+
+def context_of(sentence: Sentence, quantity: Quantity) -> tuple[str, str]:
+    """The words before and behind a quantity, up to the next quantity or mark."""
+    text = sentence.text
+    start, end = quantity.start - sentence.offset, quantity.end - sentence.offset
+    return text[max(0, start - 40) : start].lower(), text[end : end + 40].lower()
+
+
+def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:
+    """Whether two of the values are a range: `may buy 140 to 190 more`."""
+    for first, second in itertools.pairwise(values):
+        if sentence.between(first, second).strip() in ("to", "-", "–", "—", "or") and "from" not in first.before:
+            return True
+    return False
+
+
+def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
+    before, behind = context_of(sentence, quantity)
+    return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
+
+
+def values_of(sentence: Sentence) -> list[Quantity]:
+    """The quantities of a sentence that are no times and no ordinals."""
+    return [each for each in sentence.quantities if each.group not in _TIMES]
+
+
+def closed_percent(sentence: Sentence) -> Iterator[Finding]:
+    """One change in percent, two values, and maybe their difference."""
+    values = values_of(sentence)
+    if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton) or _TWO_BASES.search(sentence.skeleton):
+        return
+    percents = [each for each in values if each.group == "percent"]
+    others = [each for each in values if each.group != "percent"]
+    if len(percents) == 2 and len(others) == 1:
+        yield from _closed_points(sentence, percents, others[0])
+    if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
+        return
+    p = percents[0]
+    is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
+    if (
+        not (is_rate or _is_change(sentence, p))
+        or min(each.value for each in others) <= 0
+        or p.hedge in ("over", "under")
+    ):
+        return
+    if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
+        return
+    share = abs(p.value)
+    near: list[tuple[Quantity, Quantity, float]] = []
+    for a in others:
+        for b in others:
+            if a is b:
+                continue
+            blur = blur_of(a) / a.value + blur_of(b) / b.value
+            real = b.value / a.value - 1
+            for each in (real, real + 1, *((1 - real,) if is_rate else ())):
+                if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
+                    return
+            if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:
+                near.append((a, b, real))
+            elif is_rate and a.value > b.value and 0.4 < b.value / a.value / share < 2.5:
+                near.append((a, b, b.value / a.value))
+    if len(near) != 1:
+        return
+    a, b, real = near[0]
+    message = f"From {a.text} to {b.text} is {'+' if real >= 0 else '-'}{written_like(p, abs(real))}, not {p.text}."
+    if is_rate:
+        message = f"{b.text} are {written_like(p, abs(real))} of {a.text}, not {p.text}."
+    yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
+
+
+_CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)"
+_CHARGE = re.compile(
+    rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
+)
+_TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
+"""`compared with 15 in December and fell 18 % from 17 in January`"""
+
+
+_TIMES_WORD = re.compile(
+    r"\b(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |not |some "
+    r"|around |less than |only |up to )*"
+    r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving"
+    r"|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
+)
+_TIMES_VALUE = {"twice": 2.0, "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadr": 4.0, "halve": 0.5, "halvi": 0.5}
+
+
+def closed_factor(sentence: Sentence) -> Iterator[Finding]:
+    """Two values, of which one is said to be twice, three times or half of the other."""
+    values = values_of(sentence)
+    if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
+        return
+    found = list(_TIMES_WORD.finditer(sentence.skeleton))
+    a, b = values
+    if len(found) != 1 or found[0]["hedge"] or min(a.value, b.value) <= 0 or a.hedge or b.hedge:
+        return
+    word = found[0]["word"]
+    factor = _TIMES_VALUE.get(word[:5])
+    verb = word.endswith(("ed", "ing"))
+    if (
+        factor is None
+        or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"])
+        or _OTHER.search(sentence.skeleton)
+    ):
+        return
+    if (a.unit is None and not verb) or _NOT_TIMES.search(sentence.skeleton):
+        return
+    ratio = max(a.value, b.value) / min(a.value, b.value)
+    factor = max(factor, 1 / factor)
+    blur = (blur_of(a) / a.value + blur_of(b) / b.value) * ratio
+    if abs(ratio - factor) <= 0.12 * factor + blur or not factor / 2.5 < ratio < factor * 2.5:
+        return
+    message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, which is not {word!r}."
+    yield finding_at("percent", b, message, others=[a], probability=0.9)
+
+
+_NOT_TIMES = re.compile(
+    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*"
+    r"|aim\w*|target|expected|won|game|time)\b"
+)
+
+
+def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
+    """Two percentages and how many points lie between them."""
+    _, behind = context_of(sentence, points)
+    if points.unit is not None or not _POINTS.match(behind) or not _is_change(sentence, points):
+        return
+    real = 100 * abs(percents[0].value - percents[1].value)
+    slack = points.slack + 100 * (percents[0].half + percents[1].half)
+    if abs(real - points.value) <= slack + 1e-9 or not 0.2 < points.value / max(real, 1e-9) < 5:
+        return
+    message = (
+        f"From {percents[0].text} to {percents[1].text} are {written_like(points, real)} points, not {points.text}."
+    )
+    yield finding_at("percent", points, message, meant=real, others=percents, probability=0.9)
+
+
+_POINTS = re.compile(r"[ -](?:percentage[ -])?points?\b")
+
+
+def _is_kin(one: Quantity, other: Quantity) -> bool:
+    """Whether two values may be of one thing: the same unit, or a unit that is left out once."""
+    return one.comparable(other) or (
+        (one.unit is None) != (other.unit is None) and min(one.value, other.value) >= 10_000
+    )
+
+
+def blur_of(quantity: Quantity) -> float:
+    """How far a value may be off by rounding; counts are exact."""
+    exact = quantity.unit is None and quantity.half == 0.5 and not quantity.hedge
+    return 0.0 if exact else quantity.slack
+
+
+def closed_difference(sentence: Sentence) -> Iterator[Finding]:
+    """One change in units and two values; the largest of three values less the other is the third."""
+    values = values_of(sentence)
+    if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
+        return
+    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
+        return
+    sizes = _in_one_unit(values)
+    if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
+        return
+    if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
+        return
+    changes = [each for each in values if _is_change(sentence, each)]
+    if len(changes) != 1:
+        return
+    d = changes[0]
+    at = values.index(d)
+    (a, x), (b, y) = [(each, size) for each, size in zip(values, sizes, strict=True) if each is not d]
+    slack = sum(each.slack * size / each.value for each, size in zip(values, sizes, strict=True))
+    real, said = abs(x - y), sizes[at]
+    fits = (
+        abs(real - said) <= slack
+        or abs(x + y - said) <= slack
+        or abs(x + said - y) <= slack
+        or abs(y + said - x) <= slack
+    )
+    if fits or real == 0 or not 0.3 < said / real < 3 or said > max(x, y):
+        return
+    meant = real * d.value / said
+    message = f"The difference of {a.text} and {b.text} is {written_like(d, meant)}, not {d.text}."
+    yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
+
+
+_SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
+_THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
+
+
+def _in_one_unit(values: list[Quantity]) -> list[float] | None:
+    """The values in the unit of the first; None if they cannot be compared."""
+    first, sizes = values[0], []
+    for each in values:
+        if each.comparable(first):
+            sizes.append(each.value)
+            continue
+        if each.unit is None or first.unit is None:
+            return None
+        degrees = "°C" if each.unit == "°" else each.unit
+        some = converted(each.value, degrees, "°C" if first.unit == "°" else first.unit, difference=True)
+        if len(some) != 1 or dimension_name(first.unit) == "time":
+            return None
+        sizes.append(some[0])
+    return sizes
+
+
+_SPAN_CUE = re.compile(
+    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
+    r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
+    r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
+    r"|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+)
+_SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
+_SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
+_NOT_SPAN = re.compile(
+    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
+    r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
+    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
+    r"|hours? of"
+    r"|years? of (?!age|service|war|work))\b|;"
+)
+
+
+def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
+    """Two times and one duration: begin, end and what is said to lie between them."""
+    times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
+    spans = [each for each in sentence.quantities if each.unit is not None and dimension_name(each.unit) == "time"]
+    if len(times) != 2 or len(spans) != 1 or len(sentence.quantities) > 4:
+        return
+    d, (a, b) = spans[0], times
+    before, behind = context_of(sentence, d)
+    if not (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) or _NOT_SPAN.search(sentence.skeleton):
+        return
+    if (
+        (a.group == "clock") != (b.group == "clock")
+        or d.hedge
+        or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
+    ):
+        return
+    yield a, b, d

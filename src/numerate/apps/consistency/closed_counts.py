@@ -1,0 +1,144 @@
+"""Sentences that have just the numbers of one sum or product: what is left, what was added, and what each has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import blur_of, context_of, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["closed_added", "closed_product", "closed_rest"]
+
+_LEFT_BEFORE = re.compile(
+    r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$"
+)
+_LEFT_BEHIND = re.compile(r"(?: [a-z'’-]+){0,2}? (?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|in|to)\b)")
+_ADDED = re.compile(
+    r"\b(?:more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than"
+    r"|behind|first|last)\b"
+)
+
+
+def closed_rest(sentence: Sentence) -> Iterator[Finding]:
+    """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
+    values = values_of(sentence)
+    if not 3 <= len(values) <= 5 or any(
+        each.group != values[0].group or not each.comparable(values[0]) for each in values
+    ):
+        return
+    z = values[-1]
+    before, behind = context_of(sentence, z)
+    if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
+        return
+    whole, taken = values[0], values[1:-1]
+    real = whole.value - sum(each.value for each in taken)
+    slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
+    if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
+        return
+    if any(abs(whole.value - each.value - z.value) <= slack for each in taken) or abs(real - z.value) <= slack:
+        return
+    terms = " - ".join(plain(each.value) for each in (whole, *taken))
+    yield finding_at(
+        "sum", z, f"{terms} = {plain(real)}, not {z.text}.", meant=real, others=values[:-1], probability=0.9
+    )
+
+
+_PLUS_BEFORE = re.compile(
+    r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$"
+)
+_PLUS_BEHIND = re.compile(
+    r"(?: [a-z]+)? (?:more|further|additional|new|extra)\b|(?: [a-z'’-]+){1,3} (?:were|was) (?:added|bought"
+    r"|built|acquired)"
+)
+_NOW = re.compile(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
+_NOT_ADDED = re.compile(
+    r"\b(?:than|per|each|percent|average|between|before|ago|minutes?|while|but|respectively|of which"
+    r"|of whom|of these|of them|won|beat|from)\b|;"
+)
+
+
+def closed_added(sentence: Sentence) -> Iterator[Finding]:
+    """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
+    values = values_of(sentence)
+    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
+        return
+    if values[0].group == "percent" or not _NOW.search(sentence.skeleton) or _NOT_ADDED.search(sentence.skeleton):
+        return
+    contexts = [context_of(sentence, each) for each in values]
+    added = [
+        each
+        for each, (before, behind) in zip(values, contexts, strict=True)
+        if _PLUS_BEFORE.search(before) or _PLUS_BEHIND.match(behind)
+    ]
+    total = max(values, key=lambda each: each.value)
+    if len(added) != 1 or added[0] is total or any(each.hedge or each.value <= 0 for each in values):
+        return
+    others = [each for each in values if each is not total]
+    whole = sum(each.value for each in others)
+    slack = sum(blur_of(each) for each in values)
+    if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25:
+        return
+    terms = " + ".join(plain(each.value) for each in others)
+    yield finding_at(
+        "sum", total, f"{terms} = {plain(whole)}, not {total.text}.", meant=whole, others=others, probability=0.85
+    )
+
+
+_EACH = re.compile(
+    r"\b(?:(?:an?|one|the) [a-z]+ costs?|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
+    r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
+)
+_MAKES = re.compile(
+    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
+    r"|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
+    r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
+)
+_NOT_PRODUCT = re.compile(
+    r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average"
+    r"|between|from|to the|rose|fell|up to|bonus"
+    r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only)\b|, and\b|;|%"
+)
+
+
+def closed_product(sentence: Sentence) -> Iterator[Finding]:
+    """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
+    values = [each for each in sentence.quantities if each.group != "ordinal"]
+    skeleton = sentence.skeleton
+    if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
+        return
+    if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):
+        return
+    yield from _factors(values)
+
+
+def _factors(values: list[Quantity]) -> Iterator[Finding]:
+    """The last number is the product of the others, or the quotient of the larger and the smaller."""
+    a, b, t = values
+    scale = 1.0
+    kin = [each for each in (a, b) if each.comparable(t) and each.unit is not None]
+    cents = [each for each in (a, b) if each.unit == "cent" and t.unit in ("USD", "EUR", "AUD", "CAD")]
+    if cents:
+        kin, scale = cents, 0.01
+    if t.unit is not None and len(kin) != 1:
+        return
+    if t.unit is None and (a.unit is not None or b.unit is not None):
+        return
+    expected = a.value * b.value * scale
+    slack = t.half if t.half != 0.5 or t.unit is not None else 0.0
+    slack += sum(each.half * (expected / each.value) for each in (a, b) if each.half < 0.4)
+    quotients = [max(a.value, b.value) / min(a.value, b.value)]
+    if (
+        abs(t.value - expected) <= slack
+        or not 0.5 < t.value / expected < 2
+        or any(abs(t.value - each) <= t.half for each in quotients)
+    ):
+        return
+    message = f"{a.text} x {b.text} = {plain(expected)}, not {t.text}."
+    yield finding_at("product", t, message, meant=expected, others=[a, b], probability=0.9)

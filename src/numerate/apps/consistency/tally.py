@@ -1,0 +1,86 @@
+"""What kinds of numbers a sentence has, counted before anything else is made of it.
+
+Most sentences have a year or a date and no numbers that could contradict each other. A rule says by `wants` which
+sentences it has to see, so that quantities and skeletons are made for those only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["Tally", "tally_of"]
+
+
+class Tally(NamedTuple):
+    """Numbers of a sentence by kind.
+
+    Attributes:
+        values: Numbers that are no times, dates or ordinals.
+        times: Years and parts of dates and times.
+        units: Numbers with a unit, money left out.
+        percents: Percentages.
+        money: Amounts of money.
+        late: Whether a part of a date may be a day that a month does not have.
+        small: Whether a count may be the number of items of a list.
+        falls: Whether a number is followed by a smaller one, days behind years left out.
+    """
+
+    values: int
+    times: int
+    units: int
+    percents: int
+    money: int
+    late: bool
+    small: bool
+    falls: bool
+
+
+def tally_of(numerals: Sequence[Numeral]) -> Tally:
+    """Counts the numerals of a sentence.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> tally_of(find("In 1990, 28 km (27 mi) of it cost 5% more."))
+        Tally(values=3, times=1, units=2, percents=1, money=0, late=False, small=False, falls=True)
+    """
+    values = times = units = percents = money = 0
+    late = small = falls = False
+    years = plains = -1e300
+    sizes: dict[str, float] = {}
+    for numeral in numerals:
+        kind, value, unit = numeral.kind, numeral.value, numeral.unit
+        if unit is not None or kind == "percent":
+            values += 1
+            if kind == "percent":
+                percents += 1
+                unit = "%"
+            elif kind == "money":
+                money += 1
+            else:
+                units += 1
+            falls = falls or value < sizes.get(unit or "", value) or value < plains
+            sizes[unit or ""] = value
+        elif kind in ("year", "date", "time"):
+            times += 1
+            if value >= 1000:
+                falls = falls or value < years
+                years = value
+            else:
+                late = late or (kind == "date" and 28 < value < 100)
+                falls = falls or value < plains <= 31
+        elif kind != "ordinal":
+            values += 1
+            late = late or 28 < value < 100
+            # A number without a unit may share the unit of the next one, or be a year.
+            falls = falls or value < plains or (1000 <= value < years)
+            plains = value
+        else:
+            plains = value
+        if 1 < value < 13:
+            small = True
+    return Tally(values, times, units, percents, money, late, small, falls)
