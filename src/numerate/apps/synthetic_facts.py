@@ -91,7 +91,8 @@ def fact_text(
         split: "train", "dev" or "test".
         seed: Seed of all texts.
         groups: Use items of these groups only; at least one must have the attribute of each kind (`journey`: a speed).
-        kinds: Kinds of sentence: `fact`, `total`, `journey`, `history`, `match`, `sale`. Empty for all of them.
+        kinds: Kinds of sentence: `fact`, `total`, `journey`, `history`, `match`, `sale`. Empty for all of these.
+            `comparison` has to be asked for, because one more kind would change the texts of all seeds.
 
     Example:
         >>> example = fact_text(19)
@@ -103,13 +104,14 @@ def fact_text(
     if index < 0:
         raise ValueError(f"index must not be negative, got {index=}")
     _check_split(split)
-    by_name = {write.__name__[1:]: write for write in _WRITERS}
+    by_name = {write.__name__[1:]: write for write in _WRITERS | _ON_REQUEST}
     for what, given, known in (("group", groups, GROUPS), ("kind", kinds, by_name)):
         if unknown := [name for name in given if name not in known]:
             raise ValueError(f"unknown {what} {unknown[0]!r}: {near_names(unknown[0], list(known))}")
     # The seed's text is part of the data: another one would give other sentences.
     rng = random.Random(f"numerate things {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
-    weights = {write: _WRITERS[write] for name, write in by_name.items() if not kinds or name in kinds}
+    known = _WRITERS | _ON_REQUEST if kinds else _WRITERS
+    weights = {write: known[write] for name, write in by_name.items() if (name in kinds if kinds else write in known)}
     write = rng.choices(list(weights), list(weights.values()))[0]
     text, numbers = "", []
     for piece in write(rng, groups):
@@ -307,7 +309,36 @@ def _sale(rng: random.Random, groups: Groups) -> _Pieces:
     return _compose(template, item=f"{size} {item}".strip(), verb=verb, more=more, change=change, old=[old], new=new)
 
 
+def _conversion(rng: random.Random, groups: Groups) -> _Pieces:
+    """A mass or price of an item in two units."""
+    attribute = rng.choice(("mass", "price"))
+    item, size, values = _drawn(rng, groups, attribute)
+    unit, other = "", ""
+    while not other:  # a whale has one handy unit, the tonne
+        unit = unit or _unit_for(rng, attribute, values[attribute])
+        other = _unit_for(rng, attribute, values[attribute], but=unit) or next(u for u in UNITS[attribute] if u != unit)
+    one = _in_unit(rng, attribute, values[attribute], unit)
+    same = _number(_converted(one.value, attribute, unit, other), 3, other)
+    x = _compose(rng.choice(("{one} ({same})", "{one}, or {same}")), one=one, same=same)
+    return _described(rng, rng.choice(PHRASES[attribute]), f"{size} {item}".strip(), x)
+
+
+def _comparison(rng: random.Random, groups: Groups) -> _Pieces:
+    """Two values of one kind of item and the word that compares them: only the numbers tell which word it is."""
+    attribute = rng.choice(("mass", "price"))
+    item, _, values = _drawn(rng, groups, attribute)
+    unit = _unit_for(rng, attribute, values[attribute])
+    first = _in_unit(rng, attribute, values[attribute], unit, 3)
+    factor = math.exp(rng.choice((-1, 1)) * rng.uniform(0.1, 1.0))
+    second = _in_unit(rng, attribute, values[attribute] * factor, unit, 3)
+    verb, more, less = ("weighs", "heavier", "lighter") if attribute == "mass" else ("costs", "dearer", "cheaper")
+    parts = {"verb": verb, "first": first, "second": second, "than": more if factor < 1 else less}
+    return _compose(rng.choice(SENTENCES["comparison"]), item=item, **parts)
+
+
 _WRITERS: dict[Callable[[random.Random, Groups], _Pieces], float] = {
     _fact: 0.6, _total: 0.12, _journey: 0.08, _history: 0.05, _match: 0.06, _sale: 0.09,
 }  # fmt: skip
 """Functions that write one kind of sentence, with the probability of each."""
+_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {_comparison: 0.2, _conversion: 0.3}
+"""Kinds that are written only if they are named."""

@@ -59,6 +59,7 @@ class ComparisonConfig(Config):
         steps: Optimizer steps.
         batch: Texts per step.
         rate: Peak learning rate; it rises over the first tenth of the steps and falls to 0.
+        number_rate: Peak learning rate of embedder and head; by default the same.
         number_ratio: Share of the numbers that are hidden in training.
         word_ratio: Share of the words that are masked.
         length: Maximum number of tokens of a text.
@@ -79,6 +80,8 @@ class ComparisonConfig(Config):
     steps: int = 1200
     batch: int = 64
     rate: float = 3e-3
+    number_rate: float | None = None
+    neighbours: float = 0.0
     number_ratio: float = 0.3
     word_ratio: float = 0.25
     length: int = 96
@@ -137,6 +140,29 @@ def _set_sinusoidal(weight: Tensor) -> None:
     weight.copy_(torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width] * (2 / width) ** 0.5)
 
 
+@torch.no_grad()
+def _look_at_neighbours(attention: Any, heads: int, strength: float = 1.0) -> None:
+    """Makes the heads of a layer attend to the token after (even heads) or before (odd ones), with sinusoidal positions.
+
+    A unit stands beside its number. Models this small find that out only after a thousand steps on their own.
+    """
+    query, key = attention.self.query.weight, attention.self.key.weight
+    width = query.shape[0]
+    size, half = width // heads, width // 2
+    pace = 10_000.0 ** (-torch.arange(0, width, 2) / width)[: size // 2]
+    for head in range(heads):
+        step = 1 if head % 2 == 0 else -1
+        turn = pace * step
+        rows = torch.arange(size // 2)
+        sine, cosine = head * size + rows, head * size + size // 2 + rows
+        query[head * size : (head + 1) * size] = 0
+        key[head * size : (head + 1) * size] = 0
+        key[sine, rows] = key[cosine, half + rows] = strength
+        # sin(p + step) and cos(p + step) by the sum formulas.
+        query[sine, rows], query[sine, half + rows] = strength * turn.cos(), strength * turn.sin()
+        query[cosine, half + rows], query[cosine, rows] = strength * turn.cos(), -strength * turn.sin()
+
+
 class WithAndWithout:
     """A model without and a model with number values, with equal shared weights, and their texts, encoded once.
 
@@ -173,6 +199,8 @@ class WithAndWithout:
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
         blind = replace(recipe, embedder=None, gated=False, reach=0, late_reach=0, relations=0)
+        if recipe.head and recipe.head.get("ratios"):  # these components are made of the other numbers' values
+            blind = replace(blind, head=recipe.head | {"ratios": False})
         recipes = {BLIND: blind, SENSE: recipe}
         if config.valueless:
             recipes[VALUELESS] = replace(blind, notation={"kind": "marker"})
@@ -180,6 +208,8 @@ class WithAndWithout:
             torch.manual_seed(config.seed)
             backbone = BertForMaskedLM(shape)
             _set_sinusoidal(backbone.bert.embeddings.position_embeddings.weight)
+            if config.neighbours:
+                _look_at_neighbours(backbone.bert.encoder.layer[0].attention, shape.num_attention_heads, config.neighbours)
             self.models[name] = attach(backbone, self.tokenizer, one, objective=objective)
         self.models[SENSE].load_state_dict(self.models[BLIND].state_dict(), strict=False)
         rows, numerals = self._encoded(SENSE, train)
@@ -244,7 +274,8 @@ def train_model(
         # Texts of a batch have similar lengths, which saves padding; the order of batches is random.
         collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
-            model, args, data_collator=the_batch, callbacks=list(callbacks), number_learning_rate="same",
+            model, args, data_collator=the_batch, callbacks=list(callbacks),
+            number_learning_rate=config.number_rate or "same",
             train_dataset=BatchesByLength(pair.rows[name], collate, config.batch),
             eval_dataset=BatchesByLength(pair.held_out[name][:256], collate, 128),
         )  # fmt: skip
