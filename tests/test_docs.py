@@ -22,6 +22,7 @@ from numerate.registry import embedders, heads, objectives
 from numerate.training.run import run_names
 
 DOCS = ROOT / "docs"
+README = ROOT / "README.md"
 FINDINGS = sorted((DOCS / "findings").glob("*.md"))
 MAX_FINDING_LINES = 120
 
@@ -151,6 +152,15 @@ def test_every_part_is_named() -> None:
         text = (DOCS / page).read_text("utf-8")
         for part in parts:
             assert part in text, f"docs/{page} lacks:\n{part}"
+
+
+def test_picture_is_of_the_report_that_check_prints_today() -> None:
+    """`python docs/draw_check.py` makes it again; positions and colours may differ between versions of rich."""
+    drawn = runpy.run_path(str(DOCS / "draw_check.py"))["picture"]()
+    kept = (DOCS / "images" / "check.svg").read_text("utf-8")
+    now, then = (re.findall(r">([^<>]+)</text>", svg) for svg in (drawn, kept))
+    assert now == then and len(then) > 30, "run docs/draw_check.py"
+    assert "@font-face" not in kept and "<script" not in kept and "docs/images/check.svg" in README.read_text("utf-8")
 
 
 def test_api_reference_is_built(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ SPREADS: dict[str, float] = _DATA["spreads"]
 """Scale of the noise of each attribute, as a natural logarithm."""
 UNITS: dict[str, dict[str, float]] = _DATA["units"]
 """Units of each attribute, as multiples of the first."""
+PAIRS: dict[str, list[str]] = _DATA["pairs"]
+"""Units of an attribute that sentences of the kind `conversion` use."""
 PHRASES: dict[str, list[str]] = _DATA["phrases"]
 """Sentence templates of each attribute: {x} is the value with its unit, {place} is empty in most sentences."""
 SENTENCES: dict[str, list[str]] = _DATA["sentences"]
@@ -310,35 +312,43 @@ def _sale(rng: random.Random, groups: Groups) -> _Pieces:
 
 
 def _conversion(rng: random.Random, groups: Groups) -> _Pieces:
-    """A mass or price of an item in two units."""
-    attribute = rng.choice(("mass", "price"))
-    item, size, values = _drawn(rng, groups, attribute)
-    unit, other = "", ""
-    while not other:  # a whale has one handy unit, the tonne
-        unit = unit or _unit_for(rng, attribute, values[attribute])
-        other = _unit_for(rng, attribute, values[attribute], but=unit) or next(u for u in UNITS[attribute] if u != unit)
+    """One value of an item in two units; each unit has one partner only."""
+    item, size, values = _drawn(rng, groups)
+    attribute = rng.choice([name for name in values if name in PAIRS])
+    unit, other = rng.sample(PAIRS[attribute], k=2)
     one = _in_unit(rng, attribute, values[attribute], unit)
     same = _number(_converted(one.value, attribute, unit, other), 3, other)
     x = _compose(rng.choice(("{one} ({same})", "{one}, or {same}")), one=one, same=same)
-    return _described(rng, rng.choice(PHRASES[attribute]), f"{size} {item}".strip(), x)
+    return _described(rng, rng.choice(PHRASES[attribute]), f"{size if attribute in _SIZED else ''} {item}".strip(), x)
 
 
 def _comparison(rng: random.Random, groups: Groups) -> _Pieces:
     """Two values of one kind of item and the word that compares them: only the numbers tell which word it is."""
     attribute = rng.choice(("mass", "price"))
     item, _, values = _drawn(rng, groups, attribute)
-    unit = _unit_for(rng, attribute, values[attribute])
-    first = _in_unit(rng, attribute, values[attribute], unit, 3)
+    unit = PAIRS[attribute][0]
+    first = _in_unit(rng, attribute, values[attribute], unit, 2)
     factor = math.exp(rng.choice((-1, 1)) * rng.uniform(0.1, 1.0))
-    second = _in_unit(rng, attribute, values[attribute] * factor, unit, 3)
-    verb, more, less = ("weighs", "heavier", "lighter") if attribute == "mass" else ("costs", "dearer", "cheaper")
-    parts = {"verb": verb, "first": first, "second": second, "than": more if factor < 1 else less}
-    return _compose(rng.choice(SENTENCES["comparison"]), item=item, **parts)
+    second = _in_unit(rng, attribute, values[attribute] * factor, unit, 2)
+    more, less = ("heavier", "lighter") if attribute == "mass" else ("dearer", "cheaper")
+    parts = {"first": first, "second": second, "than": more if factor < 1 else less, "item": item}
+    return _compose(rng.choice(SENTENCES["comparison"]), a="an" if item[0] in "aeiou" else "a", **parts)
+
+
+def _bill(rng: random.Random, groups: Groups) -> _Pieces:
+    """A count, the price or mass of one item, and the total."""
+    attribute = rng.choice(("mass", "price"))
+    item, _, values = _drawn(rng, groups, attribute)
+    unit = PAIRS[attribute][0]
+    each = _in_unit(rng, attribute, values[attribute], unit, 2)
+    count = rng.choice((2, 3, 5, 8, 12, 20))
+    parts = {"each": each, "count": _whole(count), "total": _number(each.value * count, 3, unit)}
+    return _compose(rng.choice(SENTENCES["bill"]), item=item, **parts)
 
 
 _WRITERS: dict[Callable[[random.Random, Groups], _Pieces], float] = {
     _fact: 0.6, _total: 0.12, _journey: 0.08, _history: 0.05, _match: 0.06, _sale: 0.09,
 }  # fmt: skip
 """Functions that write one kind of sentence, with the probability of each."""
-_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {_comparison: 0.2, _conversion: 0.3}
+_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {_conversion: 0.3, _comparison: 0.4, _bill: 0.3}
 """Kinds that are written only if they are named."""

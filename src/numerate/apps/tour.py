@@ -127,7 +127,9 @@ def _fill(console: Console, model: Any, name: str) -> None:
             console.print(Text(f"  {line}", style="cyan"), soft_wrap=True)
         low, high = gap["interval_90"]
         best = ", ".join(each["text"] for each in gap["numbers"])
-        console.print(f"  best: {best}; median {gap['median']:.4g}; 90 % interval {low:.4g} to {high:.4g}", soft_wrap=True)
+        console.print(
+            f"  best: {best}; median {gap['median']:.4g}; 90 % interval {low:.4g} to {high:.4g}", soft_wrap=True
+        )
 
 
 def _without_model() -> Iterable[str | Text]:
