@@ -67,7 +67,7 @@ def test_only_listed_results_are_read(tmp_path: Path) -> None:
 
 def test_gradio_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gradio", None)
-    with pytest.raises(BadInput, match=r"pip install 'numerate\[app\]'"):
+    with pytest.raises(BadInput, match=r"pip install 'numerate\[play\]'"):
         build_page([judging_model()], ["one"])
     with pytest.raises(BadInput, match="at most two models"):
         play(["a", "b", "c"])

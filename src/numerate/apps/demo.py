@@ -36,7 +36,7 @@ TEXTS = (12_000, 1_000)
 WORLD: dict[str, Any] = {"groups": ("animal", "good"), "kinds": ("conversion", "comparison", "bill")}
 """Groups and kinds of `fact_texts`: few enough to be learnt in a minute."""
 TRAINING: dict[str, Any] = {
-    "backbone": "modernbert", "head": {"kind": "mixture", "components": 32, "ratios": True}, "steps": 700,
+    "backbone": "modernbert", "head": {"kind": "mixture", "components": 32, "ratios": True}, "steps": 1000,
     "number_rate": 0.01, "number_ratio": 0.2, "word_ratio": 0.3,
 }  # fmt: skip
 """Options of `ComparisonConfig`: the default recipe; without its dropout, because no text is seen often."""
@@ -131,8 +131,8 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
     console.print(
         f"\nTwo ModernBERTs (layers: {config.layers}, width: {config.width}) are trained from random weights: a "
         f"number-blind one, which reads numbers as sub-words ({weights[0]:,} weights), and one with the recipe "
-        f"{config.recipe}, which also gets the numbers' values ({weights[1]:,} weights). Initial weights, texts, order, "
-        "masks and steps are the same."
+        f"{config.recipe}, which also gets the numbers' values ({weights[1]:,} weights). Initial weights, texts, "
+        "order, masks and steps are the same."
     )
     logs: dict[str, Any] = {}
     with _progress(console, config) as bars:

@@ -51,7 +51,7 @@ def build_page(models: Sequence[Any], names: Sequence[str], results: str | Path 
     try:
         import gradio  # type: ignore[import-not-found]  (an extra)
     except ImportError:
-        raise BadInput("numerate play needs gradio: pip install 'numerate[app]'") from None
+        raise BadInput("numerate play needs gradio: pip install 'numerate[play]'") from None
     judge = _judge(models[0])
     words = safely(lambda text, chosen, power: words_html(text, chosen, power, models, names))
     drawn = safely(lambda text: densities_html(text, models, names))
