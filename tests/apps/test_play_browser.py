@@ -1,4 +1,4 @@
-"""The page of `numerate play` driven in a real browser: chromium by selenium (extra `browser`, Debian's chromium-driver)."""
+"""The page of `numerate play` in a real browser: chromium by selenium (extra `browser`, Debian's chromium-driver)."""
 
 from __future__ import annotations
 

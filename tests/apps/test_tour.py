@@ -46,7 +46,7 @@ def test_slips_are_planted_as_told() -> None:
     found = {one.rule: one for one in numerate.check(text)}
     assert {rule: found[rule].written for rule in found} == {rule: SLIPS[rule] for rule in SLIPS if rule != "total"}
     assert all(text.count(number) == 1 for number in FOR_A_MODEL)
-    repaired = re.sub(r"\b(3,600|410)\b", "36", text)
+    repaired = text.replace("8191", "1891").replace("460", "46")
     assert [one.rule for one in numerate.check(repaired)] == [one.rule for one in numerate.check(text)]
 
 

@@ -350,5 +350,9 @@ _WRITERS: dict[Callable[[random.Random, Groups], _Pieces], float] = {
     _fact: 0.6, _total: 0.12, _journey: 0.08, _history: 0.05, _match: 0.06, _sale: 0.09,
 }  # fmt: skip
 """Functions that write one kind of sentence, with the probability of each."""
-_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {_conversion: 0.25, _comparison: 0.5, _bill: 0.25}
+_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {
+    _conversion: 0.25,
+    _comparison: 0.5,
+    _bill: 0.25,
+}
 """Kinds that are written only if they are named."""
