@@ -82,7 +82,7 @@ def test_drawn_bars_are_as_high_as_their_shares() -> None:
     heights = ["".join(bar[at] for bar in bars) for at in range(len(shares))]
     eighths = [sum(" ▁▂▃▄▅▆▇█".index(block) for block in column) for column in heights]
     assert eighths == [0, 12, 24, 12, 0, 0]
-    assert interval == " ├───┤" and labels == "1  2"
+    assert interval == " ├───┤" and labels == "1 1.58"
 
 
 def test_labels_are_distinct_and_years_have_no_commas() -> None:
