@@ -147,20 +147,21 @@ def _new_backbone(config: ComparisonConfig, vocabulary: int) -> Any:
     """A masked language model with random weights."""
     import transformers
 
+    inner: dict[str, Any]
     # The usual initial scale, 0.02, is made for states of width 768; a model as narrow as this hardly learns from it.
-    shape = {
+    shape: dict[str, Any] = {
         "vocab_size": vocabulary, "hidden_size": config.width, "num_hidden_layers": config.layers,
         "num_attention_heads": config.width // 32, "max_position_embeddings": config.length, "pad_token_id": 0,
         "initializer_range": config.width**-0.5,
     }  # fmt: skip
     if config.backbone == "bert":
         inner = {"intermediate_size": 2 * config.width, "hidden_act": "relu"}
-        none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-        bert = transformers.BertForMaskedLM(transformers.BertConfig(**shape, **inner, **none))
+        none: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        bert: Any = transformers.BertForMaskedLM(transformers.BertConfig(**shape, **inner, **none))
         _set_sinusoidal(bert.bert.embeddings.position_embeddings.weight)
         return bert
     kinds = ["sliding_attention", *["full_attention"] * (config.layers - 1)]
-    special = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
+    special: dict[str, Any] = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
     inner = {"intermediate_size": config.width * 3 // 2, "local_attention": 4, "layer_types": kinds}
     return transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(**shape, **inner, **special))
 
