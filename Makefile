@@ -10,13 +10,13 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 .PHONY: help demo test test-slow torture check format docs clean
 
 help:
-	@echo "make demo       train a small model without and with number sense, and compare"
+	@echo "make demo       a tour: check a report, fill gaps with numbers; numerate demo --train trains two small models"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take long"
 	@echo "make torture    run hostile calls, kills and damaged files; writes docs/reliability.md"
 	@echo "make check      lint, formatting, types"
 	@echo "make format     format the code"
-	@echo "make docs       build the API reference in build/docs/api"
+	@echo "make docs       build the documentation site in build/docs/site"
 	@echo "make clean      remove the virtual environment and caches"
 
 $(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
@@ -51,7 +51,8 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 docs: $(STAMP)
-	$(BIN)/python docs/build_api.py
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	$(BIN)/python docs/build_site.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

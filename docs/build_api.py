@@ -44,7 +44,17 @@ def main(arguments: list[str] | None = None) -> None:
 def modules_of(package: ModuleType) -> list[ModuleType]:
     """All public modules below a package."""
     found = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
-    return [importlib.import_module(module.name) for module in found if "._" not in module.name]
+    return [module for each in found if "._" not in each.name for module in imported(each.name)]
+
+
+def imported(name: str) -> list[ModuleType]:
+    """A module; none, with a line that says so, if it needs a package of an extra that is not installed."""
+    try:
+        return [importlib.import_module(name)]
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("numerate"):
+            raise
+        return print(f"{name} is left out: it needs {error.name}") or []
 
 
 def top_level(package: ModuleType) -> list[ModuleType]:

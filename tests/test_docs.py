@@ -22,6 +22,7 @@ from numerate.registry import embedders, heads, objectives
 from numerate.training.run import run_names
 
 DOCS = ROOT / "docs"
+README = ROOT / "README.md"
 FINDINGS = sorted((DOCS / "findings").glob("*.md"))
 MAX_FINDING_LINES = 120
 
@@ -151,6 +152,35 @@ def test_every_part_is_named() -> None:
         text = (DOCS / page).read_text("utf-8")
         for part in parts:
             assert part in text, f"docs/{page} lacks:\n{part}"
+
+
+def test_picture_is_of_the_report_that_check_prints_today() -> None:
+    """`python docs/draw_check.py` makes it again; positions and colours may differ between versions of rich."""
+    drawn = runpy.run_path(str(DOCS / "draw_check.py"))["picture"]()
+    kept = (DOCS / "images" / "check.svg").read_text("utf-8")
+    now, then = (re.findall(r">([^<>]+)</text>", svg) for svg in (drawn, kept))
+    assert now == then and len(then) > 30, "run docs/draw_check.py"
+    assert "@font-face" not in kept and "<script" not in kept and "docs/images/check.svg" in README.read_text("utf-8")
+
+
+def test_site_has_every_page_in_its_navigation() -> None:
+    config = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    named = re.findall(r": (\S+\.md)$", config, re.M)
+    assert sorted(named) == sorted([*map(name_of, PAGES), "api/index.md"])
+    order = [named.index(f"docs/{page}.md") for page in ("check", "attach", "training", "records", "compare", "heads")]
+    assert order == sorted(order) and named.index("docs/findings/claims.md") > order[-1], "users first, findings last"
+
+
+@pytest.mark.slow
+def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason='the site needs the extra docs: pip install -e ".[docs]"')
+    command = [sys.executable, DOCS / "build_site.py", "--no-api", "-o", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
+    home = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "check.svg" in home and "docs/check.html" in home
+    loaded = re.findall(r"""(?:src|href)="(https?:[^"]+)""", home)
+    assert not [address for address in loaded if address.endswith((".js", ".css", ".woff2"))], "nothing from elsewhere"
 
 
 def test_api_reference_is_built(tmp_path: Path) -> None:

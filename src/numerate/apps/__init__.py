@@ -1,1 +1,1 @@
-"""Applications behind commands: `numerate demo` and `numerate fill`."""
+"""Applications behind commands: `numerate check`, `fill`, `play` and `demo`."""

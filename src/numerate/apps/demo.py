@@ -1,4 +1,4 @@
-"""`numerate demo`: trains a small model without and one with number values on the same texts and compares them."""
+"""`numerate demo --train`: trains a small model without and one with number values on the same texts, and compares."""
 
 from __future__ import annotations
 
@@ -31,15 +31,25 @@ __all__ = ["run_demo", "sample_report", "show_sample"]
 
 EXAMPLES = 4
 """Number of numerals of each kind in the sample's table, and of sentences that the demo prints."""
-TEXTS = (16_000, 2_000)
+TEXTS = (12_000, 1_000)
 """Numbers of training texts and of held-out texts."""
-WORLD: dict[str, Any] = {"groups": ("animal", "good"), "kinds": ("fact", "total", "sale")}
+WORLD: dict[str, Any] = {"groups": ("animal", "good"), "kinds": ("conversion", "comparison", "bill")}
 """Groups and kinds of `fact_texts`: few enough to be learnt in a minute."""
+TRAINING: dict[str, Any] = {
+    "backbone": "modernbert", "head": {"kind": "mixture", "components": 32, "ratios": True}, "steps": 1000,
+    "number_rate": 0.01, "number_ratio": 0.2, "word_ratio": 0.3,
+}  # fmt: skip
+"""Options of `ComparisonConfig`: the default recipe; without its dropout, because no text is seen often."""
 ASKED = {
     "The wolf by the river weighs 42 kg (92.6 lbs).": 1,
-    "If one coat costs 120 dollars, then 12 of them cost 1,440 dollars.": 2,
+    "12 times a coat of 120 dollars make 1,440 dollars in all.": 2,
 }
 """Sentences for the last part of the demo, with the index of the number that is hidden."""
+COMPARED = {
+    "A wolf of 42 kg is [MASK] than one of 58 kg.": "lighter",
+    "A wolf of 42 kg is [MASK] than one of 31 kg.": "heavier",
+}
+"""Sentences whose word follows from their numbers alone, with that word."""
 
 
 def sample_report() -> list[str]:
@@ -87,19 +97,28 @@ def _sentences(split: str, count: int, seed: int) -> list[str]:
 def run_demo(console: Console, output: str = "numerate-demo", quick: bool = False, seed: int = 0) -> Path:
     """Trains both models on synthetic texts, prints their metrics, and writes a page of plots; returns its path.
 
-    The page is written into the folder `output`. With `quick`, a tiny model is trained for a few steps, which checks
-    the installation and learns nothing. `seed` is that of texts, weights and masks.
+    The page and the model with number values are written into the folder `output`. With `quick`, a tiny model is
+    trained for a few steps, which checks the installation and learns nothing. `seed` is that of texts, weights and
+    masks.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise BadInput('the demo needs matplotlib: pip install "numerate[plots]"') from None
     from numerate.apps.demo_page import demo_page, demo_table
+    from numerate.apps.fill import fill
     from numerate.apps.synthetic_facts import UNIT_WORDS
-    from numerate.apps.with_and_without import ComparisonConfig, WithAndWithout, ask_model, measure_model, train_model
+    from numerate.apps.with_and_without import (
+        SENSE,
+        ComparisonConfig,
+        WithAndWithout,
+        ask_model,
+        measure_model,
+        train_model,
+    )
 
     start = time.perf_counter()
-    config, (many, few) = ComparisonConfig(seed=seed), TEXTS
+    config, (many, few) = ComparisonConfig(seed=seed, **TRAINING), TEXTS
     if quick:
         config, many, few = replace(config, steps=6, width=32, layers=1, evaluations=2), 300, 60
     train = _sentences("train", many, seed)
@@ -110,9 +129,10 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
         console.print("  ", highlighted(text, find(text)))
     weights = [sum(weight.numel() for weight in model.parameters()) for model in pair.models.values()]
     console.print(
-        f"\nTwo BERTs (layers: {config.layers}, width: {config.width}) are trained from random weights: a number-blind "
-        f"one, which reads numbers as sub-words ({weights[0]:,} weights), and one that also gets the numbers' values "
-        f"({weights[1]:,} weights). Initial weights, head, texts, order, masks and steps are the same."
+        f"\nTwo ModernBERTs (layers: {config.layers}, width: {config.width}) are trained from random weights: a "
+        f"number-blind one, which reads numbers as sub-words ({weights[0]:,} weights), and one with the recipe "
+        f"{config.recipe}, which also gets the numbers' values ({weights[1]:,} weights). Initial weights, texts, "
+        "order, masks and steps are the same."
     )
     logs: dict[str, Any] = {}
     with _progress(console, config) as bars:
@@ -134,9 +154,17 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
             low, high = (format_value(float(f"{float(end):.3g}")) for end in seen.interval(0.9))
             guess = format_value(float(f"{float(seen.median()):.3g}"))
             console.print(f"  {name:14}{guess}, 90 % interval {low} to {high}")
+    for sentence, word in COMPARED.items():
+        console.print(Text(f"\n{sentence}", style="bold"), Text(f"  ({word})", style="dim"), sep="")
+        for name, model in pair.models.items():
+            best = fill(sentence, model, top=2)[0]["words"]
+            console.print(f"  {name:14}" + ", ".join(f"{each['word']} {each['probability']:.0%}" for each in best))
+    folder = Path(output) / "model"
+    pair.models[SENSE].save_pretrained(folder)
     path = demo_page(Path(output) / "index.html", figures, logs, outcomes, asked)
-    console.print(f"\nPlots: {path}    ({time.perf_counter() - start:.0f} s in total)")
-    console.print("To see how numbers are found and read: numerate demo --sample", style="dim")
+    console.print(f"\nPlots: {path}    ({time.perf_counter() - start:.0f} s in total)", soft_wrap=True)
+    said = f'Ask it more: numerate fill "The fox weighs 6.5 kg ([NUM] lbs)." --model {folder}'
+    console.print(said, soft_wrap=True)
     return path
 
 

@@ -33,8 +33,9 @@ COLUMNS = {
 NOTES = (
     "log-MAE: mean absolute error of log10; MdAPE: median absolute error in percent; 90 % covers: share of the true "
     "numbers inside the 90 % intervals. Sub-words of numbers do not count as words.",
-    "Both models have the same initial weights, head, texts, order, masks and steps; only one gets the numbers' "
-    "values. Each number is asked for alone, as one [NUM]: neither model sees its digits or its length.",
+    "Both models have the same initial weights, texts, order, masks and steps; only one gets the numbers' values, "
+    "also in its head, as ratios. Each number is asked for alone, as one [NUM]: neither model sees its digits or its "
+    "length.",
 )
 
 

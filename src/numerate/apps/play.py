@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from numerate.apps.play_parts import (
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["build_page", "play"]
 
@@ -34,6 +35,7 @@ _CSS = """
 .numerate-columns > div { flex: 1 1 20em; }
 .numerate-error { color: #b00020; }
 """
+_MODELS = threading.Lock()
 _SENTENCE = "The [MASK] weighs 45 kg."
 _GAP = "The tower is [NUM] metres tall and was built in 1889."
 _REPORT = "Revenue rose 10% from $50 million to $65 million. The lake is 28 km (27 mi) long."
@@ -51,11 +53,11 @@ def build_page(models: Sequence[Any], names: Sequence[str], results: str | Path 
     try:
         import gradio  # type: ignore[import-not-found]  (an extra)
     except ImportError:
-        raise BadInput("numerate play needs gradio: pip install 'numerate[app]'") from None
+        raise BadInput("numerate play needs gradio: pip install 'numerate[play]'") from None
     judge = _judge(models[0])
-    words = safely(lambda text, chosen, power: words_html(text, chosen, power, models, names))
-    drawn = safely(lambda text: densities_html(text, models, names))
-    checked = safely(lambda text, path: checked_html(text, path, judge))
+    words = safely(_one_at_a_time(lambda text, chosen, power: words_html(text, chosen, power, models, names)))
+    drawn = safely(_one_at_a_time(lambda text: densities_html(text, models, names)))
+    checked = safely(_one_at_a_time(lambda text, path: checked_html(text, path, judge)))
 
     def choices(text: str) -> Any:
         found = number_names(text or "")
@@ -135,6 +137,16 @@ def play(
             f"port {port} cannot be used: {' '.join(str(error).split())[:120]}; give another --port"
         ) from None
     return page
+
+
+def _one_at_a_time(function: Callable[..., str]) -> Callable[..., str]:
+    """The function behind a lock that all of them share: a `NumberModel` keeps state during a pass."""
+
+    def alone(*arguments: Any) -> str:
+        with _MODELS:
+            return function(*arguments)
+
+    return alone
 
 
 def _short(text: str | None) -> str:

@@ -37,6 +37,8 @@ SPREADS: dict[str, float] = _DATA["spreads"]
 """Scale of the noise of each attribute, as a natural logarithm."""
 UNITS: dict[str, dict[str, float]] = _DATA["units"]
 """Units of each attribute, as multiples of the first."""
+PAIRS: dict[str, list[str]] = _DATA["pairs"]
+"""Units of an attribute that sentences of the kind `conversion` use."""
 PHRASES: dict[str, list[str]] = _DATA["phrases"]
 """Sentence templates of each attribute: {x} is the value with its unit, {place} is empty in most sentences."""
 SENTENCES: dict[str, list[str]] = _DATA["sentences"]
@@ -91,7 +93,8 @@ def fact_text(
         split: "train", "dev" or "test".
         seed: Seed of all texts.
         groups: Use items of these groups only; at least one must have the attribute of each kind (`journey`: a speed).
-        kinds: Kinds of sentence: `fact`, `total`, `journey`, `history`, `match`, `sale`. Empty for all of them.
+        kinds: Kinds of sentence: `fact`, `total`, `journey`, `history`, `match`, `sale`. Empty for all of these.
+            `comparison` has to be asked for, because one more kind would change the texts of all seeds.
 
     Example:
         >>> example = fact_text(19)
@@ -103,13 +106,14 @@ def fact_text(
     if index < 0:
         raise ValueError(f"index must not be negative, got {index=}")
     _check_split(split)
-    by_name = {write.__name__[1:]: write for write in _WRITERS}
+    by_name = {write.__name__[1:]: write for write in _WRITERS | _ON_REQUEST}
     for what, given, known in (("group", groups, GROUPS), ("kind", kinds, by_name)):
         if unknown := [name for name in given if name not in known]:
             raise ValueError(f"unknown {what} {unknown[0]!r}: {near_names(unknown[0], list(known))}")
     # The seed's text is part of the data: another one would give other sentences.
     rng = random.Random(f"numerate things {seed} {split} {index}")  # noqa: S311 (it makes data, no keys)
-    weights = {write: _WRITERS[write] for name, write in by_name.items() if not kinds or name in kinds}
+    known = _WRITERS | _ON_REQUEST if kinds else _WRITERS
+    weights = {write: known[write] for name, write in by_name.items() if (name in kinds if kinds else write in known)}
     write = rng.choices(list(weights), list(weights.values()))[0]
     text, numbers = "", []
     for piece in write(rng, groups):
@@ -307,7 +311,48 @@ def _sale(rng: random.Random, groups: Groups) -> _Pieces:
     return _compose(template, item=f"{size} {item}".strip(), verb=verb, more=more, change=change, old=[old], new=new)
 
 
+def _conversion(rng: random.Random, groups: Groups) -> _Pieces:
+    """One value of an item in two units; each unit has one partner only."""
+    item, size, values = _drawn(rng, groups)
+    attribute = rng.choice([name for name in values if name in PAIRS])
+    unit, other = rng.sample(PAIRS[attribute], k=2)
+    one = _in_unit(rng, attribute, values[attribute], unit)
+    same = _number(_converted(one.value, attribute, unit, other), 3, other)
+    x = _compose(rng.choice(("{one} ({same})", "{one}, or {same}")), one=one, same=same)
+    return _described(rng, rng.choice(PHRASES[attribute]), f"{size if attribute in _SIZED else ''} {item}".strip(), x)
+
+
+def _comparison(rng: random.Random, groups: Groups) -> _Pieces:
+    """Two values of one kind of item and the word that compares them: only the numbers tell which word it is."""
+    attribute = rng.choice(("mass", "price"))
+    item, _, values = _drawn(rng, groups, attribute)
+    unit = PAIRS[attribute][0]
+    first = _in_unit(rng, attribute, values[attribute], unit, 2)
+    factor = math.exp(rng.choice((-1, 1)) * rng.uniform(0.1, 1.0))
+    second = _in_unit(rng, attribute, values[attribute] * factor, unit, 2)
+    more, less = ("heavier", "lighter") if attribute == "mass" else ("dearer", "cheaper")
+    parts = {"first": first, "second": second, "than": more if factor < 1 else less, "item": item}
+    return _compose(rng.choice(SENTENCES["comparison"]), a="an" if item[0] in "aeiou" else "a", **parts)
+
+
+def _bill(rng: random.Random, groups: Groups) -> _Pieces:
+    """A count, the price or mass of one item, and the total."""
+    attribute = rng.choice(("mass", "price"))
+    item, _, values = _drawn(rng, groups, attribute)
+    unit = PAIRS[attribute][0]
+    each = _in_unit(rng, attribute, values[attribute], unit, 2)
+    count = rng.choice((2, 3, 5, 8, 12, 20))
+    parts = {"each": each, "count": _whole(count), "total": _number(each.value * count, 3, unit)}
+    return _compose(rng.choice(SENTENCES["bill"]), item=item, **parts)
+
+
 _WRITERS: dict[Callable[[random.Random, Groups], _Pieces], float] = {
     _fact: 0.6, _total: 0.12, _journey: 0.08, _history: 0.05, _match: 0.06, _sale: 0.09,
 }  # fmt: skip
 """Functions that write one kind of sentence, with the probability of each."""
+_ON_REQUEST: dict[Callable[[random.Random, Groups], _Pieces], float] = {
+    _conversion: 0.25,
+    _comparison: 0.5,
+    _bill: 0.25,
+}
+"""Kinds that are written only if they are named."""

@@ -54,11 +54,14 @@ class ComparisonConfig(Config):
         head: Number head of all models.
         gated: Whether the number vectors start behind a zero gate; replaces the recipe's setting.
         vocabulary: Maximum number of sub-words.
-        layers: Number of layers of the BERT, which starts from random weights.
+        backbone: "bert", or "modernbert", which finds neighbouring words in far fewer steps: its positions are relative
+            and its first layer sees two tokens on each side.
+        layers: Number of layers of the backbone, which starts from random weights.
         width: Width of its states, a multiple of 32 (the width of an attention head); inner layers are twice as wide.
         steps: Optimizer steps.
         batch: Texts per step.
         rate: Peak learning rate; it rises over the first tenth of the steps and falls to 0.
+        number_rate: Peak learning rate of embedder and head; by default the same.
         number_ratio: Share of the numbers that are hidden in training.
         word_ratio: Share of the words that are masked.
         length: Maximum number of tokens of a text.
@@ -74,11 +77,13 @@ class ComparisonConfig(Config):
     head: dict[str, Any] = field(default_factory=lambda: {"kind": "mixture"})
     gated: bool = False
     vocabulary: int = 1000
+    backbone: str = "bert"
     layers: int = 2
     width: int = 64
     steps: int = 1200
     batch: int = 64
     rate: float = 3e-3
+    number_rate: float | None = None
     number_ratio: float = 0.3
     word_ratio: float = 0.25
     length: int = 96
@@ -89,6 +94,7 @@ class ComparisonConfig(Config):
 
     def __post_init__(self) -> None:
         check_positive(self, "vocabulary", "layers", "width", "steps", "batch", "length", "evaluations")
+        check_option(self.backbone in ("bert", "modernbert"), self, "backbone must be bert or modernbert", "backbone")
         check_option(self.width % 32 == 0, self, "width must be a multiple of 32", "width")
 
 
@@ -137,6 +143,29 @@ def _set_sinusoidal(weight: Tensor) -> None:
     weight.copy_(torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width] * (2 / width) ** 0.5)
 
 
+def _new_backbone(config: ComparisonConfig, vocabulary: int) -> Any:
+    """A masked language model with random weights."""
+    import transformers
+
+    inner: dict[str, Any]
+    # The usual initial scale, 0.02, is made for states of width 768; a model as narrow as this hardly learns from it.
+    shape: dict[str, Any] = {
+        "vocab_size": vocabulary, "hidden_size": config.width, "num_hidden_layers": config.layers,
+        "num_attention_heads": config.width // 32, "max_position_embeddings": config.length, "pad_token_id": 0,
+        "initializer_range": config.width**-0.5,
+    }  # fmt: skip
+    if config.backbone == "bert":
+        inner = {"intermediate_size": 2 * config.width, "hidden_act": "relu"}
+        none: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        bert: Any = transformers.BertForMaskedLM(transformers.BertConfig(**shape, **inner, **none))
+        _set_sinusoidal(bert.bert.embeddings.position_embeddings.weight)
+        return bert
+    kinds = ["sliding_attention", *["full_attention"] * (config.layers - 1)]
+    special: dict[str, Any] = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"))
+    inner = {"intermediate_size": config.width * 3 // 2, "local_attention": 4, "layer_types": kinds}
+    return transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(**shape, **inner, **special))
+
+
 class WithAndWithout:
     """A model without and a model with number values, with equal shared weights, and their texts, encoded once.
 
@@ -154,32 +183,24 @@ class WithAndWithout:
     def __init__(
         self, train: Sequence[str], test: Sequence[str], config: ComparisonConfig, unit_words: Sequence[str] = ()
     ) -> None:
-        from transformers import BertConfig, BertForMaskedLM
-
         self.config = config
         self.tokenizer: Any = train_tokenizer(TokenizerPlan(vocabulary=config.vocabulary), train)
         recipe = load_recipe(config.recipe)
         recipe = replace(recipe, head=config.head, gated=config.gated, embedder=config.embedder or recipe.embedder)
-        # BERT's initial scale, 0.02, is made for states of width 768; a model as narrow as this hardly learns from it.
-        shape = BertConfig(
-            vocab_size=len(self.tokenizer), hidden_size=config.width, num_hidden_layers=config.layers,
-            num_attention_heads=config.width // 32, intermediate_size=2 * config.width, hidden_act="relu",
-            hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, max_position_embeddings=config.length,
-            initializer_range=config.width**-0.5, pad_token_id=0,
-        )  # fmt: skip
         objective = {
             "kind": "masked", "number_ratio": config.number_ratio, "ratio": config.word_ratio,
             "number_weight": config.number_weight, "seed": config.seed,
         }  # fmt: skip
         self.models: dict[str, NumberModel] = {}
         blind = replace(recipe, embedder=None, gated=False, reach=0, late_reach=0, relations=0)
+        if recipe.head and recipe.head.get("ratios"):  # these components are made of the other numbers' values
+            blind = replace(blind, head=recipe.head | {"ratios": False})
         recipes = {BLIND: blind, SENSE: recipe}
         if config.valueless:
             recipes[VALUELESS] = replace(blind, notation={"kind": "marker"})
         for name, one in recipes.items():
             torch.manual_seed(config.seed)
-            backbone = BertForMaskedLM(shape)
-            _set_sinusoidal(backbone.bert.embeddings.position_embeddings.weight)
+            backbone = _new_backbone(config, len(self.tokenizer))
             self.models[name] = attach(backbone, self.tokenizer, one, objective=objective)
         self.models[SENSE].load_state_dict(self.models[BLIND].state_dict(), strict=False)
         rows, numerals = self._encoded(SENSE, train)
@@ -244,7 +265,8 @@ def train_model(
         # Texts of a batch have similar lengths, which saves padding; the order of batches is random.
         collate = NumberCollator(model.processor.tokenizer)
         trainer = NumberTrainer(
-            model, args, data_collator=the_batch, callbacks=list(callbacks), number_learning_rate="same",
+            model, args, data_collator=the_batch, callbacks=list(callbacks),
+            number_learning_rate=config.number_rate or "same",
             train_dataset=BatchesByLength(pair.rows[name], collate, config.batch),
             eval_dataset=BatchesByLength(pair.held_out[name][:256], collate, 128),
         )  # fmt: skip

@@ -14,7 +14,7 @@ def play(
     port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 7860,
     share: Annotated[bool, typer.Option("--share", help="Make a public link through gradio's server.")] = False,
 ) -> None:
-    """Open a page to type sentences, move numbers, see densities and check texts (extra `app`).
+    """Open a page to type sentences, move numbers, see densities and check texts (extra `play`).
 
     The page is on this machine only, and sends nothing anywhere, unless --share is given. Without --model, the model
     that comes with numerate is used.

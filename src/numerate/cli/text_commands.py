@@ -9,6 +9,7 @@ import typer
 
 from numerate.cli.source import check_seed, checked_reader, process_count
 from numerate.cli.terminal import console, on_terminal, progress, write_json
+from numerate.errors import BadInput
 
 __all__ = ["COMMANDS"]
 
@@ -121,26 +122,39 @@ def doctor() -> None:
 
 
 def demo(
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the page of plots.")] = "numerate-demo",
-    quick: Annotated[bool, typer.Option("--quick", help="Train only a few steps, as a test.")] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of texts, weights and masks.")] = 0,
-    sample: Annotated[bool, typer.Option("--sample", help="Only show the numbers of a sample report.")] = False,
+    train: Annotated[bool, typer.Option("--train", help="Train two small models and compare them instead.")] = False,
+    model: Annotated[str | None, typer.Option(help="A saved model for the tour: folder or Hub id.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for pages and models.")] = "numerate-demo",
+    quick: Annotated[bool, typer.Option("--quick", help="--train with only a few steps, as a test.")] = False,
+    seed: Annotated[int, typer.Option(help="With --train: random seed of texts, weights and masks.")] = 0,
+    sample: Annotated[bool, typer.Option("--sample", help="Only show the numbers of a sample text.")] = False,
     reader: ReaderName = "standard",
 ) -> None:
-    """Train a small BERT without and with a sense of numbers, and compare their predictions.
+    """Take a tour: check a report with slips in it, fill gaps with numbers, and see where the page is.
 
-    Takes a few minutes on two cores. Prints how well each predicts hidden numbers and masked words, and draws plots.
+    The model that comes with numerate is used if it is there; without one, the report is checked by rules. With
+    --train, two small BERTs are trained in about 90 s on two cores, one without and one with a sense of numbers.
     """
-    from numerate.apps.demo import run_demo, show_sample
     from numerate.files import check_writable
 
     checked_reader(reader, {})
     check_seed(seed)
+    if model is not None and (train or quick or sample):
+        raise BadInput("--model is for the tour: leave out --train, --quick and --sample")
     if sample:
+        from numerate.apps.demo import show_sample
+
         show_sample(console(), reader)
-    else:
-        check_writable(output)
+        return
+    check_writable(output)
+    if train or quick:
+        from numerate.apps.demo import run_demo
+
         run_demo(console(), output, quick, seed)
+    else:
+        from numerate.apps.tour import run_tour
+
+        run_tour(console(), output, model)
 
 
 COMMANDS = (find, audit, stats, doctor, demo)
