@@ -110,11 +110,20 @@ def audit(
 
 
 def stats(
-    files: Annotated[list[str], typer.Argument(help="Text files, one text per line; *.gz is decompressed.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Text files, one text per line, folders, addresses (s3://...); *.gz is decompressed."),
+    ],
     reader: ReaderName = "standard",
     field: FieldName = None,
     as_json: AsJson = False,
     tables: Annotated[bool, typer.Option("--tables", help="The files hold tables: JSON objects with rows.")] = False,
+    parts: Annotated[
+        str | None, typer.Option(help="Folder or address for finished parts, so that a restarted command continues.")
+    ] = None,
+    processes: Processes = "1",
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Describe the numbers of a corpus.
 
@@ -122,15 +131,24 @@ def stats(
     out. One column per file. Memory is bounded: with more than 200,000 different tokens or values, figures marked ≈
     are approximate. With --tables: counts of tables, rows, columns, cells and texts, and the shares that have numbers.
     """
-    from numerate.cli.stats import stats_of_file
+    from numerate.cli.stats import StatsPart, stats_of_file, stats_of_files
+    from numerate.training.engines.local import engine_of
+    from numerate.training.engines.places import is_folder
 
+    count = process_count(processes)
     if tables:
         from numerate.cli.table_stats import stats_of_tables
 
+        if count > 1 or engine != "local" or parts is not None:
+            raise BadInput("--tables counts in one process: leave out --processes, --engine and --parts")
         results = [stats_of_tables(file, reader) for file in files]
-    else:
+    elif count == 1 and engine == "local" and parts is None and not any(map(is_folder, files)):
         with progress(files) as on_position:
             results = [stats_of_file(file, reader, field, on_position) for file in files]
+    else:
+        checked_reader(reader, {})
+        with engine_of(engine, count, ray_address) as runner:
+            results = stats_of_files(files, StatsPart(reader, field), runner, folder=parts)
     if as_json:
         for result in results:
             write_json(result)

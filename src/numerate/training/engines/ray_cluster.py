@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RayEngine", "ray_engine"]
 
-MAX_RETRIES = 5
-"""Times that Ray gives a part to another worker after its worker has died."""
 BLOCKS_PER_PROCESS = 8
 """Blocks of parts per core at least, if there are so many parts: the last ones should not wait for one worker."""
 MAX_BLOCKS = 20_000
@@ -48,11 +46,14 @@ class RayEngine:
         context = DataContext.get_current()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
-        context.enable_rich_progress_bars = False
         context.print_on_execution_start = False
+        # Reservations hold tasks back for minutes on a small cluster; parts take one core and no memory to speak of.
+        context.op_resource_reservation_enabled = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         blocks = min(len(carried), max(MAX_BLOCKS, BLOCKS_PER_PROCESS * self.processes))
         # Rows hold only the number of a part: parts and results are Python objects and no tables.
-        done = ray.data.range(len(carried), override_num_blocks=blocks).map(_Row(Guarded(work), carried), num_cpus=1)
+        rows = ray.data.from_items([{"place": place} for place in range(len(carried))], override_num_blocks=blocks)
+        done = rows.map(_Row(Guarded(work), carried), num_cpus=1)
         try:
             for row in done.iter_rows():
                 result, fault = row["result"].content
@@ -78,7 +79,7 @@ class _Row:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        return {"result": _Carried(self.work(self.parts[row["id"]]))}
+        return {"result": _Carried(self.work(self.parts[row["place"]]))}
 
 
 @contextlib.contextmanager
@@ -90,6 +91,7 @@ def ray_engine(address: str | None = None, processes: int = 1) -> Iterator[RayEn
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
         import ray
