@@ -37,6 +37,10 @@ def check(
     ignore: Annotated[list[str] | None, typer.Option(help="Leave out this rule; may be repeated.")] = None,
     top: Annotated[int, typer.Option(help="Number of findings shown in the terminal.")] = 50,
     processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")
+    ] = None,
 ) -> None:
     """Find numbers that contradict each other or look wrong: a spell-checker for numbers.
 
@@ -69,10 +73,19 @@ def check(
         if getattr(getattr(judge, "model", None), "calibration", None) is None:
             said = "is not calibrated, so that the share of false alarms is unknown: give --calibrate FILE"
             typer.echo(f"numerate: {model} {said}", err=True)
-    with progress(files) as on_position:
-        outcome = check_files(
-            files, options, model=judge, processes=count, on_position=on_position, keep_texts=KEPT_TEXT if html else 0
-        )
+    from numerate.apps.check_engine import check_on_engine, expanded
+
+    files = expanded(files)
+    kept = KEPT_TEXT if html else 0
+    if engine == "local" and ray_address is None:
+        with progress(files) as on_position:
+            outcome = check_files(
+                files, options, model=judge, processes=count, on_position=on_position, keep_texts=kept
+            )
+    else:
+        if judge is not None:
+            raise BadInput("--model runs in one process: leave out --engine, or check without a model")
+        outcome = check_on_engine(files, options, engine, count, ray_address, keep_texts=kept)
     for problem in outcome.problems:
         where = f"{problem.source}:{problem.line}" if problem.line is not None else problem.source
         sys.stderr.write(f"numerate: {where}: {problem.message}\n")

@@ -14,7 +14,7 @@ from numerate.cli.tally import Quantiles, TypeCounts, share
 from numerate.reading.windows import find_in_windows
 from numerate.training.engines.finished import Finished
 from numerate.training.engines.local import LocalEngine
-from numerate.training.engines.parts import PART_BYTES, FilePart, cut_files, input_files
+from numerate.training.engines.parts import FilePart, cut_files, input_files, part_size
 from numerate.training.engines.places import state_of
 from numerate.training.text_files import LongLine, batches_and_long_lines, title_of
 
@@ -225,7 +225,7 @@ def stats_of_file(
     work = StatsPart(reader, field, cap)
     checked_reader(reader, {})
     parts = [FilePart(path)]
-    if path != "-" and state_of(path).size > PART_BYTES:
+    if path != "-" and state_of(path).size > part_size():
         parts = cut_files([path], LocalEngine())
     whole = work.counted(parts[0], on_position)
     for part in parts[1:]:

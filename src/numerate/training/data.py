@@ -12,7 +12,7 @@ from numerate.modeling.tokenizer_checks import longest_text
 from numerate.training.checkpoints import MANIFEST
 from numerate.training.engines.local import LocalEngine
 from numerate.training.engines.places import inside, is_remote, read_place, state_of
-from numerate.training.shard_parts import encode_parts, text_parts
+from numerate.training.shard_parts import encode_parts, text_parts, unfinished_folder
 from numerate.training.shards import META, SHARD_TOKENS, Shards, ShardsError, check_folder, fingerprint
 from numerate.training.sources import SPLITS, Texts, files_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numerate.training.engines.local import Engine
     from numerate.training.run import Run
 
-__all__ = ["RemoteShards", "encode", "given_folder", "is_prepared", "prepared_split", "texts_of"]
+__all__ = ["RemoteShards", "encode", "given_folder", "is_prepared", "is_unfinished", "prepared_split", "texts_of"]
 
 
 def texts_of(run: Run, split: str) -> Texts | None:
@@ -47,6 +47,11 @@ def prepared_split(run: Run, split: str) -> Path | None:
 def is_prepared(path: str | Path) -> bool:
     """Whether a path is a folder written by `prepare`."""
     return any((Path(path) / split / META).is_file() for split in SPLITS)
+
+
+def is_unfinished(path: str | Path) -> bool:
+    """Whether a path is a folder in which `prepare` was interrupted."""
+    return any(unfinished_folder(Path(path) / split).is_dir() for split in SPLITS)
 
 
 def given_folder(run: Run) -> Path | None:

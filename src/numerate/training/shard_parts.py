@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from numerate.files import file_hash, flush
 from numerate.training.checkpoints import MANIFEST, publish
 from numerate.training.engines.finished import RECORDS, input_record, is_same_input
-from numerate.training.engines.parts import PART_BYTES, FilePart, check_unchanged, cut_files
+from numerate.training.engines.parts import FilePart, check_unchanged, cut_files, part_size
 from numerate.training.engines.places import inside, is_remote, open_place, read_place, state_of, write_place
 from numerate.training.shards import META, NEWEST, VERSION, ShardsError, encoded_shards, fingerprint
 from numerate.training.sources import Texts, format_of
@@ -30,9 +30,14 @@ if TYPE_CHECKING:
     from numerate.processing.processor import NumberProcessor
     from numerate.training.engines.local import Engine
 
-__all__ = ["TextPart", "encode_parts", "text_parts"]
+__all__ = ["TextPart", "encode_parts", "text_parts", "unfinished_folder"]
 
 _CHUNK = 4 << 20
+
+
+def unfinished_folder(folder: str | Path) -> Path:
+    """The folder of the finished parts of a folder of shards that is not yet complete."""
+    return Path(folder).with_name(f".parts-{Path(folder).name}")
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def text_parts(texts: Texts, engine: Engine, part_bytes: int = 0) -> list[TextPa
 
     Texts with a limit, and Hub data sets, are one part: only the whole stream says where they end.
     """
-    part_bytes = part_bytes or PART_BYTES
+    part_bytes = part_size(part_bytes)
     kinds = {path: texts.format or format_of(path) for path in map(str, texts.paths)}
     if texts.limit is not None or "hub" in kinds.values():
         places = [FilePart(path, state=state_of(path)) if kinds[path] != "hub" else path for path in map(str, texts.paths)]
@@ -86,7 +91,7 @@ def encode_parts(
         ShardsError: No text has a token.
     """
     mark = fingerprint(processor)
-    waiting = place if is_remote(place) else str(Path(place).with_name(f".parts-{Path(place).name}"))
+    waiting = place if is_remote(place) else str(unfinished_folder(place))
     work = _Encode(waiting, place, processor, {"fingerprint": mark, "max_tokens": max_tokens, "shard": shard_tokens})
     records = list(engine.results(work, parts))
     shards = [shard for record in records for shard in record["shards"]]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from numerate.apps.documents import Problem
 from numerate.errors import BadInput
+from numerate.training.engines.places import PlaceError, is_remote, open_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -154,6 +155,13 @@ def opened(path: str, on_position: Callable[[int], None] | None = None) -> Sourc
     if path == "-":
         stream: BinaryIO = sys.stdin.buffer
         return Source("standard input", stream, on_position or (lambda position: None))
+    if is_remote(path):
+        try:
+            remote = open_place(path)
+        except PlaceError as error:
+            raise BadInput(str(error)) from None
+        stream = gzip.GzipFile(fileobj=remote) if path.endswith(".gz") else remote  # type: ignore[assignment]
+        return Source(path, stream, on_position or (lambda position: None))
     file = Path(path)
     if file.is_dir():
         raise BadInput(f"{path}: is a folder; name its files")

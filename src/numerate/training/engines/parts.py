@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from numerate.errors import BadInput
 from numerate.training.engines.places import PlaceError, State, files_below, is_folder, open_place, state_of
 
 if TYPE_CHECKING:
@@ -14,11 +16,22 @@ if TYPE_CHECKING:
 
     from numerate.training.engines.local import Engine
 
-__all__ = ["PART_BYTES", "FilePart", "check_unchanged", "content_of", "cut_files", "input_files", "lines_starting_in"]
+__all__ = [
+    "PART_BYTES", "FilePart", "check_unchanged", "content_of", "cut_files", "input_files", "lines_starting_in",
+    "part_size",
+]  # fmt: skip
 
 PART_BYTES = 16 << 20
 """Bytes of a part: seconds of work, so that little is lost with a worker, and about one shard of encoded tokens."""
 _CHUNK = 1 << 20
+
+
+def part_size(given: int = 0) -> int:
+    """Bytes of a part: `given`, or those of the environment variable `NUMERATE_PART_BYTES`, or `PART_BYTES`."""
+    said = os.environ.get("NUMERATE_PART_BYTES", "")
+    if not given and said and not (said.isdecimal() and int(said) > 0):
+        raise BadInput(f"NUMERATE_PART_BYTES={said!r}: give a number of bytes, as {PART_BYTES}")
+    return given or int(said or PART_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +104,10 @@ def cut_files(
     Args:
         paths: Files; `-` is standard input.
         engine: Reads large files once, to count lines.
-        part_bytes: Size of a part; `PART_BYTES` by default.
+        part_bytes: Size of a part, see `part_size`.
         splittable: Whether a file may be cut at line ends; by default all that are not compressed.
     """
-    part_bytes = part_bytes or PART_BYTES
+    part_bytes = part_size(part_bytes)
     cuttable = splittable or (lambda path: not path.endswith(".gz"))
     parts: list[FilePart] = []
     for path in paths:

@@ -34,6 +34,8 @@ _PACKAGES = {
     "s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
     "hf": "huggingface_hub", "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko",
 }  # fmt: skip
+_STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
+"""Stores of objects, which appear all at once."""
 _NO_ACCESS = re.compile(r"credential|forbidden|access ?denied|permission|unauthori[sz]ed|anonymous caller|\b40[13]\b", re.I)
 _NO_ANSWER = re.compile(r"connect|timed? ?out|timeout|resolve|name or service|unreachable|\bdns\b", re.IGNORECASE)
 _ABSENT = re.compile(r"no ?such|not ?found|does not exist|\b404\b", re.IGNORECASE)
@@ -183,16 +185,23 @@ def write_place(path: str, content: bytes | Iterable[bytes]) -> None:
         write_atomically(path, content)
         return
     files, name = _file_system(path)
-    # Committed by hand: closing an fsspec file after an error would publish the part that was written so far.
-    file = _asked(path, lambda: files.open(name, "wb", autocommit=False))
+    # Object stores show a file when it is committed, by hand here: closing it after an error would publish a part of
+    # it. Other systems show it when it is opened: it gets its name when it is whole.
+    is_store = path.partition("://")[0].lower() in _STORES
+    folder, _, last = name.rpartition("/")
+    beside = name if is_store else f"{folder}/.{last}.{os.getpid()}.part"
+    file: Any = None
     try:
+        if not is_store:
+            _asked(path, lambda: files.makedirs(folder, exist_ok=True))
+        file = _asked(path, lambda: files.open(beside, "wb", autocommit=not is_store))
         for piece in [content] if isinstance(content, bytes) else content:
             _asked(path, lambda piece=piece: file.write(piece))
         _asked(path, file.close)
-        _asked(path, file.commit)
+        _asked(path, file.commit if is_store else lambda: files.mv(beside, name))
     except BaseException:
         with contextlib.suppress(Exception):
-            file.discard()
+            file.discard() if is_store else files.rm_file(beside)
         raise
 
 
