@@ -18,7 +18,6 @@ from numerate.cli.find_parts import find_in_files
 from numerate.cli.run_commands import prepare
 from numerate.cli.stats import StatsPart, stats_of_file, stats_of_files
 from numerate.cli.tally import Quantiles, TypeCounts
-from numerate.errors import BadInput
 from numerate.training import shard_parts
 from numerate.training.data import RemoteShards
 from numerate.training.engines.local import LocalEngine
@@ -81,7 +80,9 @@ def test_finished_parts_are_not_made_again(texts: Path, tmp_path: Path, monkeypa
     made: list[tuple[str, int]] = []
     call = find_parts._ToFile.__call__
     monkeypatch.setattr(
-        find_parts._ToFile, "__call__", lambda self, part: (made.append((part.path[-5:], part.number)), call(self, part))[1]
+        find_parts._ToFile,
+        "__call__",
+        lambda self, part: (made.append((part.path[-5:], part.number)), call(self, part))[1],
     )
 
     def again() -> list[tuple[str, int]]:
@@ -96,11 +97,16 @@ def test_finished_parts_are_not_made_again(texts: Path, tmp_path: Path, monkeypa
     assert again() == [("a.txt", 4)], "only the last part has changed"
     (out / "more" / "b.txt.jsonl").unlink()
     assert again() == [("b.txt", 0)]
-    (out / ".parts").joinpath(next(path.name for path in (out / ".parts").iterdir() if "c.txt" in path.name)).write_text("{")
+    (out / ".parts").joinpath(
+        next(path.name for path in (out / ".parts").iterdir() if "c.txt" in path.name)
+    ).write_text("{")
     assert again() == [("xt.gz", 0)], "a damaged record"
     (texts / "a.txt").write_text("".join(LINES[:30]), "utf-8")
     assert len(again()) == 2
-    assert sorted(path.name for path in out.glob("a.txt*")) == ["a.txt.00000-of-00002.jsonl", "a.txt.00001-of-00002.jsonl"]
+    assert sorted(path.name for path in out.glob("a.txt*")) == [
+        "a.txt.00000-of-00002.jsonl",
+        "a.txt.00001-of-00002.jsonl",
+    ]
 
 
 def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +134,7 @@ def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd:
         (["stats", "TEXTS", "--tables", "--processes", "2"], "--tables counts in one process"),
         (["check", "memory://none/a.txt"], "memory://none/a.txt: no such file, folder or bucket"),
         (["prepare", "masked-lm", "--scale", "tiny", "--data", "memory://none/a.txt"], "memory://none/a.txt: no such"),
-        (["find", "TEXTS/a.txt", "--engine", "ray", "--ray-address", "localhost:1"], "--ray-address localhost:1: no answer"),
+        (["find", "TEXTS/a.txt", "--engine", "ray", "--ray-address", "localhost:1"], "localhost:1: no answer"),
     ],
 )  # fmt: skip
 def test_one_line_for_bad_places(words: list[str], said: str, texts: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +222,9 @@ def test_prepare_is_the_same_in_parts(texts: Path, tmp_path: Path, monkeypatch: 
 def _encoded_parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     call = shard_parts._Encode._made
-    monkeypatch.setattr(shard_parts._Encode, "_made", lambda self, part: (made.append(part.number), call(self, part))[1])
+    monkeypatch.setattr(
+        shard_parts._Encode, "_made", lambda self, part: (made.append(part.number), call(self, part))[1]
+    )
     return made
 
 

@@ -16,8 +16,16 @@ from numerate.errors import BadInput
 from numerate.training.engines import places
 from numerate.training.engines.local import Here, LocalEngine, engine_of
 from numerate.training.engines.parts import FilePart, content_of, cut_files, input_files, part_size
-from numerate.training.engines.places import PlaceError, files_below, inside, is_folder, open_place, read_place, state_of
-from numerate.training.engines.places import write_place
+from numerate.training.engines.places import (
+    PlaceError,
+    files_below,
+    inside,
+    is_folder,
+    open_place,
+    read_place,
+    state_of,
+    write_place,
+)
 from numerate.training.text_files import LongLine, SourceError, batches, batches_and_long_lines
 
 if TYPE_CHECKING:

@@ -33,7 +33,13 @@ def expanded(paths: Sequence[str]) -> list[str]:
 
 
 def check_on_engine(
-    paths: Sequence[str], options: CheckOptions, engine: str, processes: int, address: str | None, *, keep_texts: int = 0
+    paths: Sequence[str],
+    options: CheckOptions,
+    engine: str,
+    processes: int,
+    address: str | None,
+    *,
+    keep_texts: int = 0,
 ) -> Outcome:
     """Checks files as `check_files` does in one process, with the workers of an engine.
 

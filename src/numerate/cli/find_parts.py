@@ -68,13 +68,14 @@ def find_in_files(
     work = _ToFile(job, folder, tuple(files))
     records = inside(folder, RECORDS)
     finished = Finished(work, records, {"find": asdict(job)}, _IsThere(folder))
-    rows, failed = [], 0
+    rows: list[dict[str, Any]] = []
+    failed = 0
     for part, (result, fault) in zip(parts, engine.results(Guarded(finished), parts), strict=True):
-        if fault is None:
+        if result is not None:
             rows.append({"input": part.path, "start": part.start, "end": part.end, "lines_before": part.first} | result)
         else:
             failed += 1
-            on_fault(fault)
+            on_fault(str(fault))
     if failed:
         raise BadInput(f"{failed} of {len(parts)} parts failed; the others are in {folder}: correct them, start again")
     remove_stale(records, parts, lambda result: [inside(folder, result["output"])])

@@ -118,7 +118,7 @@ def _prepared_at(address: str, plan: Run, runner: Any) -> Any:
     from numerate.training.engines.places import files_below, inside, write_place
 
     with tempfile.TemporaryDirectory() as near, one_line_errors():
-        ready = build.prepare(plan, near, engine=runner, place=address)
+        ready = build.prepare(plan, near, engine=runner, output=address)
         if (start := Path(near) / "start").is_dir():
             for file in files_below(str(start)):
                 write_place(inside(address, Path(file).relative_to(near).as_posix()), Path(file).read_bytes())

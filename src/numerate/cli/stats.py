@@ -246,7 +246,9 @@ def stats_of_files(
         part_bytes: Size of a part.
     """
     reader = checked_reader(work.reader, {})
-    files = [path for given in paths for path in ([given] if given == "-" else [each for each, _ in input_files([given])])]
+    files = [
+        path for given in paths for path in ([given] if given == "-" else [each for each, _ in input_files([given])])
+    ]
     parts = cut_files(files, engine, part_bytes=part_bytes)
     counted = work if folder is None else Finished(work, folder, {"stats": asdict(work)})
     results: list[dict[str, Any]] = []

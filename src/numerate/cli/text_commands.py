@@ -67,7 +67,9 @@ def find(
         if output is not None:
             if "-" in files:
                 raise BadInput("-: standard input has no name for --output; leave --output out, or give a file")
-            found = find_in_files(files, output, job, runner, on_fault=lambda said: typer.echo(f"numerate: {said}", err=True))
+            found = find_in_files(
+                files, output, job, runner, on_fault=lambda said: typer.echo(f"numerate: {said}", err=True)
+            )
             size = sum(part["bytes"] for part in found["parts"])
             typer.echo(f"{output}: {len(found['parts']):,} files, {size:,} bytes")
         elif engine == "ray":

@@ -132,14 +132,14 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
 
 def prepare(
     run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None,
-    engine: Engine | None = None, place: str | None = None,
+    engine: Engine | None = None, output: str | None = None,
 ) -> Prepared:  # fmt: skip
     """Builds a run's model, fits it to the training texts, and encodes the texts; existing encodings are reused.
 
     The folder gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` with the tokenizer and
     scaling that were fitted to the texts. `backbone` and `tokenizer` are used instead of the run's checkpoint, `model`
     instead of building one; `seed` is the random seed of the weights. `engine` encodes (one process by default), and
-    `place` is a folder or address for the encoded texts instead of `folder`.
+    `output` is a folder or address for the encoded texts instead of `folder`.
     """
     folder = Path(folder)
     texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
@@ -159,7 +159,7 @@ def prepare(
     data: dict[str, Shards | RemoteShards] = {}
     for split in SPLITS:
         if split in texts:
-            target = inside(place, split) if place is not None else folder / split
+            target = inside(output, split) if output is not None else folder / split
             data[split] = encode(texts[split], model, target, run.data.max_tokens, engine=engine)
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)

@@ -1,8 +1,8 @@
 """Encoded texts made by many workers: each part of the texts becomes shards of its own, which are not made twice.
 
 The shards of a part are written into the folder first, then its record (`.parts/00007.json`), with the hashes of input
-and output. Last come `meta.json` and the manifest, and the folder gets its name. So a killed command leaves whole parts,
-and the next one makes only what is missing.
+and output. Last come `meta.json` and the manifest, and the folder gets its name. So a killed command leaves whole
+parts, and the next one makes only what is missing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def text_parts(texts: Texts, engine: Engine, part_bytes: int = 0) -> list[TextPa
     part_bytes = part_size(part_bytes)
     kinds = {path: texts.format or format_of(path) for path in map(str, texts.paths)}
     if texts.limit is not None or "hub" in kinds.values():
-        places = [FilePart(path, state=state_of(path)) if kinds[path] != "hub" else path for path in map(str, texts.paths)]
+        places = [
+            FilePart(path, state=state_of(path)) if kinds[path] != "hub" else path for path in map(str, texts.paths)
+        ]
         return [TextPart(0, 1, replace(texts, paths=tuple(places)))]
     by_line = {path for path, kind in kinds.items() if kind in ("txt", "jsonl") and not path.endswith(".gz")}
     cut = cut_files(list(kinds), engine, part_bytes=part_bytes, splittable=lambda path: path in by_line)

@@ -37,12 +37,21 @@ if TYPE_CHECKING:
 
     from numerate.processing.processor import NumberProcessor
 
-__all__ = ["META", "ShardRows", "Shards", "ShardsError", "check_folder", "encoded_shards", "fingerprint", "write_shards"]
+__all__ = [
+    "META",
+    "ShardRows",
+    "Shards",
+    "ShardsError",
+    "check_folder",
+    "encoded_shards",
+    "fingerprint",
+    "write_shards",
+]
 
 META = "meta.json"
 VERSION = 1
 NEWEST = 2
-"""Version of shards whose names stand in `meta.json` only, written by many workers (`numerate.training.shard_parts`)."""
+"""Version of shards that many workers wrote (`numerate.training.shard_parts`): `meta.json` has their names."""
 SHARD_TOKENS = 1 << 22
 """Tokens of a shard, which are in memory until the shard is written."""
 BATCH = 256
@@ -257,6 +266,7 @@ class ShardRows:
         self._counts: list[int] = []
 
     def add(self, row: dict[str, Any]) -> None:
+        """Adds one encoded text."""
         ids = np.asarray(row["input_ids"], dtype=np.uint32)
         characters = row["number_chars"]
         written = characters != 0

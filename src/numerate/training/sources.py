@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.registry import near_names
-from numerate.training.engines.parts import FilePart
 from numerate.training.engines.places import files_below, is_remote, open_place, state_of
 from numerate.training.tables import Table, TableIds, TableTexts, is_table, statements_of, table_of
 from numerate.training.text_files import SourceError, field_value, numbered_lines, parsed_json, text_field
@@ -23,7 +22,19 @@ from numerate.training.text_files import SourceError, field_value, numbered_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "files_of", "format_of", "numbered_lines", "rows_of", "tables_of"]
+    from numerate.training.engines.parts import FilePart
+
+__all__ = [
+    "FORMATS",
+    "SPLITS",
+    "SourceError",
+    "Texts",
+    "files_of",
+    "format_of",
+    "numbered_lines",
+    "rows_of",
+    "tables_of",
+]
 
 FORMATS = ("jsonl", "json", "txt", "csv", "tsv", "parquet")
 SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}

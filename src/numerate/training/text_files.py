@@ -13,7 +13,6 @@ import re
 import sys
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from numerate.errors import NumerateError
@@ -22,6 +21,7 @@ from numerate.training.engines.places import PlaceError, open_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
 
 __all__ = [
     "Batch", "LongLine", "SourceError", "batches", "batches_and_long_lines", "field_value", "numbered_lines",

@@ -61,6 +61,7 @@ class Guarded(Generic[P, R]):
     plugins: tuple[str, ...] = field(default_factory=lambda: tuple(loaded_plugins()))
 
     def __call__(self, part: P) -> tuple[R | None, str | None]:
+        """The result of a part, or the message of its error."""
         for file in self.plugins:
             if file not in loaded_plugins():
                 load_plugin(file)

@@ -36,7 +36,9 @@ _PACKAGES = {
 }  # fmt: skip
 _STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
 """Stores of objects, which appear all at once."""
-_NO_ACCESS = re.compile(r"credential|forbidden|access ?denied|permission|unauthori[sz]ed|anonymous caller|\b40[13]\b", re.I)
+_NO_ACCESS = re.compile(
+    r"credential|forbidden|access ?denied|permission|unauthori[sz]ed|anonymous caller|\b40[13]\b", re.I
+)
 _NO_ANSWER = re.compile(r"connect|timed? ?out|timeout|resolve|name or service|unreachable|\bdns\b", re.IGNORECASE)
 _ABSENT = re.compile(r"no ?such|not ?found|does not exist|\b404\b", re.IGNORECASE)
 Result = TypeVar("Result")
@@ -142,7 +144,9 @@ def state_of(path: str) -> State:
         return State(found.st_size, str(found.st_mtime_ns))
     files, name = _file_system(path)
     about = _asked(path, lambda: files.info(name))
-    tag = next((about[key] for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified", "created") if key in about), "")
+    tag = next(
+        (about[key] for key in ("ETag", "etag", "md5Hash", "mtime", "LastModified", "created") if key in about), ""
+    )
     return State(int(about.get("size") or 0), str(tag).strip('"'))
 
 
@@ -156,7 +160,9 @@ def open_place(path: str) -> IO[bytes]:
     if not is_remote(path):
         return Path(path).open("rb")
     files, name = _file_system(path)
-    return io.BufferedReader(_Remote(path, _asked(path, lambda: files.open(name, "rb", cache_type="none"))), BLOCK_BYTES)
+    return io.BufferedReader(
+        _Remote(path, _asked(path, lambda: files.open(name, "rb", cache_type="none"))), BLOCK_BYTES
+    )
 
 
 def read_place(path: str) -> bytes | None:
@@ -302,4 +308,3 @@ def _said(error: BaseException) -> str:
     if isinstance(error, TimeoutError | ConnectionError) or _NO_ANSWER.search(text):
         return f"no answer; check address and network ({text})"
     return text
-

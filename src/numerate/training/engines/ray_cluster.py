@@ -37,6 +37,7 @@ class RayEngine:
         """The result of each part, in the order of the parts; see `numerate.training.engines.local.Engine`."""
         import ray
         from ray.data import DataContext
+        from ray.exceptions import RayError
 
         carried = list(parts)
         if any(isinstance(part, Here) for part in carried):
@@ -60,7 +61,7 @@ class RayEngine:
                 if fault is not None:
                     raise BadInput(fault)
                 yield result
-        except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
+        except RayError as error:
             raise BadInput(f"--engine ray: {' '.join(str(error).split())[:400]}") from None
 
 
