@@ -22,7 +22,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import harness
 from processing import bert_tokenizer
@@ -41,39 +41,50 @@ if TYPE_CHECKING:
 PART = 1 << 20
 
 
+class Made(NamedTuple):
+    """A part's record, the process that made it, and when; `cpu` is the process's CPU time."""
+
+    record: dict[str, Any]
+    pid: int
+    begin: float
+    end: float
+    cpu: float
+
+
 @dataclass(frozen=True)
 class Timed:
     """The result of a part with the process and the time in which it was made."""
 
     work: Any
 
-    def __call__(self, part: Any) -> tuple[Any, int, float, float]:
-        begin = time.time()
-        return self.work(part), os.getpid(), begin, time.time()
+    def __call__(self, part: Any) -> Made:
+        begin, cpu = time.time(), time.process_time()
+        record = self.work(part)
+        return Made(record, os.getpid(), begin, time.time(), time.process_time() - cpu)
 
 
 class TimedEngine(LocalEngine):
     """The local engine, which remembers when and where each part was made."""
 
     def results(self, work: Any, parts: Iterable[Any]) -> Iterator[Any]:
-        self.times: list[tuple[dict[str, Any], int, float, float]] = []
+        self.times: list[Made] = []
         self.begin = time.time()
         for row in super().results(Timed(work), parts):
             self.times.append(row)
-            yield row[0]
+            yield row.record
 
 
-def busy_rate(times: list[tuple[dict[str, Any], int, float, float]], name: str) -> float:
+def busy_rate(times: list[Made], name: str) -> float:
     """`name` ("rows" or "tokens") per second while all processes were busy; a part counts by its share of that time."""
-    processes = {pid for _, pid, _, _ in times}
-    first = max(min(begin for _, pid, begin, _ in times if pid == each) for each in processes)
-    last = min(max(end for _, pid, _, end in times if pid == each) for each in processes)
+    processes = {made.pid for made in times}
+    first = max(min(made.begin for made in times if made.pid == each) for each in processes)
+    last = min(max(made.end for made in times if made.pid == each) for each in processes)
     if last <= first:  # too few parts: the whole time
-        first, last = min(begin for _, _, begin, _ in times), max(end for _, _, _, end in times)
+        first, last = min(made.begin for made in times), max(made.end for made in times)
     done = 0.0
-    for record, _, begin, end in times:
-        amount = sum(shard[name] for shard in record["shards"])
-        done += amount * max(0.0, min(end, last) - max(begin, first)) / (end - begin)
+    for made in times:
+        amount = sum(shard[name] for shard in made.record["shards"])
+        done += amount * max(0.0, min(made.end, last) - max(made.begin, first)) / (made.end - made.begin)
     return done / (last - first)
 
 
@@ -101,7 +112,9 @@ def measured(file: Path, processor: NumberProcessor, processes: int, folder: Pat
     shutil.rmtree(folder / "made")
     return {
         "texts_per_s": busy_rate(engine.times, "rows"), "tokens_per_s": busy_rate(engine.times, "tokens"),
-        "start_s": min(begin for _, _, begin, _ in engine.times) - engine.begin, "wall_s": wall, "parent_cpu_s": cpu,
+        "start_s": min(made.begin for made in engine.times) - engine.begin, "wall_s": wall, "parent_cpu_s": cpu,
+        "tokens_per_cpu_s": meta["tokens"] / sum(made.cpu for made in engine.times),
+        "bytes_per_cpu_s": file.stat().st_size / sum(made.cpu for made in engine.times),
         "texts": meta["rows"], "tokens": meta["tokens"], "numbers": meta["numbers"], "parts": len(parts),
     }  # fmt: skip
 
@@ -132,16 +145,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 if count not in best or found["tokens_per_s"] > best[count]["tokens_per_s"]:
                     best[count] = found
     one = best[counts[0]]
-    rows = [["workers", "texts/s", "tokens/s", "ratio", "ratio per worker", "start s"]]
+    rows = [["workers", "texts/s", "tokens/s", "ratio", "ratio per worker", "tokens per CPU s", "start s"]]
     for count, found in best.items():
         found["ratio"] = found["tokens_per_s"] / one["tokens_per_s"]
         found["ratio_per_worker"] = found["ratio"] * counts[0] / count
         rows.append([
             str(count), f"{found['texts_per_s']:,.0f}", f"{found['tokens_per_s']:,.0f}", f"{found['ratio']:.2f}",
-            f"{found['ratio_per_worker']:.2f}", f"{found['start_s']:.1f}",
+            f"{found['ratio_per_worker']:.2f}", f"{found['tokens_per_cpu_s']:,.0f}", f"{found['start_s']:.1f}",
         ])  # fmt: skip
     print(f"{texts:,} texts, {one['tokens']:,.0f} tokens, {one['numbers']:,.0f} numbers; {os.cpu_count()} cores")
-    print("\n".join(harness.aligned(rows, range(6))))
+    print("\n".join(harness.aligned(rows, range(7))))
     harness.write(options, {str(count): found for count, found in best.items()}, cores=os.cpu_count())
 
 

@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 22
+    assert len(SCRIPTS) == 24
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -75,6 +75,16 @@ def test_check_speed_measures_a_text_and_a_table(tmp_path: Path, capsys: pytest.
     figures = json.loads(path.read_text("utf-8"))["figures"]
     assert figures["table"]["numbers"] == 360 and figures["text"]["per_cpu_s"] > 0
     assert "peak memory" in capsys.readouterr().out
+
+
+def test_encoding_and_feed_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("encoding_scale", "--workers=1", "--megabytes=0.05", "--rounds=1", f"--json={tmp_path / 'scale.json'}")
+    run("feed", "--workers=0", "--rows=12", "--batch=4", "--rounds=1", f"--json={tmp_path / 'feed.json'}")
+    one = json.loads((tmp_path / "scale.json").read_text("utf-8"))["figures"]["1"]
+    assert one["ratio"] == 1 and one["tokens_per_s"] > one["texts_per_s"] > 0 and one["parts"] == 1
+    fed = json.loads((tmp_path / "feed.json").read_text("utf-8"))["figures"]["0"]
+    assert fed["of_one_h200"] == pytest.approx(fed["tokens_per_s"] / 440_000)
+    assert "loader workers" in capsys.readouterr().out
 
 
 def test_bad_sizes_are_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -209,3 +209,15 @@ def test_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
     with pytest.raises(PlaceError, match=r"s3://b/a: s3:// needs the package s3fs: pip install s3fs"):
         state_of("s3://b/a")
+
+
+def test_fsdp_may_be_true() -> None:
+    from transformers import TrainingArguments
+
+    from numerate.training.argument_checks import check_arguments
+    from numerate.training.run import RunError
+
+    check_arguments({"fsdp": True}, TrainingArguments)
+    check_arguments({"fsdp": "full_shard"}, TrainingArguments)
+    with pytest.raises(RunError, match=r"training\.fsdp must be"):
+        check_arguments({"fsdp": 3}, TrainingArguments)

@@ -24,6 +24,8 @@ __all__ = [
 PART_BYTES = 16 << 20
 """Bytes of a part: seconds of work, so that little is lost with a worker, and about one shard of encoded tokens."""
 _CHUNK = 1 << 20
+COUNTED_HERE = 64 << 20
+"""Bytes whose lines are counted in this process: less than a second, and less than starting a worker."""
 
 
 def part_size(given: int = 0) -> int:
@@ -126,7 +128,9 @@ def cut_files(
 
 def _with_first_lines(parts: list[FilePart], engine: Engine) -> list[FilePart]:
     counted = [part for part in parts if part.parts > 1]
-    counts = dict(zip(counted, engine.results(lines_starting_in, counted), strict=True)) if counted else {}
+    is_little = sum(part.size for part in counted) <= COUNTED_HERE
+    numbers = map(lines_starting_in, counted) if is_little else engine.results(lines_starting_in, counted)
+    counts = dict(zip(counted, numbers, strict=True))
     placed, first = [], 0
     for part in parts:
         first = 0 if part.number == 0 else first
