@@ -23,7 +23,7 @@ RUNS = Path(__file__).parent.parent / "ray_runs.py"
 def test_ray_gives_the_same_bytes_and_loses_nothing(tmp_path: Path) -> None:
     paths = os.pathsep.join(sys.path)
     done = subprocess.run(
-        [sys.executable, str(RUNS), str(tmp_path / "runs")], capture_output=True, text=True, timeout=900,
+        [sys.executable, str(RUNS), str(tmp_path / "runs")], capture_output=True, text=True, timeout=1800,
         env=os.environ | {"PYTHONPATH": paths},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
